@@ -1,0 +1,1 @@
+"""The builder: sources to facts to Parquet and card."""

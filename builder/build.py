@@ -1,0 +1,111 @@
+"""From a dataset's name to its folder: source, Parquet, card."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from polyprobe import PolyprobeError
+
+from .card import MARK, render_card
+from .write import recover, write_config, write_text
+
+SOURCES = {
+    "bmlama": "polyprobe.builder.sources.bmlama",
+    "geofacts": "polyprobe.builder.sources.geofacts",
+}
+STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: whole, begun, set aside
+EXTRAS = ("babel", "pooch", "requests")  # what `polyprobe[builder]` brings
+
+
+def build_dataset(
+    name: str,
+    configs: Sequence[str] = (),
+    mirror: Path | None = None,
+    output: Path | None = None,
+) -> Path:
+    """Build configurations of the dataset `name` and return the folder they lie in.
+
+    No `configs` means all. The folder is `output`, or `datasets/NAME` under the current one;
+    configurations that lie there already stay, and the card lists those present.
+    """
+    folder = output or Path("datasets", name)
+    with explain_missing_extras():
+        source = load_source(name)
+        wanted = choose_configs(name, source, configs)
+        check_mirror(mirror)
+        check_folder(folder, name, source.CONFIGS)
+        for config in source.CONFIGS:
+            recover(folder, config)
+        for config in wanted:
+            write_config(folder, config, source.build(config, mirror))
+            card = render_card(folder, name, source.CONFIGS, source.DEFAULT_CONFIG)
+            write_text(folder / "README.md", card)
+    return folder
+
+
+def load_source(name: str) -> ModuleType:
+    """Return the module that makes the dataset `name`."""
+    if name not in SOURCES:
+        raise PolyprobeError(f"unknown dataset {name!r}; available: {', '.join(sorted(SOURCES))}")
+    return import_module(SOURCES[name])
+
+
+def choose_configs(name: str, source: ModuleType, configs: Sequence[str]) -> list[str]:
+    """Return the configurations asked for, all where none is, in the source's order."""
+    for config in configs:
+        if config not in source.CONFIGS:
+            known = ", ".join(source.CONFIGS)
+            raise PolyprobeError(f"unknown configuration {config!r} of {name}; available: {known}")
+    return [config for config in source.CONFIGS if config in configs or not configs]
+
+
+def check_mirror(mirror: Path | None) -> None:
+    """Raise PolyprobeError where the mirror folder does not exist."""
+    if mirror is not None and not mirror.is_dir():
+        raise PolyprobeError(f"no mirror folder {mirror}")
+
+
+def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
+    """Raise PolyprobeError unless the folder is missing, empty, or a build of this dataset.
+
+    A build is told by its card, or, where it was killed before the card was written, by holding
+    nothing but a licence and `data` with folders of ours.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise PolyprobeError(f"{folder} is a file; give --output a folder")
+    card = folder / "README.md"
+    if card.is_file():
+        ours = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
+    else:
+        ours = all(path in own_paths(folder, configs) for path in list_paths(folder))
+    if not ours:
+        raise PolyprobeError(
+            f"{folder} holds something other than a build of {name}; give another --output"
+        )
+
+
+def list_paths(folder: Path) -> list[Path]:
+    """Return what lies in the folder and in its `data`."""
+    return [*folder.glob("*"), *folder.glob("data/*")]
+
+
+def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
+    """Return what a build may have left in its folder and in `data`, killed or not."""
+    data = folder / "data"
+    states = {data / state.format(config) for config in configs for state in STATES}
+    return {data, folder / ".README.md.new", *folder.glob("LICENSE*")} | states
+
+
+@contextmanager
+def explain_missing_extras() -> Iterator[None]:
+    """Turn the want of a package that only the builder needs into one line."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        raise PolyprobeError(
+            f"building needs the package {error.name}: pip install 'polyprobe[builder]'"
+        ) from error

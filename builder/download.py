@@ -1,0 +1,158 @@
+"""Upstream files, each checked against its SHA-256: from GitHub, or out of a mirror's archives."""
+
+import hashlib
+import os
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyprobe import PolyprobeError
+
+ENDPOINT = "https://raw.githubusercontent.com"
+ENDPOINT_VARIABLE = "POLYPROBE_GITHUB_RAW"
+CHUNK = 8192  # bytes; what a cut connection loses at most
+TIMEOUT = 30  # seconds without a byte
+RETRIES = 2
+
+
+class Repository(NamedTuple):
+    """A GitHub repository at one commit: `OWNER/REPO`, and the SHA-256 of each file we read."""
+
+    name: str
+    commit: str
+    sha256: Mapping[str, str]
+
+    @property
+    def archive(self) -> str:
+        """Return the name of the repository's zipball in a mirror folder."""
+        return f"{self.name.replace('/', '__')}@{self.commit[:12]}.zip"
+
+
+def parse_sums(text: str) -> dict[str, str]:
+    r"""Return {path: SHA-256} from the lines that `sha256sum` prints.
+
+    >>> parse_sums("00ff  data/en.tsv\n")
+    {'data/en.tsv': '00ff'}
+    """
+    pairs = (line.split("  ", 1) for line in text.splitlines())
+    return {path: digest for digest, path in pairs}
+
+
+def read_files(
+    repository: Repository, paths: Iterable[str], mirror: Path | None = None
+) -> Iterator[bytes]:
+    """Yield the content of each path, in the order given, its SHA-256 checked.
+
+    Without `mirror` the files come from raw.githubusercontent.com (or from the server that the
+    environment variable POLYPROBE_GITHUB_RAW names) and stay in the user's cache folder; a
+    download that was cut goes on where it stopped. With `mirror`, a folder, they come out of
+    `OWNER__REPO@COMMIT12.zip` there, laid out as GitHub's zipball of the commit.
+    """
+    if mirror is None:
+        return _read_github(repository, paths)
+    return _read_mirror(repository, paths, mirror)
+
+
+def _read_mirror(repository: Repository, paths: Iterable[str], mirror: Path) -> Iterator[bytes]:
+    archive = mirror / repository.archive
+    if not archive.is_file():
+        raise PolyprobeError(f"no archive {repository.archive} in the mirror folder {mirror}")
+    root = f"{repository.name.partition('/')[2]}-{repository.commit}"
+    try:
+        with zipfile.ZipFile(archive) as zipball:
+            for path in paths:
+                content = zipball.read(f"{root}/{path}")
+                _check(content, repository.sha256[path], f"{archive}: {path}")
+                yield content
+    except KeyError as error:
+        raise PolyprobeError(f"{archive} lacks a file: {error.args[0]}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise PolyprobeError(
+            f"{archive} is cut short or corrupt ({error}); fetch it again"
+        ) from error
+
+
+def _check(content: bytes, expected: str, source: str) -> None:
+    got = hashlib.sha256(content).hexdigest()
+    if got != expected:
+        raise PolyprobeError(
+            f"{source}: expected SHA-256 {expected}, got {got}; nothing was built, "
+            "the archive was left as it is: fetch it again"
+        )
+
+
+def _read_github(repository: Repository, paths: Iterable[str]) -> Iterator[bytes]:
+    import pooch
+
+    pooch.get_logger().setLevel("ERROR")  # the progress bar says it
+    endpoint = os.environ.get(ENDPOINT_VARIABLE, ENDPOINT).rstrip("/")
+    cache = pooch.create(
+        path=Path(pooch.os_cache("polyprobe"), *repository.name.split("/"), repository.commit),
+        base_url=f"{endpoint}/{repository.name}/{repository.commit}/",
+        registry=dict(repository.sha256),
+        retry_if_failed=RETRIES,
+    )
+    for path in paths:
+        yield Path(_fetch(cache, path, repository.archive)).read_bytes()
+
+
+def _fetch(cache: Any, path: str, archive: str) -> str:
+    """Return the name of the cached file; a `pooch.Pooch` downloads and checks it if need be."""
+    import requests
+
+    try:
+        return cache.fetch(path, downloader=_resume)
+    except requests.RequestException as error:
+        status = getattr(error.response, "status_code", None)
+        reason = f"HTTP status {status}" if status else type(error).__name__
+        raise PolyprobeError(
+            f"cannot download {cache.get_url(path)} ({reason}); try again, what has come is kept, "
+            f"or give the folder that holds {archive} with --mirror"
+        ) from error
+    except ValueError as error:  # pooch's: expected, got, and that the download was deleted
+        raise PolyprobeError(f"{cache.get_url(path)}: {error}") from error
+    except OSError as error:
+        raise PolyprobeError(
+            f"cannot write to the cache folder {cache.abspath}: {error.strerror or error}"
+        ) from error
+
+
+def _resume(url: str, output_file: str, _pooch: object) -> None:
+    """Download to `NAME.part` beside `output_file`, going on from the bytes that are there.
+
+    A connection that is cut is taken up again for as long as each attempt brings something.
+    """
+    import requests
+
+    part = Path(output_file).with_name(f"{url.rpartition('/')[2]}.part")
+    while True:
+        before = _size(part)
+        try:
+            _append(url, part, before)
+            break
+        except requests.RequestException:
+            if _size(part) <= before:
+                raise
+    os.replace(part, output_file)
+
+
+def _append(url: str, part: Path, size: int) -> None:
+    import requests
+
+    headers = {"Accept-Encoding": "identity"}  # a range of compressed bytes would not fit
+    if size:
+        headers["Range"] = f"bytes={size}-"
+    with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
+        if size and response.status_code == requests.codes.requested_range_not_satisfiable:
+            return  # nothing is missing; the checksum decides
+        response.raise_for_status()
+        resumed = response.status_code == requests.codes.partial_content
+        with part.open("ab" if resumed else "wb") as file:
+            for chunk in response.iter_content(CHUNK):
+                file.write(chunk)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -1,0 +1,142 @@
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from huggingface_hub import DatasetCard
+
+from polyprobe.builder.build import SOURCES, load_source
+from polyprobe.builder.card import COLUMNS, render_card, size_category
+from polyprobe.builder.card import Config as CardConfig
+from polyprobe.builder.card import Split as CardSplit
+from polyprobe.builder.table import SCHEMA
+
+DATASETS = Path(__file__).parents[2] / "datasets"
+
+
+def render(name: str, folder: Path) -> str:
+    source = load_source(name)
+    return render_card(folder, name, source.CONFIGS, source.DEFAULT_CONFIG)
+
+
+@pytest.fixture
+def load(monkeypatch, tmp_path):
+    """`load_dataset` with a cache of its own and no Hub."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    return lambda *names: datasets.load_dataset(*map(str, names), cache_dir=str(tmp_path / "hf"))
+
+
+def test_committed_geofacts_card_is_the_generated_one():
+    folder = DATASETS / "geofacts"
+    assert (folder / "README.md").read_text(encoding="utf-8") == render("geofacts", folder)
+
+
+@pytest.mark.upstream
+def test_committed_bmlama_card_is_the_generated_one(built):
+    generated = (built / "README.md").read_text(encoding="utf-8")
+    assert (DATASETS / "bmlama" / "README.md").read_text(encoding="utf-8") == generated
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_committed_cards_load_on_the_hub(name):
+    card = DatasetCard.load(DATASETS / name / "README.md")
+    data = card.data.to_dict()
+    source = load_source(name)
+    assert [config["config_name"] for config in data["configs"]] == list(source.CONFIGS)
+    defaults = [config["config_name"] for config in data["configs"] if config.get("default")]
+    assert defaults == [source.DEFAULT_CONFIG]
+    assert data["pretty_name"].lower() == name
+    assert "relations" not in data
+    assert "<!-- statistics" not in card.text
+
+
+def test_licences_are_told():
+    bmlama, geofacts = (
+        DatasetCard.load(DATASETS / name / "README.md") for name in ("bmlama", "geofacts")
+    )
+    assert bmlama.data.license == "cc-by-nc-4.0"
+    assert "says Apache-2.0" in bmlama.text
+    assert (geofacts.data.license, geofacts.data.license_name) == (
+        "other",
+        "apache-2.0-and-unicode-3.0",
+    )
+    assert "COPYRIGHT AND PERMISSION NOTICE" in geofacts.text
+
+
+def test_every_column_is_described():
+    assert list(COLUMNS) == SCHEMA.names
+
+
+@pytest.mark.parametrize(
+    ("rows", "category"),
+    [(999, "n<1K"), (1000, "1K<n<10K"), (278_174, "100K<n<1M"), (10**6, "1M<n<10M")],
+)
+def test_size_category(rows, category):
+    split = CardSplit("en", "data/c/en.parquet", rows, 0, 0)
+    assert size_category([CardConfig("c", [split], {}, {})]) == category
+
+
+@pytest.mark.upstream
+def test_the_card_lists_what_is_present(built, tmp_path):
+    shutil.copytree(built / "data" / "53", tmp_path / "data" / "53")
+    card = DatasetCard(render("bmlama", tmp_path))
+    assert [config["config_name"] for config in card.data.configs] == ["53"]
+    assert card.data.configs[0]["default"] is True  # a lone configuration is the default
+    assert len(card.data.language) == 53
+    assert "| `53` | 53 | 3,070 | 30 | 9.56 | 1 | 10 |" in card.text
+    assert "| `17` |" not in card.text
+
+
+@pytest.mark.upstream
+def test_figures_of_both_configurations(built):
+    card = DatasetCard.load(built / "README.md")
+    assert "| `17` | 17 | 6,792 | 41 | 9.71 | 2 | 10 |" in card.text
+    assert "| `53` | 53 | 3,070 | 30 | 9.56 | 1 | 10 |" in card.text
+    assert card.data.size_categories == ["100K<n<1M"]  # 17 · 6,792 + 53 · 3,070 = 278,174
+    for info in card.data.dataset_info:
+        folder = built / "data" / info["config_name"]
+        assert info["download_size"] == sum(p.stat().st_size for p in folder.iterdir())
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize(
+    ("names", "languages", "rows"), [((), 17, 6792), (("17",), 17, 6792), (("53",), 53, 3070)]
+)
+def test_load_dataset_reads_the_folder(built, load, names, languages, rows):
+    loaded = load(built, *names)
+    assert len(loaded) == languages
+    assert {split.num_rows for split in loaded.values()} == {rows}
+    english = loaded["en"]
+    assert english.features.arrow_schema.remove_metadata() == SCHEMA
+    path = built / "data" / (names[0] if names else "17") / "en.parquet"
+    assert english[-1] == pq.read_table(path).to_pylist()[-1]
+
+
+@pytest.mark.upstream
+def test_load_dataset_by_bare_name_from_the_parent(built, load, monkeypatch):
+    monkeypatch.chdir(built.parent)
+    assert len(load("bmlama", "53")) == 53
+
+
+@pytest.mark.upstream
+def test_declared_bytes_are_those_that_datasets_counts(built, tmp_path):
+    """Load one file without any card, and compare what was counted with what ours declares."""
+    import datasets
+
+    path = str(built / "data" / "17" / "he.parquet")
+    counted = datasets.load_dataset("parquet", data_files={"he": path}, cache_dir=str(tmp_path))
+    info = DatasetCard.load(built / "README.md").data.dataset_info[0]
+    declared = {split["name"]: split["num_bytes"] for split in info["splits"]}
+    assert counted["he"].info.splits["he"].num_bytes == declared["he"]
+    assert info["dataset_size"] == sum(declared.values())
+
+
+def test_geofacts_loads_as_committed(load, monkeypatch):
+    monkeypatch.chdir(DATASETS)
+    loaded = load(os.curdir + "/geofacts")
+    assert len(loaded) == 51
+    assert len({split.num_rows for split in loaded.values()}) == 1
+    assert loaded["en"].features.arrow_schema.remove_metadata() == SCHEMA

@@ -1,0 +1,389 @@
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+import zipfile
+from collections import Counter, defaultdict
+from importlib.resources import files
+
+import pytest
+from babel.languages import get_official_languages
+
+from polyprobe import PolyprobeError
+from polyprobe.builder.sources import geofacts
+from polyprobe.builder.sources.geofacts import Fact, leaks, shares_stem
+from polyprobe.builder.sources.geofacts_labels import LANGUAGES, clean, unwrapped, without_bracket
+from polyprobe.builder.write import write_config
+
+from .conftest import ROOT
+
+FACTS = {"P30": 175, "P36": 110, "P37": 115, "P38": 50}
+CANDIDATES = {"P30": 6, "P36": 10, "P37": 10, "P38": 7}
+# The 99.9 % points of chi-squared with one degree of freedom less than candidates (any table).
+CHI_SQUARED = {"P30": 20.52, "P36": 27.88, "P37": 27.88, "P38": 22.46}
+SCRIPTS = {
+    **dict.fromkeys(("be", "bg", "ru", "sr", "uk"), ("CYRILLIC",)),
+    **dict.fromkeys(("ar", "fa", "ur"), ("ARABIC",)),
+    "bn": ("BENGALI",),
+    "el": ("GREEK",),
+    "he": ("HEBREW",),
+    "hi": ("DEVANAGARI",),
+    "hy": ("ARMENIAN",),
+    "ja": ("CJK", "HIRAGANA", "KATAKANA"),
+    "ka": ("GEORGIAN",),
+    "ko": ("HANGUL",),
+    "ta": ("TAMIL",),
+    "th": ("THAI",),
+    "zh": ("CJK",),
+}
+ENDS = {"bn": "।", "hi": "।", "hy": "։", "ja": "。", "th": "[Y]", "ur": "۔", "zh": "。"}
+# Elsewhere nothing but the stop follows [Y].
+VERB_LAST = {"fa", "hi", "ja", "ko", "ur"}
+
+
+@pytest.fixture(scope="module")
+def built():
+    return geofacts.build("default")
+
+
+@pytest.fixture(scope="module")
+def texts(built):
+    """Every text that a reader sees, with its language."""
+    return [
+        (language, text)
+        for language, rows in built.items()
+        for row in rows
+        for text in (row.subject, row.prompt, *row.candidates, *row.answer_forms)
+    ]
+
+
+def test_languages_are_bmlama_53_without_latin_and_cebuano(built):
+    assert list(built) == sorted(built) == list(LANGUAGES)
+    assert len(built) == 53 - 2
+    assert not {"la", "ceb"} & set(built)
+
+
+def test_counts(built):
+    assert Counter(row.relation for row in built["en"]) == FACTS
+    for relation, number in CANDIDATES.items():
+        found = {len(row.candidates) for row in built["en"] if row.relation == relation}
+        assert found == {number}
+
+
+def test_languages_are_parallel(built):
+    english = built["en"]
+    for rows in built.values():
+        for row, other in zip(rows, english, strict=True):
+            assert row[:4] == other[:4]
+            assert (row.candidate_ids, row.answers) == (other.candidate_ids, other.answers)
+            assert len(row.candidates) == len(row.candidate_ids)
+
+
+def test_a_row_is_as_it_should_be(built):
+    row = next(row for row in built["ru"] if row.fact_id == "P36:FR:Europe/Paris")
+    assert (row.relation, row.subject_id, row.object_id) == ("P36", "FR", "Europe/Paris")
+    assert (row.subject, row.prompt) == ("Франция", "Столица страны Франция — [Y].")
+    assert row.answer_forms == ["Париж"] == [row.candidates[i] for i in row.answers]
+    assert row.template_id == "P36"
+
+
+def test_answers_are_the_objects(built):
+    for rows in built.values():
+        for row in rows:
+            (answer,) = row.answers
+            assert row.candidate_ids[answer] == row.object_id
+            assert [row.candidates[answer]] == row.answer_forms
+            assert row.fact_id == f"{row.relation}:{row.subject_id}:{row.object_id}"
+
+
+def test_fact_ids_are_unique(built):
+    ids = [row.fact_id for row in built["en"]]
+    assert len(set(ids)) == len(ids) == sum(FACTS.values())
+
+
+def test_candidates_differ_in_every_language(built):
+    for rows in built.values():
+        for row in rows:
+            assert len({label.casefold() for label in row.candidates}) == len(row.candidates)
+            assert len(set(row.candidate_ids)) == len(row.candidate_ids)
+
+
+def test_subjects_differ_in_every_language(built):
+    for rows in built.values():
+        named = {row.subject_id: row.subject.casefold() for row in rows}
+        assert len(set(named.values())) == len(named)
+
+
+def test_texts_are_clean(texts):
+    for language, text in texts:
+        assert unicodedata.normalize("NFC", text) == text == text.strip(), (language, text)
+        rest = text.replace("[Y]", "Y")
+        assert not re.search(r"[][()（）&\u00ad\u00a0\u200b\u200e\u200f]|\s\s", rest), text
+
+
+def test_prompts_have_one_slot(built):
+    for rows in built.values():
+        for row in rows:
+            assert row.prompt.count("[Y]") == 1
+            assert "[X]" not in row.prompt
+            assert row.subject in row.prompt
+
+
+@pytest.mark.parametrize("language", SCRIPTS)
+def test_labels_are_in_their_script(built, language):
+    for row in built[language]:
+        for label in (row.subject, *row.candidates):
+            names = [unicodedata.name(letter) for letter in label if letter.isalpha()]
+            assert any(name.startswith(SCRIPTS[language]) for name in names), label
+
+
+def test_templates_are_complete():
+    templates = geofacts.load_templates()
+    assert tuple(templates) == LANGUAGES
+    for language, sentences in templates.items():
+        assert tuple(sentences) == geofacts.RELATIONS
+        assert len(set(sentences.values())) == len(sentences)
+        for sentence in sentences.values():
+            assert (sentence.count("[X]"), sentence.count("[Y]")) == (1, 1)
+            end = ENDS.get(language, ".")
+            assert sentence.endswith(end)
+            last = sentence.removesuffix(end).endswith("[Y]") or end == "[Y]"
+            assert last == (language not in VERB_LAST), sentence
+
+
+@pytest.mark.parametrize("relation", FACTS)
+def test_answers_stand_anywhere(built, relation):
+    places = Counter(row.answers[0] for row in built["en"] if row.relation == relation)
+    expected = FACTS[relation] / CANDIDATES[relation]
+    deviation = sum((places[i] - expected) ** 2 / expected for i in range(CANDIDATES[relation]))
+    assert deviation < CHI_SQUARED[relation]
+
+
+def test_distractors_are_drawn_uniformly(built):
+    """A capital is a distractor in 110 rows * 9/109 = 9.1 on average, spread like Poisson."""
+    drawn = Counter(
+        entity
+        for row in built["en"]
+        if row.relation == "P36"
+        for entity in row.candidate_ids
+        if entity != row.object_id
+    )
+    mean = FACTS["P36"] * 9 / FACTS["P36"]
+    variance = sum(
+        (drawn[row.object_id] - mean) ** 2 for row in built["en"] if row.relation == "P36"
+    )
+    assert sum(drawn.values()) == 110 * 9
+    assert 0.5 * mean < variance / FACTS["P36"] < 1.7 * mean
+
+
+def test_no_distractor_is_right_as_well(built):
+    for row in built["en"]:
+        wrong = set(row.candidate_ids) - {row.object_id}
+        if row.relation == "P37":
+            spoken = get_official_languages(row.subject_id, regional=True, de_facto=True)
+            assert not wrong & {language.split("_")[0] for language in spoken}
+        if row.relation == "P38":
+            assert not wrong & geofacts.currencies(row.subject_id)
+
+
+def test_official_languages_are_those_of_babel(built):
+    for row in built["en"]:
+        if row.relation == "P37":
+            known = get_official_languages(row.subject_id, regional=False, de_facto=True)
+            assert {language.split("_")[0] for language in known} == {row.object_id}
+
+
+@pytest.mark.parametrize(
+    ("fact_id", "why"),
+    [
+        ("P37:ZA:en", "twelve official languages, CLDR has one"),
+        ("P37:VA:it", "Latin too"),
+        ("P38:JP:JPY", "Japan, Japanese Yen"),
+        ("P38:CF:XAF", "Central African Republic, Central African CFA Franc"),
+        ("P36:SG:Asia/Singapore", "city state"),
+        ("P36:TN:Africa/Tunis", "Tunisia, Tunis"),
+        ("P36:BO:America/La_Paz", "the constitution says Sucre"),
+        ("P36:CI:Africa/Abidjan", "the capital is Yamoussoukro"),
+        ("P30:ZA:002", "South Africa, Africa"),
+        ("P30:RU:150", "two continents"),
+    ],
+)
+def test_what_is_no_fact(built, fact_id, why):
+    assert fact_id not in {row.fact_id for row in built["en"]}, why
+
+
+@pytest.mark.parametrize(
+    ("fact_id", "language", "answer"),
+    [
+        ("P36:UA:Europe/Kyiv", "ru", "Киев"),  # babel has it under Europe/Kiev
+        ("P36:NP:Asia/Kathmandu", "de", "Kathmandu"),
+        ("P36:AR:America/Argentina/Buenos_Aires", "el", "Μπουένος Άιρες"),
+        ("P36:ER:Africa/Asmara", "hy", "Ասմերա"),
+        ("P36:IS:Atlantic/Reykjavik", "de", "Reykjavík"),  # a soft hyphen in CLDR
+        ("P36:KH:Asia/Phnom_Penh", "fr", "Phnom Penh"),  # inherited
+        ("P38:SN:XOF", "bn", "পশ্চিম আফ্রিকান CFA ফ্র্যাঙ্ক"),  # [CFA] in CLDR
+        ("P30:MX:003", "ja", "北アメリカ"),
+    ],
+)
+def test_labels_where_cldr_is_tricky(built, fact_id, language, answer):
+    (row,) = [row for row in built[language] if row.fact_id == fact_id]
+    assert row.answer_forms == [answer]
+
+
+@pytest.mark.parametrize(
+    ("subject", "answer", "language", "leak"),
+    [
+        ("Japan", "Japanese Yen", "en", True),
+        ("France", "Euro", "en", False),
+        ("Chad", "Chadian Pound", "en", True),
+        ("Oman", "Roman Denar", "en", True),
+        ("Guinea-Bissau", "Bissau", "en", True),
+        ("St. Lucia", "East Caribbean Dollar", "en", False),
+        ("Mexiko", "Mexiko-Stadt", "de", True),
+        ("中非共和国", "中非法郎", "zh", True),
+        ("加蓬", "中非法郎", "zh", False),
+        ("영국", "영국 파운드", "ko", True),
+        ("الجزائر", "مدينة الجزائر", "ar", True),
+        ("مصر", "جنيه مصري", "ar", True),
+        ("النمسا", "اليورو", "ar", False),
+    ],
+)
+def test_shares_stem(subject, answer, language, leak):
+    assert shares_stem(subject, answer, language) is leak
+
+
+@pytest.mark.parametrize("relation", ["P30", "P36", "P38"])
+def test_no_country_gives_its_answer_away(built, relation):
+    """Look for four equal characters by plain slicing, in the languages that are spaced."""
+    for language in set(LANGUAGES) - {"ar", "fa", "he", "ja", "ko", "ur", "zh"}:
+        for row in built[language]:
+            if row.relation == relation:
+                for word in re.sub(r"[-’.,'ʼ–—]", " ", row.subject.casefold()).split():
+                    assert len(word) < 4 or word[:4] not in row.answer_forms[0].casefold()
+
+
+def test_leaks_looks_at_every_language():
+    assert leaks(Fact("P38", "GB", "GBP"))  # "British Pound" hides it in English, not in Korean
+    assert not shares_stem("United Kingdom", "British Pound", "en")
+
+
+@pytest.mark.parametrize(
+    ("label", "language", "cleaned"),
+    [
+        ("Reyk\u00adja\u00advik", "de", "Reykjavik"),
+        ("Antigua & Barbuda", "en", "Antigua and Barbuda"),
+        ("Маршалловы о-ва", "ru", "Маршалловы острова"),
+        ("Βοσνία - Ερζεγοβίνη", "el", "Βοσνία-Ερζεγοβίνη"),
+        ("スイス フラン", "ja", "スイスフラン"),
+        ("e\u0301ire", "ga", "éire"),
+        ("Papua\u00a0New  Guinea", "en", "Papua New Guinea"),
+        ("کیپ\u200cورد", "fa", "کیپ\u200cورد"),
+    ],
+)
+def test_clean(label, language, cleaned):
+    assert clean(label, language) == cleaned
+
+
+def test_brackets():
+    assert without_bracket("ミャンマー (ビルマ)") == "ミャンマー"
+    assert without_bracket("Kongo (Kinšasa) ja") == "Kongo (Kinšasa) ja"
+    assert unwrapped("পশ্চিম আফ্রিকান [CFA] ফ্র্যাঙ্ক") == "পশ্চিম আফ্রিকান CFA ফ্র্যাঙ্ক"
+
+
+def test_fact_table_says_why_something_is_missing():
+    table = geofacts.load_table()
+    keys = [(row["country"], row["relation"]) for row in table]
+    assert keys == sorted(set(keys))
+    for row in table:
+        assert row["object"] or row["left_out"]
+    for relation in ("P30", "P36"):
+        assert len([key for key in keys if key[1] == relation]) == 193 + len(
+            ["VA", "PS", "TW", "XK"]
+        )
+
+
+def test_continents_have_the_countries_of_the_united_nations():
+    """M49 has 54 African, 35 American, 47 Asian, 43 European, 14 Oceanian members (and VA)."""
+    table = [row for row in geofacts.load_table() if row["relation"] == "P30"]
+    members = Counter(row["object"] for row in table if row["object"] and row["country"] != "VA")
+    assert members == {"002": 54, "003": 23, "005": 12, "142": 47, "150": 43, "009": 14}
+    assert sum(members.values()) == 193
+
+
+def test_files_are_small(built, tmp_path):
+    write_config(tmp_path, "default", built)
+    sizes = [path.stat().st_size for path in tmp_path.rglob("*.parquet")]
+    assert len(sizes) == 51
+    assert sum(sizes) < 3 * 2**20 / 2
+
+
+def test_build_is_the_same_under_any_hash_seed():
+    code = (
+        "import hashlib; from polyprobe.builder.sources.geofacts import build;"
+        "print(hashlib.sha256(repr(build('default')).encode()).hexdigest())"
+    )
+    digests = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    ]
+    here = hashlib.sha256(repr(geofacts.build("default")).encode()).hexdigest()
+    assert digests == [here, here]
+
+
+def test_unknown_configuration():
+    with pytest.raises(PolyprobeError, match="unknown configuration '53' of geofacts; available"):
+        geofacts.build("53")
+
+
+def test_licence_of_the_labels_goes_along():
+    text = (ROOT / "datasets" / "geofacts" / "LICENSE-UNICODE.txt").read_text(encoding="utf-8")
+    assert text.startswith("UNICODE LICENSE V3")
+    assert text == files("babel").joinpath("locale-data/LICENSE.unicode").read_text("utf-8")
+
+
+# Wikidata's labels as mParaRel has them, where they differ from CLDR's or count otherwise.
+EXCEPTIONS = {
+    ("P36", "Belgium", "Brussels"): "the city proper: City of Brussels",
+    ("P37", "Bangladesh", "Bangla"): "the other English name: Bengali",
+    ("P37", "Malaysia", "Malay"): "has English only, official beside Malay until 1967",
+    ("P37", "Slovenia", "Slovenian"): "the other English name: Slovene",
+    (
+        "P37",
+        "Turkmenistan",
+        "Turkmen",
+    ): "has Russian only, which the constitution does not name",
+    **{
+        ("P30", country, "Oceania"): "says Insular Oceania"
+        for country in ("Australia", "Fiji", "Kiribati", "Marshall Islands", "Palau", "Vanuatu")
+    },
+}
+
+
+@pytest.mark.upstream
+def test_facts_agree_with_wikidata(built, upstream):
+    (path,) = upstream.glob("coastalcph__mpararel@*.zip")
+    known = defaultdict(set)
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            found = re.search(r"mpararel_reviewed/tuples/en/(P30|P36|P37)\.jsonl$", name)
+            for line in archive.read(name).decode().splitlines() if found else ():
+                row = json.loads(line)
+                known[found[1], row["sub_label"]].add(row["obj_label"])
+    checked, differing = Counter(), set()
+    for row in built["en"]:
+        objects = known.get((row.relation, row.subject), set())
+        if objects:
+            checked[row.relation] += 1
+        if objects and row.answer_forms[0] not in objects:
+            differing.add((row.relation, row.subject, row.answer_forms[0]))
+    assert differing == set(EXCEPTIONS)
+    assert checked == {"P30": 63, "P36": 46, "P37": 82}

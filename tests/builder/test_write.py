@@ -1,0 +1,136 @@
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.builder.table import SCHEMA, Row
+from polyprobe.builder.write import recover, write_config, write_text
+
+
+def rows(*subjects: str) -> list[Row]:
+    return [
+        Row(f"P1:{s}", "P1", s, "o", s, f"{s}: [Y]", ["a", "b"], ["1", "2"], [1], ["b"], "P1")
+        for s in subjects
+    ]
+
+
+def snapshot(folder) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_split_is_one_parquet_file(tmp_path):
+    write_config(tmp_path, "c", {"en": rows("x", "y"), "zh-hans": rows("x", "y")})
+    assert sorted(snapshot(tmp_path)) == ["data/c/en.parquet", "data/c/zh_hans.parquet"]
+    file = pq.ParquetFile(tmp_path / "data/c/en.parquet")
+    assert file.schema_arrow.equals(SCHEMA)
+    assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+    assert file.read().to_pylist() == [row._asdict() for row in rows("x", "y")]
+
+
+def test_a_configuration_replaces_the_old_one_and_no_other(tmp_path):
+    write_config(tmp_path, "c", {"en": rows("x"), "fr": rows("x")})
+    write_config(tmp_path, "d", {"en": rows("x")})
+    other = (tmp_path / "data/d/en.parquet").read_bytes()
+    write_config(tmp_path, "c", {"en": rows("z")})
+    assert sorted(snapshot(tmp_path)) == ["data/c/en.parquet", "data/d/en.parquet"]
+    assert pq.read_table(tmp_path / "data/c/en.parquet")["subject"].to_pylist() == ["z"]
+    assert (tmp_path / "data/d/en.parquet").read_bytes() == other
+
+
+def interrupted():
+    yield from rows("z")
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_leaves_the_old(tmp_path):
+    write_config(tmp_path, "c", {"en": rows("x")})
+    before = snapshot(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        write_config(tmp_path, "c", {"en": rows("z"), "fr": interrupted()})
+    assert snapshot(tmp_path) == before
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from polyprobe import PolyprobeError
+from polyprobe.builder.write import write_config
+from polyprobe.builder.table import Row
+rows = [Row(str(i), "", "", "", str(i), f"{i} [Y]", ["a"], [], [0], ["a"], "") for i in range(9999)]
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    write_config(Path(sys.argv[1]), "c", {"en": rows})
+except PolyprobeError as error:
+    print(error)
+"""
+
+
+def test_a_disk_that_takes_no_more_leaves_the_old(tmp_path):
+    """The system refuses to write more than 4 KiB a file: the same path as a full disk."""
+    write_config(tmp_path, "c", {"en": rows("x")})
+    before = snapshot(tmp_path)
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    line = f"cannot write to {tmp_path}: File too large; what was there is unchanged\n"
+    assert done.stdout == line
+    assert snapshot(tmp_path) == before
+
+
+def test_what_a_killed_build_left_is_cleared(tmp_path):
+    begun = tmp_path / "data/.c.new"
+    begun.mkdir(parents=True)
+    (begun / "xx.parquet").write_bytes(b"half")
+    write_config(tmp_path, "c", {"en": rows("x")})
+    assert sorted(snapshot(tmp_path)) == ["data/c/en.parquet"]
+
+
+def test_a_build_killed_between_its_renames_is_put_right(tmp_path):
+    write_config(tmp_path, "c", {"en": rows("x")})
+    before = snapshot(tmp_path)
+    (tmp_path / "data/c").rename(tmp_path / "data/.c.old")
+    recover(tmp_path, "c")
+    assert snapshot(tmp_path) == before
+    recover(tmp_path, "c")
+    assert snapshot(tmp_path) == before
+
+
+def test_text_is_replaced_whole(tmp_path):
+    write_text(tmp_path / "a.md", "ä\n")
+    write_text(tmp_path / "a.md", "b\n")
+    assert snapshot(tmp_path) == {"a.md": b"b\n"}
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "data").touch()
+    with pytest.raises(PolyprobeError, match=f"cannot write to {tmp_path}: .*unchanged"):
+        write_config(tmp_path, "c", {"en": rows("x")})
+
+
+BUILD_TINY = """
+import sys
+from pathlib import Path
+from polyprobe.builder.download import Repository
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.sources import bmlama
+bmlama.REPOSITORY = Repository("someone/things", "0123456789abcdef", {sums})
+bmlama.BLOCKS = {blocks}
+build_dataset("bmlama", mirror=Path(sys.argv[1]), output=Path(sys.argv[2]))
+"""
+
+
+def test_bytes_do_not_depend_on_the_hash_seed(tiny, tmp_path):
+    from polyprobe.builder.sources import bmlama
+
+    script = BUILD_TINY.format(sums=dict(bmlama.REPOSITORY.sha256), blocks=bmlama.BLOCKS)
+    built = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", script, str(tiny), str(folder)]
+        subprocess.run(command, check=True, env=environment)
+        built.append(snapshot(folder))
+    assert len(built[0]) == 2 * 3 + 1
+    assert built[0] == built[1]
