@@ -1,0 +1,155 @@
+"""Measure how much two languages' right answers overlap (COverlap, Jiang et al. 2020).
+
+    COverlap(l, l2) = facts right in both languages / facts right in either
+
+over the facts that both languages have. Where no fact is right in either it is 0/0: undefined.
+
+>>> overlap = compare_right([1, 0, 2], [1, 3, 0], answers=[[1], [0], [1, 2]])
+>>> overlap["both"], overlap["either"], round(overlap["coverlap"], 4)
+(1, 3, 0.3333)
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import datasets
+import evaluate
+import numpy as np
+
+_DESCRIPTION = """\
+COverlap (correct overlap) is the number of facts that a model gets right in both of two languages \
+divided by the number that it gets right in at least one of them.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of int): index of the chosen candidate in one language, one a query.
+    references (list of int): the same in the other language.
+    answers (list of list of int): indices of the right candidates, at least one a query.
+
+Returns:
+    coverlap (float or None): both / either; None where no query is right in either language.
+    both, either, n_queries (int): the counts it comes from.
+
+Examples:
+    >>> coverlap = evaluate.load("coverlap")
+    >>> coverlap.compute(predictions=[1, 0, 2], references=[1, 3, 2], answers=[[1], [0], [1]])
+    {'coverlap': 0.5, 'both': 1, 'either': 2, 'n_queries': 3}
+"""
+
+_CITATION = """\
+@inproceedings{jiang-etal-2020-x,
+    title = "{X}-{FACTR}: Multilingual Factual Knowledge Retrieval from Pretrained Language Models",
+    author = "Jiang, Zhengbao and Anastasopoulos, Antonios and Araki, Jun and Ding, Haibo and
+      Neubig, Graham",
+    booktitle = "Proceedings of EMNLP", year = "2020",
+    url = "https://aclanthology.org/2020.emnlp-main.479",
+}
+"""
+
+Answers = Sequence[Sequence[int]]
+
+
+def find_right(chosen: Sequence[int] | np.ndarray, answers: Answers, name: str) -> np.ndarray:
+    """Return for each query whether the chosen index is among its right ones (bool).
+
+    `name` stands in the errors. Negative indices are errors and do not count from the end.
+    """
+    if len(chosen) != len(answers):
+        raise ValueError(f"{len(chosen)} queries in {name!r}, {len(answers)} in 'answers'")
+    for query, index in enumerate(chosen):
+        if index is None or index < 0:
+            raise ValueError(f"query {query} of {name!r} is {index}; expected an index from 0")
+    pairs = zip(chosen, answers, strict=True)
+    return np.array([index in right for index, right in pairs], dtype=bool)
+
+
+def compare_right(
+    predictions: Sequence[int], references: Sequence[int], answers: Answers
+) -> dict[str, float | int | None]:
+    """Return COverlap with the counts it comes from; None for 0/0."""
+    _check_answers(answers)
+    first = find_right(predictions, answers, "predictions")
+    second = find_right(references, answers, "references")
+    both, either = int((first & second).sum()), int((first | second).sum())
+    return {
+        "coverlap": both / either if either else None,
+        "both": both,
+        "either": either,
+        "n_queries": len(first),
+    }
+
+
+def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
+    """Return COverlap of every pair of languages from the probability that each query is right.
+
+    The probabilities (0 or 1 without ties) are those of `accuracy_at_1.right_probability`: ties
+    are broken independently in each language, so a query is expected right in both with a * b and
+    in either with a + b - a * b; the ratio is that of the two expected counts. NaN where neither
+    language is ever right (0/0). The diagonal is 1 by definition, ties and 0/0 included.
+
+    >>> coverlap_matrix({"en": [1, 1, 0], "fr": [1, 0.5, 0], "ru": [0, 0, 0]}).round(4)
+    array([[1.  , 0.75, 0.  ],
+           [0.75, 1.  , 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+    table = _stack_probabilities(right)
+    both = table @ table.T
+    totals = table.sum(axis=1)
+    either = totals[:, None] + totals - both
+    matrix = np.full_like(both, np.nan)
+    np.divide(both, either, out=matrix, where=either > 0)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+class COverlap(evaluate.Metric):
+    """Compare which queries two languages get right."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        index = datasets.Value("int64")
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": index, "references": index}),
+        )
+
+    def _compute(
+        self,
+        predictions: Sequence[int],
+        references: Sequence[int],
+        answers: Answers | None = None,
+    ) -> dict[str, float | int | None]:
+        return compare_right(predictions, references, answers)
+
+
+def _check_answers(answers: Answers | None) -> None:
+    if answers is None:
+        raise ValueError("no answers; pass answers=[[right indices of query 0], …]")
+    if not len(answers):
+        raise ValueError("no queries in 'answers'")
+    for query, right in enumerate(answers):
+        if not hasattr(right, "__len__"):
+            raise ValueError(f"answers of query {query} are {right!r}; expected a list: [{right}]")
+        if not len(right):
+            raise ValueError(f"query {query} has no right answer; expected at least one index")
+    for index in chain.from_iterable(answers):
+        if not isinstance(index, int | np.integer) or index < 0:
+            raise ValueError(f"answer {index!r} is no index; expected whole numbers from 0")
+
+
+def _stack_probabilities(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
+    """Return the probabilities as (languages x queries), each of the same length and in 0 … 1."""
+    if not right:
+        raise ValueError("no languages: expected a mapping from language to probabilities")
+    rows = {name: np.asarray(values, dtype=np.float64) for name, values in right.items()}
+    first = next(iter(rows))
+    for name, values in rows.items():
+        if values.shape != rows[first].shape:
+            raise ValueError(f"{len(rows[first])} queries in {first!r}, {len(values)} in {name!r}")
+        for query in np.flatnonzero(~((values >= 0) & (values <= 1)))[:1]:
+            raise ValueError(
+                f"query {query} of {name!r} is {values[query]}; expected a probability, 0 … 1"
+            )
+    return np.stack(list(rows.values()))

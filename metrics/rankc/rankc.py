@@ -1,0 +1,300 @@
+"""Measure how alike two languages rank the same candidates (RankC, Qi et al. 2023).
+
+    RankC(l, l2) = mean over queries of sum_j w_j * |top_j(l) & top_j(l2)| / j,   j = 1 ... N
+
+Equal scores get the expectation over all orders that the ties allow, independently in each
+language: with `better` candidates above candidate i and `equal` ones at its score (itself counted)
+it is among the first j with the probability p(i, j) = clip((j - better) / equal, 0, 1), and the
+expected overlap at j is sum_i p_l(i, j) * p_l2(i, j). So a language is one vector of values
+p * sqrt(w_j / j), and all pairs of languages are one matrix product.
+
+>>> scores = {"en": [[3.0, 2.0, 1.0]], "es": [[0.9, 0.1, 0.4]], "fr": [[0.0, 0.0, 0.0]]}
+>>> rankc_matrix(scores).round(4)
+array([[1.    , 0.8776, 0.4749],
+       [0.8776, 1.    , 0.4749],
+       [0.4749, 0.4749, 1.    ]])
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+
+import datasets
+import evaluate
+import numpy as np
+
+_DESCRIPTION = """\
+RankC (ranking-based consistency) tells how alike a model ranks the same candidates in two \
+languages, right or wrong: 1 for equal rankings, `chance` for unrelated ones.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of list of float): a row a query, a score a candidate, higher is better.
+    references (list of list of float): the same candidates' scores in the other language.
+    weights (str): softmax (default), norm1, norm2, norm1-released or norm2-released.
+
+Returns:
+    rankc (float): mean over the queries.
+    chance (float): its exact expectation for independent random rankings of the same pools.
+    rankc_adjusted (float or None): mean of (rankc - chance) / (1 - chance) over the queries with
+        at least two candidates; None where there is none.
+    n_queries, n_adjusted (int): the queries that the means are taken over.
+
+Examples:
+    >>> rankc = evaluate.load("rankc")
+    >>> result = rankc.compute(predictions=[[3.0, 2.0, 1.0]], references=[[0.9, 0.1, 0.4]])
+    >>> round(result["rankc"], 4), round(result["chance"], 4)
+    (0.8776, 0.4749)
+"""
+
+_CITATION = """\
+@inproceedings{qi-etal-2023-cross,
+    title = "Cross-Lingual Consistency of Factual Knowledge in Multilingual Language Models",
+    author = "Qi, Jirui and Fern{\\'a}ndez, Raquel and Bisazza, Arianna",
+    booktitle = "Proceedings of EMNLP", year = "2023",
+    url = "https://aclanthology.org/2023.emnlp-main.658",
+}
+"""
+
+WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "softmax": lambda left: np.exp(left - left[0]),
+    "norm1": lambda left: left,
+    "norm2": lambda left: left**2,
+    "norm1-released": lambda left: left + 1,
+    "norm2-released": lambda left: (left + 1) ** 2,
+}
+"""From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
+
+_LARGEST_TABLE = 64  # candidates; the table has N^3 values
+_CHUNK = 100_000  # values at once, so that they stay in the processor's cache
+# OpenBLAS does so many multiplications in one thread; its threads stall on busy cores
+_PRODUCT = 2**18
+
+Scores = np.ndarray | Sequence[Sequence[float]]
+
+
+def rank_weights(size: int, weights: str = "softmax") -> np.ndarray:
+    """Return w_1 ... w_N, which sum to 1, for a pool of N candidates.
+
+    softmax is e^(N-j) (the paper's equation 5), norm1 is N-j and norm2 is (N-j)^2; the released
+    code has N-j+1 for N-j. A single candidate weighs 1, where the paper's norms would be 0/0.
+    """
+    if weights not in WEIGHTS:
+        raise ValueError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
+    if size == 1:
+        return np.ones(1)
+    raw = WEIGHTS[weights](np.arange(size - 1, -1, -1, dtype=np.float64))
+    return raw / raw.sum()
+
+
+def rankc_chance(sizes: Sequence[int] | np.ndarray, weights: str = "softmax") -> np.ndarray:
+    """Return what two independent random rankings of each pool size score on average.
+
+    The expected overlap of two random prefixes of length j is j^2 / N, hence sum_j w_j * j / N.
+    """
+    distinct, where = np.unique(np.asarray(sizes, dtype=np.intp), return_inverse=True)
+    expected = [rank_weights(n, weights) @ np.arange(1, n + 1) / n for n in distinct.tolist()]
+    return np.array(expected, dtype=np.float64)[where]
+
+
+def rankc_per_query(
+    predictions: Scores, references: Scores, weights: str = "softmax"
+) -> np.ndarray:
+    """Return the RankC of each query; the measure is the mean of these.
+
+    Takes 2-D arrays (queries x candidates), masked arrays padded at the end of a row, or lists of
+    rows of any length. Infinite scores are ranked; NaN, empty rows and unequal pools are errors.
+    """
+    (first, second), sizes = _read_languages({"predictions": predictions, "references": references})
+    values = np.empty(len(sizes))
+    for size, queries, items in _split_by_size(sizes):
+        share = rank_weights(size, weights) / np.arange(1, size + 1)
+        step = max(1, _CHUNK // size**2)
+        for start in range(0, len(queries), step):
+            part = np.s_[start : start + step]
+            one = _prefix_shares(*_count_ties(first[items[part]]), size)
+            other = _prefix_shares(*_count_ties(second[items[part]]), size)
+            overlaps = np.einsum("iqj,iqj,j->q", one, other, share[:-1])
+            values[queries[part]] = overlaps + share[-1] * size
+    return values
+
+
+def rankc_matrix(
+    scores: Mapping[str, Scores], weights: str = "softmax", adjusted: bool = False
+) -> np.ndarray:
+    """Return the RankC of every pair of languages, in the mapping's order, 1 on the diagonal.
+
+    Scores are as for `rankc_per_query`, row i the same query in all. With `adjusted` the mean of
+    (RankC - chance) / (1 - chance) over the queries with several candidates, NaN if there is none.
+    """
+    languages, sizes = _read_languages(scores)
+    total, counted = np.zeros((len(languages), len(languages))), 0
+    for size, queries, items in _split_by_size(sizes):
+        if adjusted and size == 1:
+            continue
+        sums = _sum_over_queries(languages, items, weights)
+        if adjusted:
+            chance = rankc_chance([size], weights)[0]
+            sums = (sums - len(queries) * chance) / (1 - chance)
+        total, counted = total + sums, counted + len(queries)
+    matrix = total / counted if counted else np.full_like(total, np.nan)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def compare_rankings(
+    predictions: Scores, references: Scores, weights: str = "softmax"
+) -> dict[str, float | int | None]:
+    """Return RankC, its chance level and the adjusted value, with the counts they come from."""
+    values = rankc_per_query(predictions, references, weights)
+    sizes = _read_rows(predictions, "predictions")[1]
+    chance = rankc_chance(sizes, weights)
+    several = sizes > 1
+    adjusted = (values[several] - chance[several]) / (1 - chance[several])
+    return {
+        "rankc": float(values.mean()),
+        "chance": float(chance.mean()),
+        "rankc_adjusted": float(adjusted.mean()) if several.any() else None,
+        "n_queries": len(values),
+        "n_adjusted": int(several.sum()),
+    }
+
+
+class RankC(evaluate.Metric):
+    """Compare two languages' scores of the same candidates."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        row = datasets.Sequence(datasets.Value("float64"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": row, "references": row}),
+        )
+
+    def _compute(
+        self, predictions: Scores, references: Scores, weights: str = "softmax"
+    ) -> dict[str, float | int | None]:
+        return compare_rankings(predictions, references, weights)
+
+
+def _read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return each language's scores on end, and the pool sizes that all of them share."""
+    if not scores:
+        raise ValueError("no languages: expected a mapping from language to scores")
+    languages, first, sizes = [], None, None
+    for name, rows in scores.items():
+        flat, own = _read_rows(rows, name)
+        if first is None:
+            first, sizes = name, own
+        if len(own) != len(sizes):
+            raise ValueError(f"{len(sizes)} queries in {first!r}, {len(own)} in {name!r}")
+        for query in np.flatnonzero(own != sizes)[:1]:
+            raise ValueError(
+                f"query {query} has {sizes[query]} candidates in {first!r}, {own[query]} in "
+                f"{name!r}; expected scores of the same candidates in the same order"
+            )
+        languages.append(flat)
+    return languages, sizes
+
+
+def _read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of one language on end (float) and the number of candidates per query."""
+    if isinstance(rows, np.ndarray) and rows.ndim == 2:
+        flat, sizes = _read_array(rows, name)
+    else:
+        flat, sizes = _read_lists(rows, name)
+    if not len(sizes):
+        raise ValueError(f"no queries in {name!r}")
+    for query in np.flatnonzero(sizes == 0)[:1]:
+        raise ValueError(f"query {query} of {name!r} has no scores; expected one a candidate")
+    for query in np.repeat(np.arange(len(sizes)), sizes)[np.isnan(flat)][:1]:
+        raise ValueError(f"NaN among the scores of query {query} in {name!r}; expected numbers")
+    return flat, sizes
+
+
+def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    values = np.ma.getdata(rows)
+    values = values if values.dtype.kind == "f" else values.astype(np.float64)
+    if np.ma.getmask(rows) is np.ma.nomask:
+        return values.ravel(), np.full(len(rows), rows.shape[1])
+    present = ~np.ma.getmaskarray(rows)
+    sizes = present.sum(axis=1)
+    padded = present != (np.arange(rows.shape[1]) < sizes[:, None])
+    for query in np.flatnonzero(padded.any(axis=1))[:1]:
+        raise ValueError(f"query {query} of {name!r} is masked before its end; pad at the end")
+    return values[present], sizes
+
+
+def _read_lists(rows: Sequence[Sequence[float]], name: str) -> tuple[np.ndarray, np.ndarray]:
+    for query, row in enumerate(rows):
+        if not hasattr(row, "__len__"):
+            raise ValueError(f"query {query} of {name!r} is {row!r}; expected a list of scores")
+    sizes = np.array([len(row) for row in rows], dtype=np.intp)
+    flat = np.array(list(chain.from_iterable(rows)), dtype=np.float64)
+    if flat.ndim != 1:
+        raise ValueError(f"scores of {name!r} are nested too deep; expected queries x candidates")
+    return flat, sizes
+
+
+def _split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield each pool size N with its queries and the places (queries x N) of their scores."""
+    starts = sizes.cumsum() - sizes
+    for size in np.unique(sizes).tolist():
+        queries = np.flatnonzero(sizes == size)
+        yield size, queries, starts[queries, None] + np.arange(size)
+
+
+def _count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Count for each candidate of (queries x N) the better and the equal ones, as (N x queries)."""
+    columns = np.ascontiguousarray(scores.T)
+    count = np.min_scalar_type(len(columns))
+    better, equal = np.empty(columns.shape, count), np.empty(columns.shape, count)
+    for i, column in enumerate(columns):
+        np.add.reduce((columns > column).view(np.uint8), axis=0, dtype=count, out=better[i])
+        np.add.reduce((columns == column).view(np.uint8), axis=0, dtype=count, out=equal[i])
+    return better, equal
+
+
+def _prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarray:
+    """Return the probability of being among the first j = 1 ... N-1 (j = N is always 1)."""
+    depth = np.arange(1, size)
+    return np.clip((depth - better[..., None]) / equal[..., None], 0, 1)
+
+
+def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: str) -> np.ndarray:
+    """Return for all pairs of languages the sum of RankC over queries whose scores lie at items."""
+    queries, size = items.shape
+    share = rank_weights(size, weights) / np.arange(1, size + 1)
+    curves = _make_curves(size, np.sqrt(share[:-1]))
+    width = max(1, _PRODUCT // (len(languages) ** 2 * size))
+    better, equal = _count_all_ties(languages, items, width)
+    sums = np.full((len(languages), len(languages)), queries * size * share[-1])
+    step = width * max(1, _CHUNK // (len(languages) * size * width))
+    for start in range(0, better.shape[1], step):
+        part = np.s_[:, start : start + step]
+        vectors = curves(better[part], equal[part])
+        shape = (len(languages), vectors.shape[1] // width, width * (size - 1))
+        vectors = vectors.reshape(shape).transpose(1, 0, 2)
+        sums += (vectors @ vectors.transpose(0, 2, 1)).sum(axis=0)
+    return sums
+
+
+def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: int) -> np.ndarray:
+    """Stack `_count_ties` of all languages, padded with items that are in no top j < N."""
+    size = items.shape[1]
+    shape = (len(languages), -(-items.size // multiple) * multiple)
+    stacked = np.empty((2, *shape), np.min_scalar_type(size))
+    stacked[0], stacked[1] = size, 1
+    for i, flat in enumerate(languages):
+        stacked[:, i, : items.size] = [counts.ravel() for counts in _count_ties(flat[items])]
+    return stacked
+
+
+def _make_curves(size: int, scale: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return the function from (better, equal) to p * scale; small pools look it up in a table."""
+    if size > _LARGEST_TABLE:
+        return lambda better, equal: _prefix_shares(better, equal, size) * scale
+    better, equal = np.divmod(np.arange(size * size + 1), size)
+    table = _prefix_shares(better, equal + 1, size) * scale
+    return lambda better, equal: table.take(better * np.intp(size) + (equal - 1), axis=0)

@@ -1,0 +1,115 @@
+import math
+from itertools import permutations
+from statistics import fmean
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import (
+    chance_accuracy,
+    measure_accuracy,
+    right_probability,
+)
+
+
+@pytest.mark.parametrize(
+    ("scores", "right", "expected", "released"),
+    [
+        ([3, 2, 1], [0], 1, 1),
+        ([3, 2, 1], [2], 0, 0),
+        ([3, 2, 1], [0, 1], 1, 1),
+        ([3, 3, 1], [1], 1 / 2, 0),  # shares the best score with one other
+        ([3, 3, 3, 1], [0], 1 / 3, 1),
+        ([3, 3, 3, 1], [0, 2], 2 / 3, 1),
+        ([3, 3, 3, 1], [1, 3], 1 / 3, 0),
+        ([0, 0, 0, 0], [3], 1 / 4, 0),  # the answer last, as in BMLAMA
+        ([7], [0], 1, 1),
+        ([-math.inf, -math.inf], [1], 1 / 2, 0),
+        ([math.inf, 5], [0], 1, 1),
+    ],
+)
+def test_right_probability(scores, right, expected, released):
+    assert right_probability([scores], [right]).tolist() == [expected]
+    assert right_probability([scores], [right], ties="released").tolist() == [released]
+
+
+@st.composite
+def draw_queries(draw):
+    """Draw scores with many ties, and right answers, for one to four queries."""
+    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    level = st.sampled_from([-1.0, 0.0, 2.5])
+    scores = [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes]
+    right = [draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True)) for n in sizes]
+    return scores, right
+
+
+def sort_stably(scores):
+    return sorted(range(len(scores)), key=lambda i: scores[i], reverse=True)[0]
+
+
+@settings(max_examples=500, deadline=None)
+@given(queries=draw_queries())
+def test_expectation_is_the_mean_of_the_stable_sort_over_all_orders(queries):
+    scores, answers = queries
+    expected = []
+    for row, right in zip(*queries, strict=True):
+        orders = permutations(range(len(row)))
+        expected.append(fmean(o[sort_stably([row[i] for i in o])] in right for o in orders))
+    assert right_probability(scores, answers) == pytest.approx(expected, abs=1e-12)
+    released = [sort_stably(row) in right for row, right in zip(*queries, strict=True)]
+    assert right_probability(scores, answers, ties="released").tolist() == released
+    padding = np.arange(5) >= np.array([[len(row)] for row in scores])
+    masked = np.ma.array([row + [9.0] * (5 - len(row)) for row in scores], mask=padding)
+    assert (right_probability(masked, answers) == right_probability(scores, answers)).all()
+
+
+def test_counts_and_chance():
+    assert measure_accuracy([[2, 1], [1, 1, 1], [0, 0, 3]], [[0], [1, 2], [0]]) == {
+        "accuracy_at_1": pytest.approx((1 + 2 / 3 + 0) / 3),
+        "chance": pytest.approx((1 / 2 + 2 / 3 + 1 / 3) / 3),
+        "n_queries": 3,
+        "n_tied": 1,
+    }
+
+
+def test_constant_scores_give_chance():
+    answers = [[0], [2, 3], [5]]
+    constant = [[0.0] * n for n in (1, 4, 9)]
+    assert right_probability(constant, answers).tolist() == [1, 2 / 4, 1 / 9]
+    assert chance_accuracy(constant, answers).tolist() == [1, 2 / 4, 1 / 9]
+
+
+ERRORS = {
+    "no queries": ([], [], "no queries in 'predictions'"),
+    "empty row": ([[1], []], [[0], [0]], "query 1 has no scores"),
+    "nan": ([[1, 2], [math.nan, 1]], [[0], [0]], "NaN among the scores of query 1"),
+    "flat": ([1.0, 2.0], [[0], [0]], "query 0 is 1.0; expected a list of scores"),
+    "one dimension": (np.ones(2), [[0], [0]], r"scores of shape \(2,\)"),
+    "holed": (np.ma.array([[1, 2]], mask=[[True, False]]), [[0]], "query 0 is masked before"),
+    "no answers": ([[1, 2]], None, "no answers; pass answers="),
+    "answer no list": ([[1, 2]], [1], r"answers of query 0 are 1; expected a list: \[1\]"),
+    "empty answers": ([[1], [1, 2]], [[0], []], "query 1 has no right answer"),
+    "too large": (
+        [[1], [1, 2]],
+        [[0], [2]],
+        "answer 2 of query 1 is out of range; expected 0 to 1",
+    ),
+    "negative": ([[1, 2]], [[-1]], "answer -1 of query 0 is out of range"),
+    "fraction": ([[1, 2]], [[0.5]], "answers are no indices"),
+    "unequal": ([[1, 2]], [[0], [0]], "1 queries in 'predictions', 2 in 'answers'"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    predictions, answers, message = ERRORS[case]
+    with pytest.raises(ValueError, match=message) as raised:
+        measure_accuracy(predictions, answers)
+    assert "\n" not in str(raised.value)
+
+
+def test_error_of_unknown_ties_lists_the_known_ones():
+    with pytest.raises(ValueError, match="unknown ties 'first'; known: expected, released"):
+        right_probability([[1, 2]], [[0]], ties="first")

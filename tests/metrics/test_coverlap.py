@@ -1,0 +1,99 @@
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyprobe.metrics.coverlap.coverlap import compare_right, coverlap_matrix
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "answers", "both", "either"),
+    [
+        ([1, 0, 2], [1, 3, 2], [[1], [0], [1]], 1, 2),
+        ([0, 0], [0, 0], [[0], [0]], 2, 2),
+        ([0, 1], [1, 0], [[0], [0]], 0, 2),
+        ([0], [2], [[0, 2]], 1, 1),  # different answers, both right
+        ([0, 0], [2, 2], [[1], [1]], 0, 0),
+    ],
+)
+def test_counts(predictions, references, answers, both, either):
+    assert compare_right(predictions, references, answers) == {
+        "coverlap": both / either if either else None,
+        "both": both,
+        "either": either,
+        "n_queries": len(answers),
+    }
+
+
+PROBABILITIES = st.lists(st.sampled_from([0, 1 / 3, 0.5, 1]), min_size=4, max_size=4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(one=PROBABILITIES, other=PROBABILITIES)
+def test_matrix_is_the_ratio_of_expected_counts(one, other):
+    """Enumerate which queries are right, independently in both languages, with their chances."""
+    both = either = 0.0
+    for a, b in zip(one, other, strict=True):
+        for right, right2 in product([True, False], repeat=2):
+            chance = (a if right else 1 - a) * (b if right2 else 1 - b)
+            both += chance * (right and right2)
+            either += chance * (right or right2)
+    matrix = coverlap_matrix({"en": one, "fr": other})
+    expected = both / either if any(one + other) else math.nan
+    assert matrix[0, 1] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert matrix[1, 0] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    np.testing.assert_array_equal(np.diag(matrix), 1)
+
+
+def test_matrix_without_ties_equals_pairs():
+    generator = np.random.default_rng(1)
+    chosen = generator.integers(0, 3, (5, 40))
+    answers = [[index] for index in generator.integers(0, 3, 40).tolist()]
+    right = chosen == np.array(answers).T
+    matrix = coverlap_matrix({str(i): row for i, row in enumerate(right)})
+    for i, k in product(range(5), repeat=2):
+        expected = compare_right(chosen[i], chosen[k], answers)["coverlap"]
+        assert matrix[i, k] == pytest.approx(expected)
+
+
+def test_matrix_of_a_language_that_is_never_right():
+    matrix = coverlap_matrix({"en": [1, 0], "la": [0, 0], "ceb": [0, 0]})
+    np.testing.assert_array_equal(matrix, [[1, 0, 0], [0, 1, np.nan], [0, np.nan, 1]])
+
+
+ERRORS = {
+    "no answers": (([0], [0], None), "no answers; pass answers="),
+    "no queries": (([], [], []), "no queries in 'answers'"),
+    "answer no list": (([0], [0], [2]), r"answers of query 0 are 2; expected a list: \[2\]"),
+    "empty answers": (([0, 0], [0, 0], [[1], []]), "query 1 has no right answer"),
+    "negative answer": (([0], [0], [[-1]]), "answer -1 is no index"),
+    "fraction": (([0], [0], [[0.5]]), "answer 0.5 is no index"),
+    "negative choice": (([0, 0], [0, -1], [[0], [0]]), "query 1 of 'references' is -1"),
+    "missing choice": (([None], [0], [[0]]), "query 0 of 'predictions' is None"),
+    "unequal": (([0, 0], [0, 0], [[0]]), "2 queries in 'predictions', 1 in 'answers'"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    arguments, message = ERRORS[case]
+    with pytest.raises(ValueError, match=message) as raised:
+        compare_right(*arguments)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("right", "message"),
+    [
+        ({}, "no languages"),
+        ({"en": [1, 0], "fr": [1]}, "2 queries in 'en', 1 in 'fr'"),
+        ({"en": [1, 0], "fr": [1, 1.5]}, "query 1 of 'fr' is 1.5; expected a probability"),
+        ({"en": [math.nan]}, "query 0 of 'en' is nan"),
+    ],
+)
+def test_matrix_errors(right, message):
+    with pytest.raises(ValueError, match=message):
+        coverlap_matrix(right)
