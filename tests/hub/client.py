@@ -1,0 +1,75 @@
+"""Runs a piece of Python as a user would: a process of its own, a chosen cache, a chosen Hub."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+NOWHERE = "http://127.0.0.1:9"  # the discard port, where nothing listens: refused at once
+
+
+def environment(home: Path, endpoint: str = NOWHERE, *, offline: bool = False) -> dict[str, str]:
+    """Return the variables of a process that knows one Hub and one cache, without proxies.
+
+    The clients read them once, at their import: hence a process for every test of a client.
+    Without `HF_UPDATE_DOWNLOAD_COUNTS=0` evaluate asks a server of Amazon's before every load.
+    """
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("HF_")}
+    kept = {k: v for k, v in kept.items() if not k.lower().endswith("_proxy")}
+    ours = {
+        "HOME": str(home),
+        "HF_HOME": str(home / "huggingface"),
+        "HF_ENDPOINT": endpoint,
+        "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "XDG_CACHE_HOME": str(home / "cache"),
+    }
+    return kept | ours | ({"HF_HUB_OFFLINE": "1"} if offline else {})
+
+
+def run_client(
+    code: str,
+    home: Path,
+    endpoint: str = NOWHERE,
+    *,
+    offline: bool = False,
+    folder: Path | None = None,
+) -> Any:
+    """Run `code`, whose last act is `answer = …`, and return that answer (through JSON).
+
+    It runs in `folder`, by default an empty one beside the cache. A process that fails makes the
+    test fail with what it wrote.
+    """
+    folder = folder or home / "elsewhere"
+    folder.mkdir(parents=True, exist_ok=True)
+    program = f"{code}\nimport json\nprint('\\n' + json.dumps(answer))"
+    result = run_process([sys.executable, "-c", program], home, endpoint, folder, offline=offline)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def run_polyprobe(
+    *arguments: str,
+    home: Path,
+    folder: Path,
+    endpoint: str = NOWHERE,
+    offline: bool = False,
+) -> subprocess.CompletedProcess[str]:
+    """Run the `polyprobe` command in a folder; the caller looks at status and output."""
+    code = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"
+    command = [sys.executable, "-c", code, *arguments]
+    return run_process(command, home, endpoint, folder, offline=offline)
+
+
+def run_process(
+    command: list[str], home: Path, endpoint: str, folder: Path, *, offline: bool
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder with the environment of `environment`."""
+    home.mkdir(parents=True, exist_ok=True)
+    variables = environment(home, endpoint, offline=offline)
+    return subprocess.run(
+        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False
+    )

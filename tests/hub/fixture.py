@@ -1,0 +1,26 @@
+"""The stand-in Hub as a pytest fixture, for the tests of every room (see tests/conftest.py)."""
+
+from collections.abc import Iterator
+from threading import Thread
+
+import pytest
+
+from .server import HubServer
+
+
+@pytest.fixture
+def hub() -> Iterator[HubServer]:
+    """Yield a running stand-in Hub on a free port, empty: `hub.add("dataset", "me/geo", folder)`.
+
+    `hub.url` is the endpoint for `HF_ENDPOINT` (see `client.run_client`), `hub.requests` what was
+    asked, `hub.asked("resolve", "GET")` the part of it to count; `client.NOWHERE` is the endpoint
+    of a machine without network. A client that asked for what the stand-in does not speak fails
+    the test: the stand-in has to learn it.
+    """
+    with HubServer() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+    assert not server.unknown

@@ -1,0 +1,105 @@
+"""Small repositories to serve: a dataset of two configurations, a model, a metric."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from polyprobe.builder.table import Row, to_table
+
+LANGUAGES = ("en", "fr")
+CARD = """\
+---
+license: mit
+configs:
+- config_name: small
+  data_files:
+  - split: en
+    path: data/small/en.parquet
+  - split: fr
+    path: data/small/fr.parquet
+- config_name: large
+  default: true
+  data_files:
+  - split: en
+    path: data/large/en.parquet
+  - split: fr
+    path: data/large/fr.parquet
+---
+# geo
+"""
+METRIC = '''\
+"""Count equal pairs."""
+
+import datasets
+import evaluate
+
+INTEGERS = {"predictions": datasets.Value("int64"), "references": datasets.Value("int64")}
+SIGN = "#1"
+
+
+class Same(evaluate.Metric):
+    def _info(self):
+        return evaluate.MetricInfo(
+            description="", citation="", inputs_description="", features=datasets.Features(INTEGERS)
+        )
+
+    def _compute(self, predictions, references):
+        pairs = zip(predictions, references, strict=True)
+        return {"same": sum(a == b for a, b in pairs), "sign": SIGN}
+'''
+
+
+def rows(language: str, size: int, answer: str = "Paris") -> list[Row]:
+    """Return queries about capitals in a language; everything in them is told by the arguments."""
+    return [
+        Row(
+            fact_id=f"P36:{number}",
+            relation="P36",
+            subject_id=f"Q{number}",
+            object_id="Q90",
+            subject=f"{language} {number}",
+            prompt=f"{language} {number}: [Y].",
+            candidates=["Roma", answer],
+            candidate_ids=["Q220", "Q90"],
+            answers=[1],
+            answer_forms=[answer],
+            template_id="",
+        )
+        for number in range(size)
+    ]
+
+
+def write_dataset(folder: Path, answer: str = "Paris") -> Path:
+    """Write a dataset of the configurations small (2 rows) and large (5 rows, the default)."""
+    for config, size in (("small", 2), ("large", 5)):
+        (folder / "data" / config).mkdir(parents=True, exist_ok=True)
+        for language in LANGUAGES:
+            table = to_table(rows(language, size, answer))
+            pq.write_table(table, folder / "data" / config / f"{language}.parquet")
+    (folder / "README.md").write_text(CARD, encoding="utf-8")
+    return folder
+
+
+def write_metric(folder: Path, sign: str = "#1") -> Path:
+    """Write an `evaluate` module NAME/NAME.py that counts equal pairs and shows its sign."""
+    folder.mkdir(parents=True, exist_ok=True)
+    code = METRIC.replace('"#1"', f'"{sign}"')
+    (folder / f"{folder.name}.py").write_text(code, encoding="utf-8")
+    return folder
+
+
+def write_model(folder: Path) -> Path:
+    """Save a random Llama of a few thousand weights and a byte-level BPE of 300 pieces."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    pieces = ByteLevelBPETokenizer()
+    pieces.train_from_iterator(["Paris is the capital of France."] * 2, 300, special_tokens=["<s>"])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, bos_token="<s>")
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": len(tokenizer)}
+    LlamaForCausalLM(LlamaConfig(**sizes, **heads)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
