@@ -1,0 +1,43 @@
+"""The `polyprobe` command: one file a subcommand, named here once."""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from polyprobe import PolyprobeError
+
+from .build import build
+from .demo import demo
+from .eval import evaluate
+from .install import install
+from .metrics import metrics
+from .report import report
+
+app = typer.Typer(
+    help="Tell whether a language model knows the same facts in every language.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+COMMANDS = {
+    "demo": demo,
+    "build": build,
+    "eval": evaluate,
+    "metrics": metrics,
+    "report": report,
+    "install": install,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one line and status 1, never a traceback."""
+    try:
+        app()
+    except PolyprobeError as error:
+        Console(stderr=True, soft_wrap=True).print(f"error: {error}", markup=False, highlight=False)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,205 @@
+"""Find a dataset by name, load its splits, and refuse what cannot be evaluated."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from polyprobe import PolyprobeError
+
+SLOT = "[Y]"
+COLUMNS = ("fact_id", "relation", "prompt", "candidates", "answers")
+
+
+def load_facts(
+    dataset: str, config: str | None = None, languages: Sequence[str] | None = None
+) -> dict[str, pa.Table]:
+    """Return one Arrow table a language, checked: same facts, same candidates' number, row by row.
+
+    Args:
+        dataset: a folder, the name of a folder under ./datasets, the name of an embedded or
+            installed dataset, or OWNER/NAME on the Hub; looked for in this order.
+        config: a configuration of it; None takes its default.
+        languages: split names, in the order wanted; None takes all in the order of the card.
+
+    Raises:
+        PolyprobeError: nothing of that name, an unknown language, splits that are not parallel,
+            or a row that no model can be asked (see `CHECKS`).
+    """
+    place = locate(dataset)
+    name = f"{dataset}/{config}" if config else dataset
+    with _plain_errors(name, place):
+        # A folder is streamed: datasets 5.2 caches it by the text of its card alone, and would
+        # serve what stood there before the Parquet changed.
+        splits = datasets.load_dataset(place, config, streaming=os.path.isdir(place))
+        chosen = _known(languages, list(splits), name)
+        tables = {language: _read(splits[language]) for language in chosen}
+    check(tables, name)
+    return tables
+
+
+def locate(dataset: str) -> str:
+    """Return what `datasets.load_dataset` shall open: an absolute folder, or the name itself."""
+    embedded = Path(str(files("polyprobe"))) / "datasets" / dataset
+    for folder in (Path(dataset), Path("datasets") / dataset, embedded):
+        if (folder / "README.md").is_file() or list(folder.glob("**/*.parquet")):
+            return str(folder.resolve())
+    return dataset
+
+
+def check(tables: dict[str, pa.Table], name: str) -> None:
+    """Raise PolyprobeError at the first table that cannot be evaluated; name says which dataset."""
+    first = next(iter(tables))
+    for language, table in tables.items():
+        missing = [column for column in COLUMNS if column not in table.column_names]
+        if missing:
+            raise PolyprobeError(
+                f"{name}: language '{language}' has no column {missing[0]!r}; "
+                f"expected {', '.join(COLUMNS)}"
+            )
+        for problem, find in CHECKS.items():
+            _refuse(find(table), table, f"{name}: language '{language}'", problem)
+        if len(table) != len(tables[first]):
+            raise PolyprobeError(
+                f"{name}: the splits are not parallel: '{first}' has {len(tables[first])} rows, "
+                f"'{language}' has {len(table)}; rebuild the dataset"
+            )
+        for problem, differ in PARALLEL.items():
+            _refuse(differ(tables[first], table), table, f"{name}: language '{language}'", problem)
+
+
+def fingerprint(table: pa.Table) -> str:
+    """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split."""
+    columns = table.select(COLUMNS).to_pydict()
+    return hashlib.sha256(json.dumps(columns, ensure_ascii=False).encode()).hexdigest()[:12]
+
+
+def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:
+    return pa.concat_tables(split.with_format("arrow").iter(batch_size=100_000)).combine_chunks()
+
+
+def _bad_slot(table: pa.Table) -> np.ndarray:
+    slots = pc.fill_null(pc.count_substring(table["prompt"], SLOT), 0)
+    return _array(pc.not_equal(slots, 1))
+
+
+def _no_candidates(table: pa.Table) -> np.ndarray:
+    return _array(pc.equal(pc.list_value_length(table["candidates"]), 0))
+
+
+def _empty_candidate(table: pa.Table) -> np.ndarray:
+    blank = pc.equal(pc.utf8_trim_whitespace(pc.list_flatten(table["candidates"])), "")
+    return _rows_with(table["candidates"], _array(blank))
+
+
+def _no_answer(table: pa.Table) -> np.ndarray:
+    return _array(pc.equal(pc.list_value_length(table["answers"]), 0))
+
+
+def _answer_out_of_range(table: pa.Table) -> np.ndarray:
+    answers = _array(pc.list_flatten(table["answers"]))
+    counts = _array(pc.list_value_length(table["candidates"]))
+    limits = counts[_array(pc.list_parent_indices(table["answers"]))]
+    return _rows_with(table["answers"], (answers < 0) | (answers >= limits))
+
+
+CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
+    f"the prompt must hold the slot {SLOT} exactly once": _bad_slot,
+    "there are no candidates": _no_candidates,
+    "a candidate is empty": _empty_candidate,
+    "there is no right answer": _no_answer,
+    "an answer is no index into the candidates": _answer_out_of_range,
+}
+
+
+def _other_fact(first: pa.Table, table: pa.Table) -> np.ndarray:
+    return _array(pc.not_equal(first["fact_id"], table["fact_id"]))
+
+
+def _other_candidates(first: pa.Table, table: pa.Table) -> np.ndarray:
+    lengths = (pc.list_value_length(t["candidates"]) for t in (first, table))
+    return _array(pc.not_equal(*lengths))
+
+
+def _other_answers(first: pa.Table, table: pa.Table) -> np.ndarray:
+    pairs = zip(first["answers"].to_pylist(), table["answers"].to_pylist(), strict=True)
+    return np.array([a != b for a, b in pairs], dtype=bool)
+
+
+PARALLEL: dict[str, Callable[[pa.Table, pa.Table], np.ndarray]] = {
+    "the splits are not parallel: another fact_id stands here": _other_fact,
+    "the splits are not parallel: the number of candidates differs": _other_candidates,
+    "the splits are not parallel: the right answers differ": _other_answers,
+}
+
+
+def _refuse(bad: np.ndarray, table: pa.Table, place: str, problem: str) -> None:
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise PolyprobeError(
+            f"{place}, row {row} ({table['fact_id'][row].as_py()}): {problem} "
+            f"({int(bad.sum())} such rows); mend the dataset or rebuild it"
+        )
+
+
+def _array(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    return np.asarray(values)
+
+
+def _rows_with(lists: pa.ChunkedArray, bad: np.ndarray) -> np.ndarray:
+    """Return for each row whether one of its list's flattened elements is bad."""
+    rows = _array(pc.list_parent_indices(lists))
+    return np.bincount(rows[bad], minlength=len(lists)).astype(bool)
+
+
+def _known(wanted: Iterable[str] | None, available: list[str], name: str) -> list[str]:
+    chosen = list(dict.fromkeys(wanted)) if wanted is not None else available
+    for language in chosen:
+        if language not in available:
+            raise PolyprobeError(
+                f"unknown language '{language}' in {name}; available: {', '.join(available)}"
+            )
+    return chosen
+
+
+@contextmanager
+def _plain_errors(name: str, place: str) -> Iterator[None]:
+    """Turn what `datasets` raises into one line, and keep its own bars and log lines silent."""
+    level = datasets.logging.get_verbosity()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    datasets.disable_progress_bars()
+    try:
+        yield
+    except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
+        raise PolyprobeError(_corrupt(place) or f"{name}: {_first_line(error)}") from error
+    except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
+        raise PolyprobeError(
+            f"no dataset '{name}' here, under ./datasets, installed or on the Hub "
+            f"({_first_line(error)}); build it (polyprobe build), install it (polyprobe install), "
+            "or give a folder or OWNER/NAME"
+        ) from error
+    finally:
+        datasets.enable_progress_bars()
+        datasets.logging.set_verbosity(level)
+
+
+def _corrupt(place: str) -> str | None:
+    for file in sorted(Path(place).glob("**/*.parquet")) if os.path.isdir(place) else ():
+        try:
+            pq.read_table(file)
+        except (pa.ArrowInvalid, OSError) as error:
+            return f"{file} is not readable Parquet ({_first_line(error)}); build the dataset again"
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".")

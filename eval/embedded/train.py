@@ -1,0 +1,188 @@
+"""Train the small models that the demo and the tests run: facts of some languages, known by heart.
+
+    python -m polyprobe.eval.embedded.train causal eval/embedded/geolm
+
+Each model is taught the right sentences of geofacts in the languages of `TAUGHT` and never sees
+another language, so that its right behaviour is known: in the taught ones it knows the facts and
+agrees with itself; elsewhere it can only guess, but for names that are spelled as in a taught one.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from rich.progress import track
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+    XLMRobertaConfig,
+    XLMRobertaForMaskedLM,
+)
+
+from ..dataset import load_facts
+from ..scorers import FAMILIES, Scorer
+from ..scorers.plan import Input, Plan
+
+TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
+SEED = 20
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<extra_id_0>", "<extra_id_1>"]
+NAMES = {
+    "bos_token": "<s>",
+    "pad_token": "<pad>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "mask_token": "<mask>",
+    "additional_special_tokens": SPECIAL[5:],
+}
+
+
+class Recipe(NamedTuple):
+    """How one family's model is made: its class, its configuration, its tokenizer's template."""
+
+    network: Any
+    config: Any
+    template: str
+    vocabulary: int
+    epochs: int
+
+
+SMALL = {"hidden_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4}
+IDS = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+RECIPES = {
+    "causal": Recipe(
+        LlamaForCausalLM,
+        LlamaConfig(
+            hidden_size=128,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            intermediate_size=384,
+            max_position_embeddings=512,
+            tie_word_embeddings=True,
+            **IDS,
+        ),
+        "<s> $A",
+        4096,
+        25,
+    ),
+    "masked": Recipe(
+        XLMRobertaForMaskedLM,
+        XLMRobertaConfig(intermediate_size=256, max_position_embeddings=514, **SMALL, **IDS),
+        "<s> $A </s>",
+        3000,
+        20,
+    ),
+    "seq2seq": Recipe(
+        T5ForConditionalGeneration,
+        T5Config(
+            d_model=96,
+            d_kv=24,
+            d_ff=256,
+            num_layers=2,
+            num_heads=4,
+            decoder_start_token_id=1,
+            pad_token_id=1,
+            eos_token_id=2,
+        ),
+        "$A </s>",
+        3000,
+        40,
+    ),
+}
+
+
+def train(family: str, output: Path, languages: tuple[str, ...] = TAUGHT) -> float:
+    """Train one model, write it and its tokenizer to a folder, and return the last epoch's loss."""
+    recipe = RECIPES[family]
+    torch.manual_seed(SEED)
+    facts = load_facts("geofacts")
+    tokenizer = _tokenizer(facts, recipe)
+    recipe.config.update({"vocab_size": len(tokenizer), "dropout": 0.0, "dropout_rate": 0.0})
+    scorer = FAMILIES[family](recipe.network(recipe.config), tokenizer)
+    loss = _fit(scorer, _right_sentences(scorer, facts, languages), recipe.epochs)
+    scorer.model.half().save_pretrained(output)
+    tokenizer.save_pretrained(output)
+    return loss
+
+
+def _tokenizer(facts: dict[str, Any], recipe: Recipe) -> PreTrainedTokenizerFast:
+    """Return a byte-level BPE tokenizer of all languages, so that no text is unknown to it."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=recipe.vocabulary,
+        special_tokens=SPECIAL,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_all_text(facts), trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=recipe.template, special_tokens=[(t, SPECIAL.index(t)) for t in ("<s>", "</s>")]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=512, **NAMES)
+
+
+def _all_text(facts: dict[str, Any]) -> Iterator[str]:
+    for _, table in sorted(facts.items()):
+        for row in table.to_pylist():
+            yield row["prompt"].replace("[Y]", row["candidates"][row["answers"][0]])
+
+
+def _right_sentences(scorer: Scorer, facts: dict[str, Any], languages: tuple[str, ...]) -> Plan:
+    """Return what the scorer would read to score the right answers: that is what is taught."""
+    rows = [row for language in languages for row in facts[language].to_pylist()]
+    answers = [[row["candidates"][row["answers"][0]]] for row in rows]
+    pieces = {
+        a: tuple(scorer.tokenizer(a, add_special_tokens=False)["input_ids"]) for [a] in answers
+    }
+    plan = Plan()
+    scorer.plan(plan, [row["prompt"] for row in rows], answers, pieces)
+    return plan
+
+
+def _fit(scorer: Scorer, plan: Plan, epochs: int) -> float:
+    inputs = list(plan.reads)
+    steps = epochs * -(-len(inputs) // 64)
+    optimizer = torch.optim.AdamW(scorer.model.parameters(), lr=3e-3, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps)
+    scorer.model.train()
+    total = 0.0
+    for _ in track(range(epochs), "training"):
+        total = 0.0
+        for batch in _batches(inputs):
+            loss = _loss(scorer, plan, batch)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(scorer.model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            total += loss.item() * len(batch)
+    return total / len(inputs)
+
+
+def _batches(inputs: list[Input], size: int = 64) -> Iterator[list[Input]]:
+    """Yield batches of inputs of about one length, in random order."""
+    order = [inputs[k] for k in torch.randperm(len(inputs)).tolist()]
+    order.sort(key=lambda row: row.length)
+    starts = range(0, len(order), size)
+    for batch in torch.randperm(len(starts)).tolist():
+        yield order[starts[batch] : starts[batch] + size]
+
+
+def _loss(scorer: Scorer, plan: Plan, batch: list[Input]) -> torch.Tensor:
+    logits = scorer.logits(batch)
+    reads = [plan.reads[row] for row in batch]
+    rows = [k for k, read in enumerate(reads) for _ in read.positions]
+    positions = [p for read in reads for p in read.positions]
+    targets = torch.tensor([t for read in reads for t in read.targets])
+    return torch.nn.functional.cross_entropy(logits[rows, positions], targets)
+
+
+if __name__ == "__main__":
+    print(f"loss {train(sys.argv[1], Path(sys.argv[2])):.4f}")

@@ -1,0 +1,151 @@
+"""Put a model in front of a dataset: scores a language at a time, then the results."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from polyprobe import PolyprobeError
+
+from .dataset import fingerprint, load_facts
+from .models import load
+from .results import compute_results
+from .run import SCORES, Run, Settings
+from .sample import choose_rows
+from .scorers import Scorer
+
+
+def evaluate_model(
+    model: str,
+    dataset: str,
+    config: str | None = None,
+    *,
+    output: str | Path,
+    languages: Sequence[str] | None = None,
+    limit: int | None = None,
+    sample: int | None = None,
+    revision: str | None = None,
+    scoring: str = "bmlama",
+    bos: str = "auto",
+    device: str = "auto",
+    dtype: str = "float32",
+    batch_tokens: int | None = None,
+) -> dict[str, Any]:
+    """Score a dataset's candidates with a model and return what results.json then holds.
+
+    Scores go to `output`, one file a language, each written whole; a call that was interrupted
+    goes on where it was when it is repeated, and gives the same files. Languages can be added to
+    a run by naming them in a later call.
+
+    Args:
+        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
+        dataset: a folder, a name, or OWNER/NAME on the Hub (see `load_facts`).
+        config: the dataset's configuration; None takes the default.
+        output: the run folder.
+        languages: split names; None takes every one.
+        limit: the first N rows.
+        sample: N rows spread over the relations, the same in every language.
+        revision: as in `load_scorer`, and so are the following.
+        scoring: the protocol.
+        bos: how a decoder-only model's sentence begins.
+        device: where the model runs.
+        dtype: the precision of its weights.
+        batch_tokens: the token budget of a batch.
+
+    Raises:
+        PolyprobeError: anything that the caller can mend, in one line.
+    """
+    tables = load_facts(dataset, config, languages)
+    rows = choose_rows(next(iter(tables.values())), limit, sample)
+    loaded = load(
+        model,
+        revision=revision,
+        device=device,
+        dtype=dtype,
+        scoring=scoring,
+        bos=bos,
+        batch_tokens=batch_tokens,
+    )
+    run = Run(output)
+    run.open(
+        Settings(
+            model=model,
+            revision=loaded.revision,
+            dataset=dataset,
+            config=config,
+            fingerprint={language: fingerprint(table) for language, table in tables.items()},
+            languages=list(tables),
+            limit=limit,
+            sample=sample,
+            scoring=loaded.scorer.scoring,
+            bos=loaded.scorer.bos,
+            dtype=dtype,
+            device=loaded.scorer.model.device.type,
+        )
+    )
+    missing = {language: tables[language].take(rows) for language in run.missing(tables)}
+    _score_languages(run, loaded.scorer, missing)
+    return compute_results(run)
+
+
+def _score_languages(run: Run, scorer: Scorer, tables: dict[str, pa.Table]) -> None:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console) as bars:
+        overall = bars.add_task("languages", total=len(tables))
+        for language, table in tables.items():
+            bar = bars.add_task(language, total=None)
+            advance = partial(_advance, bars, bar)
+            run.write_scores(language, _score_table(scorer, table, language, advance, console))
+            bars.remove_task(bar)
+            bars.advance(overall)
+
+
+def _advance(bars: Progress, bar: TaskID, done: int, total: int) -> None:
+    bars.update(bar, completed=done, total=total)
+
+
+def _score_table(
+    scorer: Scorer,
+    table: pa.Table,
+    language: str,
+    progress: Callable[[int, int], None],
+    console: Console,
+) -> pa.Table:
+    candidates = table["candidates"].to_pylist()
+    try:
+        scored = scorer.score_counted(table["prompt"].to_pylist(), candidates, progress)
+    except PolyprobeError as error:
+        raise PolyprobeError(f"language '{language}': {error}") from error
+    if scored.unknown:
+        console.print(_unknown_warning(scored.unknown, candidates, language), markup=False)
+    return (
+        table.select(SCORES.names[:3])
+        .cast(pa.schema(list(SCORES)[:3]))
+        .append_column(SCORES.field("scores"), pa.array(scored.scores, SCORES.field("scores").type))
+        .append_column(
+            SCORES.field("n_tokens"), pa.array(scored.n_tokens, SCORES.field("n_tokens").type)
+        )
+    )
+
+
+def _unknown_warning(
+    unknown: list[tuple[int, int]], candidates: list[list[str]], language: str
+) -> str:
+    total = sum(map(len, candidates))
+    query, candidate = unknown[0]
+    return (
+        f"warning: language '{language}': {len(unknown)} of {total} candidates are nothing but "
+        f"unknown tokens to this model (the first is {candidates[query][candidate]!r})"
+    )

@@ -1,0 +1,229 @@
+"""Load a model and its tokenizer from the Hub, a folder or a GGUF file, and choose its scorer."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+)
+from transformers.models.auto import modeling_auto
+
+from polyprobe import PolyprobeError
+
+from .scorers import FAMILIES, Scorer
+
+EMBEDDED = ("geolm",)
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+SCORINGS = ("bmlama",)
+WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
+
+
+class _Family(NamedTuple):
+    load: Any
+    architectures: dict[str, Any]
+
+
+# In this order: a configuration that names no class is of the first family that knows its type.
+_FAMILIES = {
+    "seq2seq": _Family(
+        AutoModelForSeq2SeqLM, modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+    ),
+    "masked": _Family(AutoModelForMaskedLM, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+    "causal": _Family(AutoModelForCausalLM, modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+}
+# Class names of old checkpoints, for what is called otherwise today.
+_OLD_NAMES = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
+
+
+class Loaded(NamedTuple):
+    """A scorer, and the exact revision of its model."""
+
+    scorer: Scorer
+    revision: str
+
+
+def load_scorer(
+    model: str,
+    *,
+    revision: str | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    scoring: str = "bmlama",
+    bos: str = "auto",
+    batch_tokens: int | None = None,
+) -> Scorer:
+    """Return the scorer of a model; its family follows from the configuration, never the name.
+
+    Args:
+        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
+        revision: branch, tag or commit on the Hub.
+        device: `auto` (CUDA, then MPS, then CPU) or any name torch knows.
+        dtype: `float32`, `bfloat16` or `float16`; log-softmax is in float32 always. bfloat16
+            changes a third of the rankings, so published figures are float32.
+        scoring: `bmlama`, equations 8 to 10 of the BMLAMA paper.
+        bos: `auto`, `always` or `never`, for decoder-only models.
+        batch_tokens: the token budget of a batch; by default chosen by device and vocabulary,
+            and halved whenever memory runs out.
+
+    Raises:
+        PolyprobeError: an unknown model, one without a language-model head, unknown settings.
+    """
+    return load(
+        model,
+        revision=revision,
+        device=device,
+        dtype=dtype,
+        scoring=scoring,
+        bos=bos,
+        batch_tokens=batch_tokens,
+    ).scorer
+
+
+def load(
+    model: str,
+    *,
+    revision: str | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    scoring: str = "bmlama",
+    bos: str = "auto",
+    batch_tokens: int | None = None,
+) -> Loaded:
+    """Return the scorer together with the model's identity; arguments as in `load_scorer`."""
+    _check_choice("--dtype", dtype, tuple(DTYPES))
+    _check_choice("--scoring", scoring, SCORINGS)
+    place, options = _place(model, revision)
+    config = _call(AutoConfig.from_pretrained, model, place, options)
+    family = family_of(config, model)
+    tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
+    network = _load_weights(family, model, place, options, DTYPES[dtype])
+    network.to(choose_device(device))
+    extra = {"bos": bos} if family == "causal" else {}
+    scorer = FAMILIES[family](network, tokenizer, batch_tokens, **extra)
+    return Loaded(scorer, _revision(place, options, config))
+
+
+def family_of(config: Any, model: str) -> str:
+    """Return the family that a configuration belongs to: its classes decide, else its type.
+
+    Raises:
+        PolyprobeError: the classes that the configuration names have no language-model head.
+    """
+    names = getattr(config, "architectures", None) or []
+    for family, (_, known) in _FAMILIES.items():
+        if config.is_encoder_decoder != (family == "seq2seq"):
+            continue
+        classes = known.get(config.model_type, ())
+        classes = (classes,) if isinstance(classes, str) else classes
+        if any(n in classes or _OLD_NAMES.get(n) == family for n in names):
+            return family
+        if not names and config.model_type in known:
+            return family
+    return _family_by_suffix(names) or _no_head(model, names, config.model_type)
+
+
+def choose_device(device: str) -> torch.device:
+    """Return the torch device of that name; `auto` is the fastest that is there."""
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise PolyprobeError(
+            f"device {device!r} cannot be used here ({_first_line(error)}); use --device cpu"
+        ) from error
+    return torch.device(device)
+
+
+def _family_by_suffix(names: list[str]) -> str | None:
+    """Return the family of a class that comes with its own code or under another model type."""
+    suffixes = {"ForMaskedLM": "masked", "ForCausalLM": "causal", "LMHeadModel": "causal"}
+    return next((f for n in names for s, f in suffixes.items() if n.endswith(s)), None)
+
+
+def _no_head(model: str, names: list[str], model_type: str) -> str:
+    raise PolyprobeError(
+        f"model '{model}' has no language-model head ({', '.join(names) or model_type}); "
+        "expected a masked, causal or T5-like language model"
+    )
+
+
+def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
+    path = Path(model)
+    if model.endswith(".gguf"):
+        if not path.is_file():
+            raise PolyprobeError(f"no such GGUF file: {model}")
+        return str(path.resolve().parent), {"gguf_file": path.name}
+    if path.is_dir():
+        return str(path.resolve()), {}
+    if model in EMBEDDED:
+        return str(files("polyprobe.eval.embedded") / model), {}
+    return model, {"revision": revision} if revision else {}
+
+
+def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, Any]) -> Any:
+    try:
+        return load(place, **options)
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise PolyprobeError(_cannot_load(model, error)) from error
+
+
+def _load_weights(
+    family: str, model: str, place: str, options: dict[str, Any], dtype: torch.dtype
+) -> Any:
+    asked = {**options, "dtype": dtype, "output_loading_info": True}
+    network, info = _call(_FAMILIES[family].load.from_pretrained, model, place, asked)
+    missing = sorted(info.get("missing_keys", ()))
+    if missing:
+        raise PolyprobeError(
+            f"model '{model}' has no language-model head, or its weights are incomplete: "
+            f"{len(missing)} tensors are missing, {missing[0]} the first"
+        )
+    return network
+
+
+def _cannot_load(model: str, error: Exception) -> str:
+    text = _first_line(error)
+    if os.path.isdir(model) or model.endswith(".gguf"):
+        return f"cannot load the model in {model}: {text}"
+    return (
+        f"unknown model '{model}', or the Hub cannot be reached ({text}); "
+        "give an id that the Hub or its local cache has, a local folder, or a GGUF file"
+    )
+
+
+def _revision(place: str, options: dict[str, Any], config: Any) -> str:
+    """Return the Hub's commit, or for local files a hash of weights, settings and tokenizer."""
+    commit = getattr(config, "_commit_hash", None)
+    if commit:
+        return str(commit)
+    digest = hashlib.sha256()
+    patterns = (
+        (options["gguf_file"],) if "gguf_file" in options else (*WEIGHTS, "*.json", "*.model")
+    )
+    for file in sorted(f for pattern in patterns for f in Path(place).glob(pattern)):
+        digest.update(file.name.encode())
+        with file.open("rb") as handle:
+            digest.update(hashlib.file_digest(handle, "sha256").digest())
+    return f"sha256-{digest.hexdigest()[:12]}"
+
+
+def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise PolyprobeError(f"unknown {option} {value!r}; known: {', '.join(known)}")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__

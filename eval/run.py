@@ -1,0 +1,179 @@
+"""The run on disk: what was asked, and the scores a language, written whole or not at all."""
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from polyprobe import PolyprobeError
+
+SCORES = pa.schema(
+    [
+        ("fact_id", pa.string()),
+        ("relation", pa.string()),
+        ("answers", pa.list_(pa.int32())),
+        ("scores", pa.list_(pa.float32())),
+        ("n_tokens", pa.list_(pa.int32())),
+    ]
+)
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("polyprobe", "torch", "transformers")}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What identifies a run; two runs with equal settings give equal scores.
+
+    `fingerprint` has a hash of each language's split. Languages may be added to a run later, every
+    other field is fixed once the first score is written.
+    """
+
+    model: str
+    revision: str
+    dataset: str
+    config: str | None
+    fingerprint: dict[str, str]
+    languages: list[str]
+    limit: int | None
+    sample: int | None
+    scoring: str
+    bos: str | None
+    dtype: str
+    device: str
+    versions: dict[str, str] = field(default_factory=_versions)
+
+    @property
+    def signature(self) -> str:
+        """Return everything that the figures depend on, in one line, in the manner of sacreBLEU."""
+        rows = f"sample={self.sample}" if self.sample else f"limit={self.limit or 'none'}"
+        parts = {
+            "model": f"{self.model}@{self.revision[:19]}",
+            "data": f"{self.dataset}/{self.config or 'default'}",
+            "languages": "+".join(f"{x}@{self.fingerprint[x][:6]}" for x in self.languages),
+            "rows": rows,
+            "scoring": self.scoring,
+            "bos": self.bos or "tokenizer",
+            "dtype": self.dtype,
+            "device": self.device,
+            **self.versions,
+        }
+        return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+class Run:
+    """A run folder: run.json, scores/LANG.parquet, results.json, report.html."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def open(self, settings: Settings) -> Settings:
+        """Make the folder, or go on in it; return the settings with all its languages.
+
+        Raises:
+            PolyprobeError: the folder holds another run, or something that is no run.
+        """
+        if (self.folder / "run.json").exists():
+            settings = self._join(self.settings(), settings)
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise PolyprobeError(
+                f"{self.folder} is not empty and holds no run.json; choose another --output"
+            )
+        self.write_json("run.json", {**asdict(settings), "signature": settings.signature})
+        return settings
+
+    def settings(self) -> Settings:
+        """Return what run.json says."""
+        values = self.read_json("run.json")
+        values.pop("signature", None)
+        try:
+            return Settings(**values)
+        except TypeError as error:
+            raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
+
+    def missing(self, languages: Iterable[str]) -> list[str]:
+        """Return the languages that have no scores yet."""
+        return [language for language in languages if not self._scores_file(language).exists()]
+
+    def write_scores(self, language: str, table: pa.Table) -> None:
+        """Write one language's scores, whole or not at all."""
+        self._write(self._scores_file(language), lambda file: pq.write_table(table, file))
+
+    def scores(self, language: str) -> pa.Table:
+        """Return one language's scores; a file that cannot be read is a PolyprobeError."""
+        file = self._scores_file(language)
+        try:
+            table = pq.read_table(file)
+        except FileNotFoundError:
+            raise PolyprobeError(
+                f"{file} is missing; run the same `polyprobe eval` again to score '{language}'"
+            ) from None
+        except (pa.ArrowInvalid, OSError) as error:
+            raise PolyprobeError(
+                f"{file} is not readable Parquet ({error}); delete it and run the same "
+                "`polyprobe eval` again: the other languages are kept"
+            ) from error
+        if table.schema.names != SCORES.names:
+            raise PolyprobeError(f"{file} has other columns than {', '.join(SCORES.names)}")
+        return table
+
+    def write_json(self, name: str, value: dict[str, Any]) -> None:
+        """Write a JSON file, whole or not at all."""
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        self._write(self.folder / name, lambda file: file.write_text(text, encoding="utf-8"))
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Return a JSON file of the run."""
+        file = self.folder / name
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise PolyprobeError(f"{self.folder} is no run: it has no {name}") from None
+        except ValueError as error:
+            raise PolyprobeError(f"{file} is not readable JSON: {error}") from error
+
+    def _scores_file(self, language: str) -> Path:
+        return self.folder / "scores" / f"{language}.parquet"
+
+    def _join(self, old: Settings, new: Settings) -> Settings:
+        """Return the run's settings with new languages added; all else must be as it was."""
+        languages = list(dict.fromkeys([*old.languages, *new.languages]))
+        known = {**new.fingerprint, **old.fingerprint}
+        joined = {language: known[language] for language in languages}
+        widened = replace(new, languages=languages, fingerprint=joined)
+        for name, was in asdict(replace(old, languages=languages, fingerprint=joined)).items():
+            now = asdict(widened)[name]
+            if now != was:
+                raise PolyprobeError(
+                    f"{self.folder} holds another run ({name}: {was!r}, asked for {now!r}); "
+                    "choose another --output"
+                )
+        changed = [x for x in new.languages if joined[x] != new.fingerprint[x]]
+        if changed:
+            raise PolyprobeError(
+                f"{self.folder} was scored on other data: the split '{changed[0]}' has changed "
+                "since; choose another --output"
+            )
+        return widened
+
+    def _write(self, file: Path, write: Callable[[Path], object]) -> None:
+        part = file.with_name(f".{file.name}.part")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write(part)
+            with part.open("rb") as handle:
+                os.fsync(handle.fileno())
+            part.replace(file)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise PolyprobeError(
+                f"cannot write {file}: {error.strerror or error}; what was written before is kept: "
+                "make room and run the same command again"
+            ) from error

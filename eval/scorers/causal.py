@@ -1,0 +1,85 @@
+"""Decoder-only models: the mean log-probability of the whole sentence (BMLAMA eq. 10)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from polyprobe import PolyprobeError
+
+from .plan import Input, Plan
+from .scorer import SLOT, Scorer
+
+# Model types trained with a BOS that their tokenizer leaves out; the authors' code adds it.
+ADDS_BOS = ("bloom",)
+BOS = ("auto", "always", "never")
+
+
+class CausalScorer(Scorer):
+    """Score a candidate by the sentence that holds it (BMLAMA eq. 10).
+
+    The candidate is written into the slot and the sentence tokenized as a whole, with the special
+    tokens that are the tokenizer's own default. With a BOS in front all of its l tokens are
+    scored; without one the first has nothing before it, and the mean is over l - 1. Text behind
+    the slot counts, and so does an EOS that the tokenizer appends.
+
+    `bos`: `auto` is the tokenizer's own way, plus a BOS for the model types of `ADDS_BOS`;
+    `always` and `never` say what they mean.
+    """
+
+    scoring = "bmlama-eq10"
+
+    def __init__(
+        self, model: Any, tokenizer: Any, batch_tokens: int | None = None, bos: str = "auto"
+    ) -> None:
+        if bos not in BOS:
+            raise PolyprobeError(f"unknown --bos {bos!r}; known: {', '.join(BOS)}")
+        if bos == "always" and tokenizer.bos_token_id is None:
+            raise PolyprobeError("--bos always: this model's tokenizer has no BOS token")
+        super().__init__(model, tokenizer, batch_tokens)
+        self.bos: str = bos
+
+    def plan(
+        self,
+        plan: Plan,
+        prompts: Sequence[str],
+        candidates: Sequence[Sequence[str]],
+        pieces: dict[str, tuple[int, ...]],
+    ) -> list[list[range]]:
+        """Plan one input a distinct sentence; all its tokens but the first are read."""
+        sentences = [
+            prompt.replace(SLOT, candidate)
+            for prompt, row in zip(prompts, candidates, strict=True)
+            for candidate in row
+        ]
+        encoded = iter(self._sentence_ids(sentences))
+        return [[self._read_sentence(plan, next(encoded)) for _ in row] for row in candidates]
+
+    def logits(self, batch: list[Input]) -> torch.Tensor:
+        """Return next-token logits."""
+        return self.model(**self.padded([row.ids for row in batch]), use_cache=False).logits
+
+    def _read_sentence(self, plan: Plan, ids: tuple[int, ...]) -> range:
+        if len(ids) < 2:
+            raise PolyprobeError(
+                f"the sentence {self.tokenizer.decode(ids)!r} is a single token without a BOS: "
+                "nothing can be scored; use --bos always"
+            )
+        return plan.read(Input(ids[:-1]), range(len(ids) - 1), ids[1:])
+
+    def _sentence_ids(self, sentences: list[str]) -> list[tuple[int, ...]]:
+        if not sentences:
+            return []
+        bos = self.tokenizer.bos_token_id
+        adds = self.model.config.model_type in ADDS_BOS
+        encoded = self.tokenizer(sentences)["input_ids"]
+        return [_with_bos(tuple(ids), bos, self.bos, adds) for ids in encoded]
+
+
+def _with_bos(ids: tuple[int, ...], bos: int | None, when: str, adds: bool) -> tuple[int, ...]:
+    present = bos is not None and ids[:1] == (bos,)
+    if when == "never":
+        return ids[1:] if present else ids
+    if not present and bos is not None and (adds or when == "always"):
+        return (bos, *ids)
+    return ids

@@ -1,0 +1,74 @@
+"""Encoder-only models: masks filled from left to right (BMLAMA eq. 8)."""
+
+from collections.abc import Sequence
+
+import torch
+
+from polyprobe import PolyprobeError
+
+from .boundary import fitted, follows_text
+from .plan import Input, Plan
+from .scorer import SLOT, Scorer
+
+
+class MaskedScorer(Scorer):
+    """Score a candidate of n sub-words by n masks in the slot, filled left to right (eq. 8).
+
+    The i-th sub-word is read at the i-th mask, those before it filled with the candidate's own,
+    those behind it still masked; the score is the mean. All is done on token ids: the authors'
+    code pastes sub-words back into the text and tokenizes again, which yields other ids.
+    """
+
+    scoring = "bmlama-eq8"
+
+    def plan(
+        self,
+        plan: Plan,
+        prompts: Sequence[str],
+        candidates: Sequence[Sequence[str]],
+        pieces: dict[str, tuple[int, ...]],
+    ) -> list[list[range]]:
+        """Plan one input for each (prompt, n, sub-words filled so far)."""
+        mask = self.tokenizer.mask_token_id
+        wanted = []
+        for prompt, row in zip(prompts, candidates, strict=True):
+            before, after = self._around_slot(prompt)
+            bare = follows_text(prompt, SLOT)
+            wanted.append(
+                [
+                    _read_filling(
+                        plan, before, fitted(pieces[c], self.tokenizer, bare), after, mask
+                    )
+                    for c in row
+                ]
+            )
+        return wanted
+
+    def logits(self, batch: list[Input]) -> torch.Tensor:
+        """Return the logits at every position."""
+        return self.model(**self.padded([row.ids for row in batch])).logits
+
+    def _around_slot(self, prompt: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the ids before and behind the mask, special tokens included."""
+        mask = self.tokenizer.mask_token_id
+        ids = self.tokenizer(prompt.replace(SLOT, self.tokenizer.mask_token))["input_ids"]
+        if ids.count(mask) != 1:
+            raise PolyprobeError(
+                f"the prompt becomes {ids.count(mask)} mask tokens, expected one: {prompt!r}"
+            )
+        at = ids.index(mask)
+        return tuple(ids[:at]), tuple(ids[at + 1 :])
+
+
+def _read_filling(
+    plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...], mask: int
+) -> range:
+    reads = [
+        plan.read(
+            Input((*before, *pieces[:i], *[mask] * (len(pieces) - i), *after)),
+            [len(before) + i],
+            pieces[i : i + 1],
+        )
+        for i in range(len(pieces))
+    ]
+    return range(reads[0].start, reads[-1].stop)

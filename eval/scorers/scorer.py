@@ -1,0 +1,211 @@
+"""What every family shares: prompts in, scores out; batches across queries by token budget."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from polyprobe import PolyprobeError
+
+from .boundary import only_unknown
+from .plan import Input, Plan
+
+SLOT = "[Y]"
+CPU_TOKENS, GPU_TOKENS = 2048, 16384
+LOGIT_BYTES = 2**30
+
+
+class Scored(NamedTuple):
+    """Scores of a list of queries, in candidate order.
+
+    Attributes:
+        scores: mean log-probabilities in nats, a list a query.
+        n_tokens: how many tokens each mean is over.
+        unknown: (query, candidate) of every candidate that is nothing but unknown tokens.
+    """
+
+    scores: list[list[float]]
+    n_tokens: list[list[int]]
+    unknown: list[tuple[int, int]]
+
+
+class Scorer(ABC):
+    """A model and its tokenizer, ready to score candidates.
+
+    A family says in `plan` which tokens are read in which inputs, and in `logits` how its model
+    is called. Nothing is kept between two calls.
+    """
+
+    scoring: str
+    bos: str | None = None  # how a causal scorer begins a sentence
+
+    def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+        self.batch_tokens = batch_tokens or self._default_budget()
+
+    def score(self, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
+        """Return the score of each candidate of each prompt: a mean log-probability in nats.
+
+        Args:
+            prompts: sentences with exactly one slot `[Y]`.
+            candidates: for each prompt the fillers of its slot, at least one.
+
+        Raises:
+            PolyprobeError: a prompt without one slot, an empty candidate or one that becomes no
+                token, a sentence that is longer than the model reads.
+        """
+        scored = self.score_counted(prompts, candidates)
+        if scored.unknown:
+            warnings.warn(f"{len(scored.unknown)} candidates are unknown tokens only", stacklevel=2)
+        return scored.scores
+
+    def score_counted(
+        self,
+        prompts: Sequence[str],
+        candidates: Sequence[Sequence[str]],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Scored:
+        """Return scores with their token counts; progress is called with (inputs done, inputs)."""
+        _check(prompts, candidates)
+        pieces = self._pieces(candidates)
+        plan = Plan()
+        wanted = self.plan(plan, prompts, candidates, pieces)
+        self._check_lengths(plan)
+        read = self._run(plan, progress or (lambda done, total: None))
+        if not np.isfinite(read).all():
+            raise PolyprobeError(
+                f"the model gives log-probabilities that are no numbers ({self.model.dtype}); "
+                "try --dtype float32"
+            )
+        return Scored(
+            [[float(np.mean(read[n.start : n.stop])) for n in row] for row in wanted],
+            [[len(n) for n in row] for row in wanted],
+            self._unknown(candidates, pieces),
+        )
+
+    @abstractmethod
+    def plan(
+        self,
+        plan: Plan,
+        prompts: Sequence[str],
+        candidates: Sequence[Sequence[str]],
+        pieces: dict[str, tuple[int, ...]],
+    ) -> list[list[range]]:
+        """Put into the plan what must be read, and return the reads' numbers a candidate.
+
+        `pieces` are the sub-words of every candidate, tokenized alone without special tokens.
+        """
+
+    @abstractmethod
+    def logits(self, batch: list[Input]) -> torch.Tensor:
+        """Return the logits of a batch, [inputs, tokens, vocabulary]."""
+
+    def padded(self, rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
+        """Return token ids padded on the right, and the mask that hides the padding."""
+        width = max(map(len, rows))
+        pad = self.tokenizer.pad_token_id or 0
+        ids = [[*row, *[pad] * (width - len(row))] for row in rows]
+        mask = [[1] * len(row) + [0] * (width - len(row)) for row in rows]
+        return {
+            "input_ids": torch.tensor(ids, device=self.model.device),
+            "attention_mask": torch.tensor(mask, device=self.model.device),
+        }
+
+    def _run(self, plan: Plan, progress: Callable[[int, int], None]) -> np.ndarray:
+        read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
+        done = 0
+        for batch in plan.batches(self.batch_tokens):
+            for part, values in self._read(plan, batch):
+                read[[n for row in part for n in plan.reads[row].numbers]] = values
+                done += len(part)
+                progress(done, len(plan.reads))
+        return read
+
+    def _read(self, plan: Plan, batch: list[Input]) -> Iterator[tuple[list[Input], np.ndarray]]:
+        """Yield parts of the batch with what was read there; a batch too large is halved."""
+        try:
+            values = self._log_probabilities(plan, batch)
+        except (torch.OutOfMemoryError, RuntimeError) as error:
+            if not _out_of_memory(error):
+                raise
+            if len(batch) == 1:
+                raise PolyprobeError(
+                    f"out of memory with a single sentence of {batch[0].length} tokens; "
+                    "use a smaller model, --dtype bfloat16 or another --device"
+                ) from error
+            self.batch_tokens = max(1, self.batch_tokens // 2)
+            if self.model.device.type == "cuda":
+                torch.cuda.empty_cache()
+        else:
+            yield batch, values
+            return
+        half = len(batch) // 2
+        yield from self._read(plan, batch[:half])
+        yield from self._read(plan, batch[half:])
+
+    @torch.inference_mode()
+    def _log_probabilities(self, plan: Plan, batch: list[Input]) -> np.ndarray:
+        logits = self.logits(batch)
+        reads = [plan.reads[row] for row in batch]
+        rows = [k for k, read in enumerate(reads) for _ in read.positions]
+        at = torch.tensor([rows, [p for read in reads for p in read.positions]])
+        picked = logits[at[0], at[1]].float()
+        targets = torch.tensor([t for read in reads for t in read.targets], device=picked.device)
+        values = picked.gather(1, targets[:, None])[:, 0] - picked.logsumexp(1)
+        return values.cpu().numpy()
+
+    def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
+        distinct = list(dict.fromkeys(c for row in candidates for c in row))
+        if not distinct:
+            return {}
+        ids = self.tokenizer(distinct, add_special_tokens=False)["input_ids"]
+        for candidate, pieces in zip(distinct, ids, strict=True):
+            if not pieces:
+                raise PolyprobeError(f"candidate {candidate!r} becomes no token in this model")
+        return dict(zip(distinct, map(tuple, ids), strict=True))
+
+    def _unknown(
+        self, candidates: Sequence[Sequence[str]], pieces: dict[str, tuple[int, ...]]
+    ) -> list[tuple[int, int]]:
+        lost = {c for c, ids in pieces.items() if only_unknown(ids, self.tokenizer)}
+        return [(q, k) for q, row in enumerate(candidates) for k, c in enumerate(row) if c in lost]
+
+    def _check_lengths(self, plan: Plan) -> None:
+        limit = min(
+            self.tokenizer.model_max_length,
+            getattr(self.model.config, "max_position_embeddings", None) or 10**30,
+        )
+        for row in plan.reads:
+            if row.length > limit:
+                raise PolyprobeError(
+                    f"a sentence becomes {row.length} tokens, the model reads {limit}: "
+                    f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
+                )
+
+    def _default_budget(self) -> int:
+        tokens = CPU_TOKENS if self.model.device.type == "cpu" else GPU_TOKENS
+        return max(64, min(tokens, LOGIT_BYTES // (4 * self.model.config.vocab_size)))
+
+
+def _check(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
+    if len(prompts) != len(candidates):
+        raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")
+    for number, (prompt, row) in enumerate(zip(prompts, candidates, strict=True)):
+        if prompt.count(SLOT) != 1:
+            raise PolyprobeError(
+                f"prompt {number} holds the slot {SLOT} {prompt.count(SLOT)} times, "
+                f"expected once: {prompt!r}"
+            )
+        if not row:
+            raise PolyprobeError(f"prompt {number} has no candidates: {prompt!r}")
+        for candidate in row:
+            if not candidate.strip():
+                raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")
+
+
+def _out_of_memory(error: RuntimeError) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)

@@ -1,0 +1,75 @@
+"""Encoder-decoder models of the T5 kind: the sentinel's filling is decoded (BMLAMA eq. 9)."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+
+from polyprobe import PolyprobeError
+
+from .boundary import fitted, follows_text
+from .plan import Input, Plan
+from .scorer import SLOT, Scorer
+
+SENTINEL = "<extra_id_0>"
+
+
+class Seq2SeqScorer(Scorer):
+    """Score a candidate as the decoder's filling of the first sentinel (eq. 9).
+
+    The slot holds `<extra_id_0>`; the decoder reads its start token, the sentinel and the
+    candidate; the score is the mean over the candidate's sub-words. The closing sentinel and EOS
+    are not scored.
+    """
+
+    scoring = "bmlama-eq9"
+
+    def plan(
+        self,
+        plan: Plan,
+        prompts: Sequence[str],
+        candidates: Sequence[Sequence[str]],
+        pieces: dict[str, tuple[int, ...]],
+    ) -> list[list[range]]:
+        """Plan one input a prompt and candidate."""
+        wanted = []
+        for prompt, row in zip(prompts, candidates, strict=True):
+            source, bare = self._source(prompt), follows_text(prompt, SLOT)
+            fillings = [fitted(pieces[c], self.tokenizer, bare) for c in row]
+            wanted.append([self._read_filling(plan, source, filling) for filling in fillings])
+        return wanted
+
+    def logits(self, batch: list[Input]) -> torch.Tensor:
+        """Return the decoder's logits."""
+        decoder = self.padded([row.ids for row in batch])
+        return self.model(
+            **self.padded([row.source for row in batch]),
+            decoder_input_ids=decoder["input_ids"],
+            use_cache=False,
+        ).logits
+
+    @cached_property
+    def _sentinel(self) -> int:
+        ids = self.tokenizer(SENTINEL, add_special_tokens=False)["input_ids"]
+        known = [i for i in ids if self.tokenizer.decode([i]).strip() == SENTINEL]
+        if len(known) != 1:
+            raise PolyprobeError(
+                f"this encoder-decoder's tokenizer knows no sentinel {SENTINEL}: "
+                "models of the T5 and mT5 kind can be scored"
+            )
+        return known[0]
+
+    def _source(self, prompt: str) -> tuple[int, ...]:
+        """Return the encoder's ids; mT5's sentinel piece begins with a blank of its own."""
+        for sentinel in (SENTINEL, f" {SENTINEL}"):
+            ids = self.tokenizer(prompt.replace(SLOT, sentinel))["input_ids"]
+            if ids.count(self._sentinel) == 1:
+                return tuple(ids)
+        raise PolyprobeError(f"the sentinel is lost when this prompt is tokenized: {prompt!r}")
+
+    def _read_filling(self, plan: Plan, source: tuple[int, ...], filling: tuple[int, ...]) -> range:
+        config = self.model.config
+        start = getattr(config, "decoder_start_token_id", None)
+        start = config.pad_token_id if start is None else start
+        decoder = (start, self._sentinel, *filling[:-1])
+        return plan.read(Input(decoder, source), range(1, len(filling) + 1), filling)

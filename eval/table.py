@@ -1,0 +1,58 @@
+"""The results in the terminal."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+COLUMNS = {"rankc": "RankC", "rankc_adjusted": "adjusted", "coverlap": "COverlap"}
+
+
+def results_table(results: dict[str, Any]) -> RenderableType:
+    """Return a run's figures for a rich console: a row a language, means, chance, signature.
+
+    RankC, adjusted RankC and COverlap of a language are its means with each of the others; what
+    is undefined stands as `–`, is in no mean, and is counted below the table.
+    """
+    table = Table(header_style="bold", highlight=False)
+    table.add_column("language", no_wrap=True)
+    for name in ("accuracy", *COLUMNS.values()):
+        table.add_column(name, justify="right", no_wrap=True)
+    for language in results["languages"]:
+        shares = (_mean_with_others(results, key, language) for key in COLUMNS)
+        table.add_row(Text(language), *map(_figure, (results["accuracy"][language], *shares)))
+    table.add_section()
+    means = (results["mean"][key] for key in ("accuracy", *COLUMNS))
+    table.add_row("mean", *map(_figure, means), style="bold")
+    chance = results["chance"]
+    table.add_row("chance", *map(_figure, (chance["accuracy"], chance["rankc"], 0.0, None)))
+    return Group(table, *map(Text, _notes(results)), Text(results["signature"], overflow="fold"))
+
+
+def _mean_with_others(results: dict[str, Any], key: str, language: str) -> float | None:
+    values = results[key]
+    others = (other for other in results["languages"] if other != language)
+    pairs = ((f"{language}-{other}", f"{other}-{language}") for other in others)
+    return _mean(values[one] if one in values else values.get(two) for one, two in pairs)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:z.3f}"
+
+
+def _notes(results: dict[str, Any]) -> list[str]:
+    """Return what a reader must know beside the figures, a line each."""
+    left = results["left_out"]
+    notes = [f"{results['n_queries']:,} facts; RankC and COverlap: means with the other languages"]
+    if left["rankc_adjusted"]:
+        notes.append(f"{left['rankc_adjusted']:,} facts with one candidate: no adjusted RankC")
+    if left["coverlap"]:
+        notes.append(f"{left['coverlap']:,} pairs without COverlap: nothing right in either")
+    return notes

@@ -1,0 +1,142 @@
+"""Datasets: what is found by which name, and what is refused in one line."""
+
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.eval.dataset import fingerprint, load_facts
+from polyprobe.eval.sample import choose_rows
+from tests.eval.facts import CITIES, rows, write_facts
+
+
+def only(language, number, **changes):
+    """Return a spoiler that changes one row of one language."""
+
+    def spoil(name, made):
+        if name == language:
+            made[number] = made[number]._replace(**changes)
+        return made
+
+    return spoil
+
+
+SPOILED = {
+    "no slot": (only("ru", 3, prompt="нет"), "the prompt must hold the slot [Y] exactly once"),
+    "two slots": (
+        only("ru", 3, prompt="[Y] [Y]"),
+        "the prompt must hold the slot [Y] exactly once",
+    ),
+    "no prompt": (only("ru", 3, prompt=None), "the prompt must hold the slot [Y] exactly once"),
+    "no candidates": (only("ru", 3, candidates=[]), "there are no candidates"),
+    "empty candidate": (only("ru", 3, candidates=["Рим", " ", "a", "b"]), "a candidate is empty"),
+    "no answer": (only("ru", 3, answers=[]), "there is no right answer"),
+    "answer too large": (only("ru", 3, answers=[4]), "an answer is no index into the candidates"),
+    "answer negative": (only("ru", 3, answers=[-1]), "an answer is no index into the candidates"),
+    "other fact": (only("ru", 3, fact_id="P36:X"), "not parallel: another fact_id stands here"),
+    "other pool": (only("ru", 3, candidates=["a"] * 5), "the number of candidates differs"),
+    "other answer": (only("ru", 3, answers=[0]), "not parallel: the right answers differ"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_spoiled_rows_are_named_by_language_row_and_fact(name, tmp_path):
+    spoil, problem = SPOILED[name]
+    folder = write_facts(tmp_path / "facts", spoil)
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(folder))
+    message = str(error.value)
+    fact = "P36:X" if name == "other fact" else rows("ru")[3].fact_id
+    assert f"language 'ru', row 3 ({fact}): " in message
+    assert problem in message
+    assert "\n" not in message
+
+
+def test_rows_that_are_missing_in_a_language(tmp_path):
+    folder = write_facts(tmp_path / "facts", lambda name, made: made[: 8 if name == "en" else 7])
+    with pytest.raises(PolyprobeError, match="'en' has 8 rows, 'ru' has 7"):
+        load_facts(str(folder))
+    assert len(load_facts(str(folder), languages=["ru", "zh_hans"])["ru"]) == 7
+
+
+def test_facts_come_in_the_languages_asked_for(tmp_path):
+    folder = str(write_facts(tmp_path / "facts"))
+    assert list(load_facts(folder)) == list(CITIES)
+    assert list(load_facts(folder, "small", ["ru", "en", "ru"])) == ["ru", "en"]
+    assert load_facts(folder)["zh_hans"]["prompt"][0].as_py() == "法国的首都是[Y]。"
+
+
+@pytest.mark.parametrize(
+    ("config", "languages", "message"),
+    [
+        (None, ["en", "xx"], "unknown language 'xx' in {}; available: en, ru, zh_hans"),
+        ("large", None, "{}/large: BuilderConfig 'large' not found. Available: ['small']"),
+    ],
+)
+def test_unknown_names_list_the_known(config, languages, message, tmp_path):
+    folder = str(write_facts(tmp_path / "facts"))
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(folder, config, languages)
+    assert str(error.value) == message.format(folder)
+
+
+def test_unknown_dataset_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolyprobeError, match="no dataset 'nowhere' here.*polyprobe build"):
+        load_facts("nowhere")
+
+
+def test_corrupt_parquet_is_named(tmp_path):
+    folder = write_facts(tmp_path / "facts")
+    file = folder / "data" / "small" / "ru.parquet"
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(folder))
+    assert str(error.value).startswith(f"{file} is not readable Parquet")
+
+
+def test_a_folder_under_datasets_is_found_by_its_name(tmp_path, monkeypatch):
+    write_facts(tmp_path / "datasets" / "mine")
+    monkeypatch.chdir(tmp_path)
+    assert len(load_facts("mine")["en"]) == 8
+
+
+def test_fingerprint_changes_with_what_is_scored(tmp_path):
+    tables = load_facts(str(write_facts(tmp_path / "a")))
+    other = load_facts(str(write_facts(tmp_path / "b", only("ru", 3, prompt="x [Y]."))))
+    subject = load_facts(str(write_facts(tmp_path / "c", only("ru", 3, subject="x"))))
+    assert fingerprint(tables["en"]) == fingerprint(other["en"]) != fingerprint(tables["ru"])
+    assert fingerprint(tables["ru"]) != fingerprint(other["ru"])
+    assert fingerprint(tables["ru"]) == fingerprint(subject["ru"])
+
+
+def test_sample_keeps_the_relations_shares_and_is_the_same_in_every_language(tmp_path):
+    tables = load_facts(str(write_facts(tmp_path / "facts", copies=50)))
+    for size in (1, 7, 40, 199):
+        chosen = choose_rows(tables["en"], sample=size)
+        assert len(set(chosen)) == size
+        assert chosen == sorted(chosen) == choose_rows(tables["ru"], sample=size)
+        relations = tables["en"]["relation"].take(chosen).to_pylist()
+        assert abs(relations.count("P36") - size / 2) <= 1
+    assert choose_rows(tables["en"], sample=500) == list(range(200))
+    assert choose_rows(tables["en"], limit=3) == [0, 1, 2]
+
+
+def test_sample_does_not_depend_on_the_order_of_rows(tmp_path):
+    table = load_facts(str(write_facts(tmp_path / "facts", copies=50)))["en"]
+    turned = table.take(list(range(len(table)))[::-1])
+    ids = {table["fact_id"][k].as_py() for k in choose_rows(table, sample=20)}
+    assert ids == {turned["fact_id"][k].as_py() for k in choose_rows(turned, sample=20)}
+
+
+@pytest.mark.parametrize(
+    ("limit", "sample", "message"),
+    [
+        (1, 1, "--limit and --sample were both given; choose one"),
+        (0, None, "--limit must be at least 1, got 0"),
+        (None, -2, "--sample must be at least 1, got -2"),
+    ],
+)
+def test_contradictions_are_refused(limit, sample, message, tmp_path):
+    table = load_facts(str(write_facts(tmp_path / "facts")))["en"]
+    with pytest.raises(PolyprobeError) as error:
+        choose_rows(table, limit, sample)
+    assert str(error.value) == message

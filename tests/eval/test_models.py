@@ -1,0 +1,150 @@
+"""Models: the family follows from the configuration; what cannot be scored ends in one line."""
+
+import json
+import shutil
+
+import pytest
+import transformers
+from transformers import AutoConfig
+
+from polyprobe import PolyprobeError
+from polyprobe.eval import load_scorer
+from polyprobe.eval.models import choose_device, family_of, load
+from polyprobe.eval.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from tests.eval import tiny
+
+HEADS = [
+    ("bert", "BertForMaskedLM", "masked"),
+    ("bert", "BertForPreTraining", "masked"),
+    ("bert", "BertLMHeadModel", "causal"),
+    ("bert", None, "masked"),
+    ("xlm-roberta", "XLMRobertaForMaskedLM", "masked"),
+    ("distilbert", "DistilBertForMaskedLM", "masked"),
+    ("modernbert", "ModernBertForMaskedLM", "masked"),
+    ("deberta-v2", None, "masked"),
+    ("albert", "AlbertForMaskedLM", "masked"),
+    ("gpt2", "GPT2LMHeadModel", "causal"),
+    ("bloom", "BloomForCausalLM", "causal"),
+    ("llama", "LlamaForCausalLM", "causal"),
+    ("qwen3", "Qwen3ForCausalLM", "causal"),
+    ("gemma3", "Gemma3ForConditionalGeneration", "causal"),
+    ("mamba", "MambaForCausalLM", "causal"),
+    ("llama", "SomebodysOwnForCausalLM", "causal"),
+    ("t5", "T5ForConditionalGeneration", "seq2seq"),
+    ("t5", "T5WithLMHeadModel", "seq2seq"),
+    ("mt5", "MT5ForConditionalGeneration", "seq2seq"),
+    ("umt5", "UMT5ForConditionalGeneration", "seq2seq"),
+]
+
+
+@pytest.mark.parametrize(("model_type", "architecture", "family"), HEADS)
+def test_family_follows_from_the_configuration(model_type, architecture, family):
+    config = AutoConfig.for_model(model_type)
+    config.architectures = [architecture] if architecture else None
+    assert family_of(config, "a-name-that-says-bert-gpt-t5") == family
+    if architecture and not architecture.startswith(("Somebodys", "T5With")):
+        assert hasattr(transformers, architecture)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "architecture"),
+    [("bert", "BertModel"), ("bert", "BertForSequenceClassification"), ("t5", "T5EncoderModel"),
+     ("vit", "ViTForImageClassification")],
+)  # fmt: skip
+def test_models_without_a_language_model_head_are_refused(model_type, architecture):
+    config = AutoConfig.for_model(model_type)
+    config.architectures = [architecture]
+    with pytest.raises(PolyprobeError) as error:
+        family_of(config, "some/model")
+    assert str(error.value).startswith(
+        f"model 'some/model' has no language-model head ({architecture})"
+    )
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    return tiny.save_model("llama", tmp_path_factory.mktemp("llama"))
+
+
+def test_the_scorer_is_of_the_model_s_family(llama, tmp_path):
+    assert isinstance(load_scorer(str(llama)), CausalScorer)
+    for kind, scorer in (("bert", MaskedScorer), ("t5", Seq2SeqScorer)):
+        assert isinstance(load_scorer(str(tiny.save_model(kind, tmp_path / kind))), scorer)
+
+
+def test_head_weights_that_are_missing_are_noticed(tmp_path):
+    """A checkpoint whose configuration promises a head that its weights lack scores at random."""
+    folder = tiny.save_model("bert", tmp_path / "bert")
+    model = transformers.BertModel.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model.save_pretrained(tmp_path / "bare")
+    tokenizer.save_pretrained(tmp_path / "bare")
+    config = tmp_path / "bare" / "config.json"
+    said = {**json.loads(config.read_text()), "architectures": ["BertForMaskedLM"]}
+    config.write_text(json.dumps(said))
+    with pytest.raises(PolyprobeError, match="weights are incomplete: .* tensors are missing"):
+        load_scorer(str(tmp_path / "bare"))
+
+
+def cut_weights(folder):
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:1000])
+
+
+def no_tokenizer(folder):
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    "spoil", [cut_weights, no_tokenizer, lambda folder: (folder / "config.json").unlink()]
+)
+def test_folders_that_cannot_be_loaded_are_named(spoil, llama, tmp_path):
+    folder = shutil.copytree(llama, tmp_path / "copy")
+    spoil(folder)
+    with pytest.raises(PolyprobeError) as error:
+        load_scorer(str(folder))
+    assert str(error.value).startswith(f"cannot load the model in {folder}: ")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dtype": "int4"}, "unknown --dtype 'int4'; known: float32, bfloat16, float16"),
+        ({"scoring": "magic"}, "unknown --scoring 'magic'; known: bmlama"),
+        ({"bos": "perhaps"}, "unknown --bos 'perhaps'; known: auto, always, never"),
+        ({"device": "abacus"}, "device 'abacus' cannot be used here"),
+    ],
+)
+def test_unknown_settings_list_the_known(options, message, llama):
+    with pytest.raises(PolyprobeError) as error:
+        load_scorer(str(llama), **options)
+    assert str(error.value).startswith(message)
+
+
+def test_a_missing_gguf_file_is_named():
+    with pytest.raises(PolyprobeError, match="no such GGUF file: nowhere.gguf"):
+        load_scorer("nowhere.gguf")
+
+
+def test_revision_of_a_folder_changes_with_its_weights(llama, tmp_path):
+    copy = shutil.copytree(llama, tmp_path / "copy")
+    assert load(str(copy)).revision == load(str(llama)).revision
+    other = tiny.save_model("gpt2", tmp_path / "gpt2")
+    assert load(str(other)).revision != load(str(llama)).revision
+
+
+def test_auto_takes_a_device_that_is_there():
+    assert choose_device("auto").type in ("cpu", "cuda", "mps")
+    assert choose_device("cpu").type == "cpu"
+
+
+def test_bfloat16_scores_come_from_a_log_softmax_in_float32(llama):
+    prompts, candidates = ["The capital of France is [Y]."], [["Paris", "Rome"]]
+    half = load_scorer(str(llama), dtype="bfloat16")
+    assert str(half.model.dtype) == "torch.bfloat16"
+    [low] = half.score(prompts, candidates)
+    [full] = load_scorer(str(llama)).score(prompts, candidates)
+    assert low == pytest.approx(full, rel=0.05)
+    assert low != full
