@@ -26,7 +26,7 @@ COLUMNS = {
     "object_id": "id of the object, empty where there is none",
     "subject": "label of the subject in this language",
     "prompt": "sentence with exactly one `[Y]`, the object's place",
-    "candidates": "what may fill the place; index i stands for the same entity in every language",
+    "candidates": "what may fill the place, as many and in the same order in every language",
     "candidate_ids": "ids of the candidates, an empty list where there are none",
     "answers": "indices of the right candidates",
     "answer_forms": "surface forms that count as right",

@@ -17,6 +17,7 @@ from transformers import (
     AutoTokenizer,
 )
 from transformers.models.auto import modeling_auto
+from transformers.utils import cached_file
 
 from polyprobe import PolyprobeError
 
@@ -105,12 +106,16 @@ def load(
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
     family = family_of(config, model)
+    if os.path.isdir(place):
+        exact = _hash(place, options)
+    else:
+        exact = options["revision"] = _commit(place, options)
     tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
     network = _load_weights(family, model, place, options, DTYPES[dtype])
     network.to(choose_device(device))
     extra = {"bos": bos} if family == "causal" else {}
     scorer = FAMILIES[family](network, tokenizer, batch_tokens, **extra)
-    return Loaded(scorer, _revision(place, options, config))
+    return Loaded(scorer, exact)
 
 
 def family_of(config: Any, model: str) -> str:
@@ -204,15 +209,15 @@ def _cannot_load(model: str, error: Exception) -> str:
     )
 
 
-def _revision(place: str, options: dict[str, Any], config: Any) -> str:
-    """Return the Hub's commit, or for local files a hash of weights, settings and tokenizer."""
-    commit = getattr(config, "_commit_hash", None)
-    if commit:
-        return str(commit)
+def _commit(place: str, options: dict[str, str]) -> str:
+    """Return the commit that the Hub's revision stands for: the name of the snapshot's folder."""
+    return Path(cached_file(place, "config.json", **options)).parent.name
+
+
+def _hash(place: str, options: dict[str, str]) -> str:
+    """Return a hash of a folder's weights, settings and tokenizer, or of a GGUF file."""
     digest = hashlib.sha256()
-    patterns = (
-        (options["gguf_file"],) if "gguf_file" in options else (*WEIGHTS, "*.json", "*.model")
-    )
+    patterns = [options["gguf_file"]] if options else [*WEIGHTS, "*.json", "*.model"]
     for file in sorted(f for pattern in patterns for f in Path(place).glob(pattern)):
         digest.update(file.name.encode())
         with file.open("rb") as handle:

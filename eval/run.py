@@ -28,6 +28,11 @@ def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("polyprobe", "torch", "transformers")}
 
 
+def _short(name: str) -> str:
+    """Return the last part of a path, and a name or an id on the Hub as it is."""
+    return Path(name).name if Path(name).is_absolute() or name.startswith(".") else name
+
+
 @dataclass(frozen=True)
 class Settings:
     """What identifies a run; two runs with equal settings give equal scores.
@@ -55,8 +60,8 @@ class Settings:
         """Return everything that the figures depend on, in one line, in the manner of sacreBLEU."""
         rows = f"sample={self.sample}" if self.sample else f"limit={self.limit or 'none'}"
         parts = {
-            "model": f"{self.model}@{self.revision[:19]}",
-            "data": f"{self.dataset}/{self.config or 'default'}",
+            "model": f"{_short(self.model)}@{self.revision[:19]}",
+            "data": f"{_short(self.dataset)}/{self.config or 'default'}",
             "languages": "+".join(f"{x}@{self.fingerprint[x][:6]}" for x in self.languages),
             "rows": rows,
             "scoring": self.scoring,

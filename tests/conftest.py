@@ -1,10 +1,33 @@
-"""Shared by all tests."""
+"""Shared by all tests; the environment is set before any client of the Hub is imported."""
 
 import os
+import tempfile
+from pathlib import Path
 
-from .hub.fixture import hub
-
-__all__ = ["hub"]
+import pytest
 
 # Small models gain nothing from threads, and tests that run side by side lose by them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# What the tests load and install stays out of the caches of whoever runs them.
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
+
+from polyprobe.builder.build import build_dataset  # noqa: E402
+
+from .hub.fixture import hub  # noqa: E402
+
+__all__ = ["hub"]
+
+UPSTREAM = Path(__file__).parents[2] / "shared" / "upstream"
+
+
+@pytest.fixture(scope="session")
+def upstream() -> Path:
+    if not UPSTREAM.is_dir():
+        pytest.skip(f"needs the papers' released data in {UPSTREAM}")
+    return UPSTREAM
+
+
+@pytest.fixture(scope="session")
+def built(upstream, tmp_path_factory) -> Path:
+    """BMLAMA with both configurations, built once from the real archive."""
+    return build_dataset("bmlama", (), upstream, tmp_path_factory.mktemp("built") / "bmlama")

@@ -4,26 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.builder.build import build_dataset
 from polyprobe.builder.sources import bmlama
 
 from .tiny import TINY, TINY_BLOCKS, describe, pack
-
-ROOT = Path(__file__).parents[2]
-UPSTREAM = ROOT.parent / "shared" / "upstream"
-
-
-@pytest.fixture(scope="session")
-def upstream() -> Path:
-    if not UPSTREAM.is_dir():
-        pytest.skip(f"needs the papers' released data in {UPSTREAM}")
-    return UPSTREAM
-
-
-@pytest.fixture(scope="session")
-def built(upstream, tmp_path_factory) -> Path:
-    """BMLAMA with both configurations, built once from the real archive."""
-    return build_dataset("bmlama", (), upstream, tmp_path_factory.mktemp("built") / "bmlama")
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ TEXT = [
 ]  # fmt: skip
 
 
-def byte_level(vocabulary: int = 600) -> PreTrainedTokenizerFast:
+def byte_level(text: list[str]) -> PreTrainedTokenizerFast:
     """Return a byte-level BPE tokenizer as GPT-2's and Llama-3's: no BOS by itself."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -45,38 +45,43 @@ def byte_level(vocabulary: int = 600) -> PreTrainedTokenizerFast:
     special = ["<s>", "</s>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
+        vocab_size=600,
         special_tokens=special,
         initial_alphabet=alphabet,
         show_progress=False,
     )
-    tokenizer.train_from_iterator(TEXT * 3, trainer)
+    tokenizer.train_from_iterator(text * 3, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
 
 
-def unigram(special: list[str], post: str, **names: str) -> PreTrainedTokenizerFast:
+def unigram(
+    text: list[str], special: list[str], post: str, **names: str
+) -> PreTrainedTokenizerFast:
     """Return a SentencePiece-like unigram tokenizer with `▁`, as XLM-R's and T5's."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
     trainer = trainers.UnigramTrainer(
-        vocab_size=250, special_tokens=special, unk_token="<unk>", show_progress=False
+        vocab_size=max(250, 5 * len(text)),
+        special_tokens=special,
+        unk_token="<unk>",
+        show_progress=False,
     )
-    tokenizer.train_from_iterator(TEXT * 3, trainer)
+    tokenizer.train_from_iterator(text * 3, trainer)
     pairs = [(token, tokenizer.token_to_id(token)) for token in post.split() if token != "$A"]
     tokenizer.post_processor = processors.TemplateProcessing(single=post, special_tokens=pairs)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", **names)
 
 
-def word_piece() -> PreTrainedTokenizerFast:
+def word_piece(text: list[str]) -> PreTrainedTokenizerFast:
     """Return a WordPiece tokenizer as multilingual BERT's."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(TEXT * 3, trainer)
+    tokenizer.train_from_iterator(text * 3, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         special_tokens=[(t, tokenizer.token_to_id(t)) for t in ("[CLS]", "[SEP]")],
@@ -87,20 +92,20 @@ def word_piece() -> PreTrainedTokenizerFast:
     )  # fmt: skip
 
 
-def xlmr_tokenizer() -> PreTrainedTokenizerFast:
+def xlmr_tokenizer(text: list[str]) -> PreTrainedTokenizerFast:
     """Return a tokenizer with XLM-R's special tokens and template."""
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     return unigram(
-        special, "<s> $A </s>", bos_token="<s>", eos_token="</s>", pad_token="<pad>",
+        text, special, "<s> $A </s>", bos_token="<s>", eos_token="</s>", pad_token="<pad>",
         cls_token="<s>", sep_token="</s>", mask_token="<mask>",
     )  # fmt: skip
 
 
-def t5_tokenizer() -> PreTrainedTokenizerFast:
+def t5_tokenizer(text: list[str]) -> PreTrainedTokenizerFast:
     """Return a tokenizer with T5's special tokens: EOS appended, sentinels among the special."""
     special = ["<pad>", "</s>", "<unk>", "<extra_id_0>", "<extra_id_1>"]
     return unigram(
-        special, "$A </s>", eos_token="</s>", pad_token="<pad>",
+        text, special, "$A </s>", eos_token="</s>", pad_token="<pad>",
         additional_special_tokens=["<extra_id_0>", "<extra_id_1>"],
     )  # fmt: skip
 
@@ -126,10 +131,13 @@ KINDS = {
 }  # fmt: skip
 
 
-def save_model(kind: str, folder: Path) -> Path:
-    """Write a random model of that kind, weights large enough for scores that differ."""
+def save_model(kind: str, folder: Path, text: list[str] = TEXT) -> Path:
+    """Write a random model of that kind, its tokenizer trained on the text.
+
+    Its weights are large enough for scores that differ.
+    """
     auto, make_tokenizer, make_config = KINDS[kind]
-    tokenizer = make_tokenizer()
+    tokenizer = make_tokenizer(text)
     torch.manual_seed(7)
     model = auto.from_config(make_config(len(tokenizer)))
     with torch.no_grad():

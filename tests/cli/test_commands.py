@@ -1,0 +1,109 @@
+"""The command line: what it says, and what a user's mistake costs."""
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from polyprobe.cli import main
+from tests.eval import tiny
+from tests.eval.facts import CITIES, write_facts
+from tests.hub.client import run_polyprobe
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("place")
+    tiny.save_model("gpt2", folder / "model")
+    write_facts(folder / "datasets" / "facts")
+    return folder
+
+
+@pytest.fixture
+def polyprobe(place, tmp_path):
+    return lambda *arguments: run_polyprobe(
+        *map(str, arguments), home=tmp_path / "home", folder=place, offline=True
+    )
+
+
+@pytest.fixture
+def here(place, monkeypatch, capsys):
+    """Run the command in this process; return its status and its lines on standard error."""
+
+    def run(*arguments):
+        monkeypatch.chdir(place)
+        monkeypatch.setattr(sys, "argv", ["polyprobe", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, capsys.readouterr().err.strip().splitlines()
+
+    return run
+
+
+def test_help_lists_every_command(polyprobe):
+    shown = polyprobe("--help").stdout
+    for name in ("demo", "build", "eval", "metrics", "report", "install"):
+        assert f" {name} " in shown
+
+
+def test_eval_then_metrics_then_report(polyprobe, tmp_path):
+    run = tmp_path / "run"
+    first = polyprobe("eval", "model", "--dataset", "facts", "--output", run)
+    assert first.returncode == 0, first.stderr
+    for language in CITIES:
+        assert language in first.stdout
+    assert f"report: {run}/report.html" in first.stdout.replace("\n", "")
+    kept = (run / "results.json").read_text()
+    (run / "results.json").unlink()
+    (run / "report.html").unlink()
+    again = polyprobe("metrics", run)
+    assert again.returncode == 0, again.stderr
+    assert (run / "results.json").read_text() == kept
+    assert "<html" in (run / "report.html").read_text()
+    page = tmp_path / "page.html"
+    assert polyprobe("report", run, "--output", page).returncode == 0
+    assert json.loads(kept)["signature"].split("|")[0] in page.read_text()
+
+
+def test_languages_may_be_written_as_codes_or_as_splits(polyprobe, tmp_path):
+    asked = ["--languages", "ru, zh-hans", "--output", tmp_path / "r"]
+    done = polyprobe("eval", "model", "--dataset", "facts", *asked)
+    assert done.returncode == 0, done.stderr
+    said = json.loads((tmp_path / "r" / "run.json").read_text())
+    assert said["languages"] == ["ru", "zh_hans"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--languages", "en,xx"], "unknown language 'xx' in facts; available: en, ru, zh_hans"),
+        (["--config", "huge"], "facts/huge: BuilderConfig 'huge' not found"),
+        (["--limit", "2", "--sample", "2"], "--limit and --sample were both given"),
+        (["--scoring", "magic"], "unknown --scoring 'magic'; known: bmlama"),
+        (["--device", "abacus"], "device 'abacus' cannot be used here"),
+        (["--languages", ","], "no languages were named"),
+    ],
+)
+def test_mistakes_end_in_one_line(arguments, message, here, tmp_path):
+    command = ["eval", "model", "--dataset", "facts", "--output", tmp_path / "run"]
+    status, errors = here(*command, *arguments)
+    assert status == 1
+    [line] = [line for line in errors if "error" in line]
+    assert message in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_metrics_of_what_is_no_run(here, tmp_path):
+    status, errors = here("metrics", tmp_path)
+    assert status == 1
+    assert errors == [f"error: {tmp_path} is no run: it has no run.json"]
+
+
+def test_a_report_can_be_made_where_the_dataset_is_gone(polyprobe, tmp_path, place):
+    copy = shutil.copytree(place / "datasets" / "facts", tmp_path / "facts")
+    run = tmp_path / "run"
+    assert polyprobe("eval", "model", "--dataset", copy, "--output", run).returncode == 0
+    shutil.rmtree(copy)
+    assert polyprobe("metrics", run).returncode == 0
+    assert (run / "report.html").stat().st_size > 100_000

@@ -1,0 +1,70 @@
+"""The runner with models and datasets by OWNER/NAME, against the stand-in Hub."""
+
+import json
+
+import pytest
+
+from tests.eval import tiny
+from tests.eval.facts import write_facts
+from tests.hub.client import run_polyprobe
+
+
+@pytest.fixture
+def served(hub, tmp_path):
+    hub.add("model", "me/tiny", tiny.save_model("gpt2", tmp_path / "model"))
+    hub.add("dataset", "me/facts", write_facts(tmp_path / "facts"))
+    return hub
+
+
+def call(tmp_path, *more, **where):
+    return run_polyprobe(
+        "eval", "me/tiny", "--dataset", "me/facts", "--output", "run", *more,
+        home=tmp_path / "home", folder=tmp_path, **where,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_run_by_names_of_the_hub_and_again_offline(served, tmp_path):
+    """One run online; then, from the cache alone, a second that must find nothing left to do."""
+    first = call(tmp_path, "--languages", "en,zh-hans", endpoint=served.url)
+    assert first.returncode == 0, first.stderr
+    said = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert len(said["revision"]) == 40  # the commit that the Hub named
+    assert said["languages"] == ["en", "zh_hans"]
+    assert "accuracy" in first.stdout
+    before = (tmp_path / "run" / "results.json").read_bytes()
+    again = call(tmp_path, "--languages", "en,zh-hans", "--config", "small", offline=True)
+    assert again.returncode == 1  # the configuration was not named in the first call
+    assert "holds another run (config: None, asked for 'small')" in again.stderr
+    again = call(tmp_path, "--languages", "en,zh-hans", offline=True)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "run" / "results.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("model", "dataset", "message"),
+    [
+        ("me/none", "me/facts", "error: unknown model 'me/none', or the Hub cannot be reached"),
+        ("me/tiny", "me/none", "error: no dataset 'me/none' here"),
+    ],
+)
+def test_names_that_the_hub_does_not_know(model, dataset, message, served, tmp_path):
+    result = run_polyprobe(
+        "eval", model, "--dataset", dataset, "--output", "run",
+        home=tmp_path / "home", folder=tmp_path, endpoint=served.url,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_network_is_one_line(tmp_path):
+    write_facts(tmp_path / "facts")
+    result = run_polyprobe(
+        "eval", "me/none", "--dataset", "facts", "--output", "run",
+        home=tmp_path / "home", folder=tmp_path, offline=True,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert "error: unknown model 'me/none', or the Hub cannot be reached" in result.stderr
+    assert "Traceback" not in result.stderr
