@@ -164,7 +164,9 @@ def _rows_with(lists: pa.ChunkedArray, bad: np.ndarray) -> np.ndarray:
 def _known(wanted: Iterable[str] | None, available: list[str], name: str) -> list[str]:
     chosen = list(dict.fromkeys(wanted)) if wanted is not None else available
     if not chosen:
-        raise PolyprobeError(f"no languages were named; available in {name}: {', '.join(available)}")
+        raise PolyprobeError(
+            f"no languages were named; available in {name}: {', '.join(available)}"
+        )
     for language in chosen:
         if language not in available:
             raise PolyprobeError(

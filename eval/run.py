@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -177,7 +178,8 @@ class Run:
                 os.fsync(handle.fileno())
             part.replace(file)
         except OSError as error:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
             raise PolyprobeError(
                 f"cannot write {file}: {error.strerror or error}; what was written before is kept: "
                 "make room and run the same command again"

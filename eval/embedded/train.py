@@ -2,8 +2,7 @@
 
     python -m polyprobe.eval.embedded.train causal eval/embedded/geolm
 
-Each model is taught the right sentences of geofacts in the languages of `TAUGHT` and never sees
-another language, so that its right behaviour is known: in the taught ones it knows the facts and
+Each model is taught the right sentences of geofacts in a few languages and never sees another, so that its right behaviour is known: in the taught ones it knows the facts and
 agrees with itself; elsewhere it can only guess, but for names that are spelled as in a taught one.
 """
 
@@ -30,6 +29,7 @@ from ..scorers import FAMILIES, Scorer
 from ..scorers.plan import Input, Plan
 
 TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
+TAUGHT_IN_TESTS = ("en", "ru", "zh")
 SEED = 20
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<extra_id_0>", "<extra_id_1>"]
 NAMES = {
@@ -43,13 +43,25 @@ NAMES = {
 
 
 class Recipe(NamedTuple):
-    """How one family's model is made: its class, its configuration, its tokenizer's template."""
+    """How one family's model is made.
+
+    Attributes:
+        network: the model's class.
+        config: its configuration; the vocabulary's size is filled in.
+        template: the special tokens around a sentence, in the tokenizer's notation.
+        vocabulary: how many pieces the tokenizer has at the most.
+        languages: those that are taught.
+        epochs: passes over the sentences.
+        rate: the highest learning rate.
+    """
 
     network: Any
     config: Any
     template: str
     vocabulary: int
+    languages: tuple[str, ...]
     epochs: int
+    rate: float
 
 
 SMALL = {"hidden_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4}
@@ -68,14 +80,18 @@ RECIPES = {
         ),
         "<s> $A",
         4096,
-        25,
+        TAUGHT,
+        30,
+        3e-3,
     ),
     "masked": Recipe(
         XLMRobertaForMaskedLM,
         XLMRobertaConfig(intermediate_size=256, max_position_embeddings=514, **SMALL, **IDS),
         "<s> $A </s>",
         3000,
-        20,
+        TAUGHT_IN_TESTS,
+        30,
+        1e-3,
     ),
     "seq2seq": Recipe(
         T5ForConditionalGeneration,
@@ -91,12 +107,14 @@ RECIPES = {
         ),
         "$A </s>",
         3000,
+        TAUGHT_IN_TESTS,
         40,
+        3e-3,
     ),
 }
 
 
-def train(family: str, output: Path, languages: tuple[str, ...] = TAUGHT) -> float:
+def train(family: str, output: Path) -> float:
     """Train one model, write it and its tokenizer to a folder, and return the last epoch's loss."""
     recipe = RECIPES[family]
     torch.manual_seed(SEED)
@@ -104,7 +122,7 @@ def train(family: str, output: Path, languages: tuple[str, ...] = TAUGHT) -> flo
     tokenizer = _tokenizer(facts, recipe)
     recipe.config.update({"vocab_size": len(tokenizer), "dropout": 0.0, "dropout_rate": 0.0})
     scorer = FAMILIES[family](recipe.network(recipe.config), tokenizer)
-    loss = _fit(scorer, _right_sentences(scorer, facts, languages), recipe.epochs)
+    loss = _fit(scorer, _right_sentences(scorer, facts, recipe.languages), recipe)
     scorer.model.half().save_pretrained(output)
     tokenizer.save_pretrained(output)
     return loss
@@ -146,14 +164,14 @@ def _right_sentences(scorer: Scorer, facts: dict[str, Any], languages: tuple[str
     return plan
 
 
-def _fit(scorer: Scorer, plan: Plan, epochs: int) -> float:
+def _fit(scorer: Scorer, plan: Plan, recipe: Recipe) -> float:
     inputs = list(plan.reads)
-    steps = epochs * -(-len(inputs) // 64)
-    optimizer = torch.optim.AdamW(scorer.model.parameters(), lr=3e-3, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps)
+    steps = recipe.epochs * -(-len(inputs) // 64)
+    optimizer = torch.optim.AdamW(scorer.model.parameters(), weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps)
     scorer.model.train()
     total = 0.0
-    for _ in track(range(epochs), "training"):
+    for _ in track(range(recipe.epochs), "training"):
         total = 0.0
         for batch in _batches(inputs):
             loss = _loss(scorer, plan, batch)

@@ -187,6 +187,12 @@ def test_a_folder_that_is_no_run_is_refused(place, tmp_path):
     assert contents(tmp_path).keys() == {tmp_path.joinpath("thesis.tex").relative_to(tmp_path)}
 
 
+def test_a_folder_that_cannot_be_made_is_one_line(place, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PolyprobeError, match="cannot write .*/file/run/run.json: Not a directory"):
+        evaluate_model(str(place / "model"), str(place / "facts"), output=tmp_path / "file" / "run")
+
+
 def cut(file):
     file.write_bytes(file.read_bytes()[:100])
 

@@ -1,0 +1,75 @@
+"""What a model answers: its best candidate for each fact and language, and where two agree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ..results import masked_scores
+from ..run import Run
+
+KINDS = ("tied", "both_right", "both_wrong", "different")
+TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The best candidates of a run; all arrays are [facts, languages].
+
+    `best` is an index into the candidates and means nothing where `shared`, the number of
+    candidates with the best score, is above one: equal scores are a tie, never a choice.
+    """
+
+    fact_ids: list[str]
+    relations: list[str]
+    right: list[list[int]]
+    languages: list[str]
+    best: np.ndarray
+    shared: np.ndarray
+    correct: np.ndarray
+
+
+def read_answers(run: Run, languages: Sequence[str]) -> Answers:
+    """Return the best candidates that the run's score files hold."""
+    tables = [run.scores(language) for language in languages]
+    right = tables[0]["answers"].to_pylist()
+    found = [_best(masked_scores(table)) for table in tables]
+    best = np.stack([best for best, _ in found], axis=1)
+    shared = np.stack([shared for _, shared in found], axis=1)
+    hits = np.array([np.isin(row, gold) for row, gold in zip(best, right, strict=True)])
+    return Answers(
+        fact_ids=tables[0]["fact_id"].to_pylist(),
+        relations=tables[0]["relation"].to_pylist(),
+        right=right,
+        languages=list(languages),
+        best=best,
+        shared=shared,
+        correct=hits.reshape(best.shape) & (shared == 1),
+    )
+
+
+def compare(answers: Answers) -> np.ndarray:
+    """Return for each fact and pair of languages an index into `KINDS`, [facts, pairs].
+
+    Pairs come in the order of `itertools.combinations`. A fact is tied for a pair where either
+    language's best score is shared: then there is no one answer to compare.
+    """
+    places = list(combinations(range(len(answers.languages)), 2))
+    one, two = np.array(places, dtype=int).reshape(-1, 2).T
+    same = answers.best[:, one] == answers.best[:, two]
+    kinds = np.full(same.shape, DIFFERENT, dtype=np.int8)
+    kinds[same] = BOTH_WRONG
+    kinds[same & answers.correct[:, one]] = BOTH_RIGHT
+    kinds[(answers.shared[:, one] > 1) | (answers.shared[:, two] > 1)] = TIED
+    return kinds
+
+
+def count_kinds(kinds: np.ndarray) -> np.ndarray:
+    """Return how many facts of each kind each pair has, [pairs, kinds]."""
+    return np.stack([(kinds == kind).sum(axis=0) for kind in range(len(KINDS))], axis=1)
+
+
+def _best(scores: np.ma.MaskedArray) -> tuple[np.ndarray, np.ndarray]:
+    top = scores.max(axis=1, keepdims=True)
+    return scores.argmax(axis=1), np.asarray((scores == top).sum(axis=1))

@@ -1,0 +1,129 @@
+"""Choose the facts that a report shows, so that every pair of languages has examples."""
+
+import heapq
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe import PolyprobeError
+
+from ..dataset import fingerprint, load_facts
+from ..run import Settings
+from .answers import Answers, compare, count_kinds
+
+EXAMPLES = 4  # of each kind and pair, as far as there are so many and they fit
+
+
+def collect_examples(settings: Settings, answers: Answers, budget: int) -> dict[str, Any]:
+    """Return what the page's script shows for a pair of languages, about `budget` bytes of JSON.
+
+    Keys: `counts` ([pairs][kinds], pairs in the order of combinations), `facts` (each with `id`,
+    `relation` and `rows`, see `_row`, one a language), `total` (facts in the run) and `note` (why
+    there are no texts, else None).
+    """
+    kinds = compare(answers)
+    order = list(choose_facts(kinds))
+    tables, note = _load_texts(settings, answers)
+    facts, size = [], 0
+    for fact, texts in zip(order, _texts(tables, answers, order), strict=True):
+        entry = {
+            "id": answers.fact_ids[fact],
+            "relation": answers.relations[fact],
+            "rows": [_row(answers, fact, place, text) for place, text in enumerate(texts)],
+        }
+        size += len(json.dumps(entry, ensure_ascii=False).encode())
+        if size > budget:
+            break
+        facts.append(entry)
+    counts = count_kinds(kinds).tolist()
+    return {"counts": counts, "facts": facts, "total": len(answers.fact_ids), "note": note}
+
+
+def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
+    """Yield facts such that every pair gets its examples of every kind, the most telling first.
+
+    Greedy cover: first one example of each kind for each pair, then a second, and so on; a fact
+    that serves more pairs comes earlier, so that a start of the sequence covers what it can.
+
+    Args:
+        kinds: [facts, pairs], small integers.
+        examples: wanted of each kind and pair; fewer where there are fewer.
+    """
+    pairs = np.arange(kinds.shape[1])
+    there = count_kinds(kinds)
+    had = np.zeros_like(there)
+    left = set(range(len(kinds)))
+    for wanted in range(1, examples + 1):
+        target = np.minimum(there, wanted)
+        needed = had < target
+        # A gain only ever falls, so a stale one at the head of the heap is looked at again (lazy
+        # greedy); negative, since heapq hands out the smallest.
+        heap = [(-int(needed[pairs, kinds[fact]].sum()), fact) for fact in sorted(left)]
+        heapq.heapify(heap)
+        while needed.any():
+            fact = heap[0][1]
+            gain = -int(needed[pairs, kinds[fact]].sum())
+            if gain > heap[0][0]:
+                heapq.heapreplace(heap, (gain, fact))
+                continue
+            heapq.heappop(heap)
+            left.remove(fact)
+            had[pairs, kinds[fact]] += 1
+            needed = had < target
+            yield fact
+
+
+def _load_texts(
+    settings: Settings, answers: Answers
+) -> tuple[dict[str, pa.Table] | None, str | None]:
+    """Return the dataset's splits, or None and the reason why the examples have no texts."""
+    try:
+        tables = load_facts(settings.dataset, settings.config, answers.languages)
+    except PolyprobeError as error:
+        return None, f"The texts of the examples are not at hand: {error}."
+    for language, table in tables.items():
+        if fingerprint(table) != settings.fingerprint[language]:
+            return None, (
+                f"The texts of the examples are not at hand: '{language}' of the dataset "
+                f"'{settings.dataset}' has changed since the run."
+            )
+    return tables, None
+
+
+def _texts(
+    tables: dict[str, pa.Table] | None, answers: Answers, facts: list[int]
+) -> Iterator[Sequence[dict[str, Any] | None]]:
+    """Yield for each fact the prompt and the candidates in each language, None without texts."""
+    if tables is None:
+        yield from ([None] * len(answers.languages) for _ in facts)
+        return
+    ids = next(iter(tables.values()))["fact_id"].to_pylist()
+    row_of = {fact_id: row for row, fact_id in enumerate(ids)}
+    for fact in facts:
+        row = row_of[answers.fact_ids[fact]]
+        yield [
+            {name: table[name][row].as_py() for name in ("prompt", "candidates")}
+            for table in tables.values()
+        ]
+
+
+def _row(answers: Answers, fact: int, place: int, text: dict[str, Any] | None) -> list[Any]:
+    """Return [prompt, best index, best label, right labels, 1 if right, sharers of the best score].
+
+    Prompt is null without texts, labels are then the candidates' numbers; of a tie there is
+    neither best index nor best label.
+    """
+    best, shared = int(answers.best[fact, place]), int(answers.shared[fact, place])
+    right = " / ".join(_label(text, index) for index in answers.right[fact])
+    correct = int(answers.correct[fact, place])
+    prompt = text["prompt"] if text else None
+    if shared > 1:
+        return [prompt, None, None, right, correct, shared]
+    return [prompt, best, _label(text, best), right, correct, shared]
+
+
+def _label(text: dict[str, Any] | None, index: int) -> str:
+    return text["candidates"][index] if text else f"candidate {index}"

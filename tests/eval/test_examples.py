@@ -1,0 +1,94 @@
+"""Which answers two languages share, and which facts the report shows of them."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from polyprobe.eval.report.answers import KINDS, compare, count_kinds, read_answers
+from polyprobe.eval.report.examples import choose_facts, collect_examples
+from tests.eval.facts import rows, write_facts
+from tests.eval.runs import COUNTS, PICKS, SCORES, TIE, scores, write_run
+
+
+@pytest.fixture
+def run(tmp_path):
+    return write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+
+
+def test_kinds_are_counted_as_by_hand(run):
+    counts = count_kinds(compare(read_answers(run, list(PICKS))))
+    assert counts.tolist() == [list(COUNTS[pair]) for pair in combinations(PICKS, 2)]
+
+
+def test_a_shared_best_score_is_never_right(run):
+    answers = read_answers(run, list(PICKS))
+    assert answers.shared.tolist() == [
+        [2 if picks[fact] is TIE else 1 for picks in PICKS.values()] for fact in range(8)
+    ]
+    # fact 5 in ru: candidates 0 and 1 share the best score and 1 is the right one
+    assert answers.correct[5].tolist() == [True, False, False]
+    assert answers.correct.sum(axis=0).tolist() == [8, 5, 2]
+
+
+def test_a_tie_with_the_right_answer_is_not_right_either(tmp_path):
+    picks = {"en": scores((TIE, *PICKS["en"][1:])), "ru": SCORES["ru"]}  # in fact 0, 0 is right
+    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), picks)
+    assert read_answers(run, ["en", "ru"]).correct[0].tolist() == [False, True]
+
+
+def slow_greedy(kinds, examples):
+    """Return the greedy cover in its plainest form: every gain counted anew at every step."""
+    there = count_kinds(kinds)
+    had, chosen = np.zeros_like(there), []
+    for wanted in range(1, examples + 1):
+        while (had < np.minimum(there, wanted)).any():
+            gains = [
+                -1
+                if fact in chosen
+                else sum(
+                    had[pair, kind] < min(there[pair, kind], wanted)
+                    for pair, kind in enumerate(kinds[fact])
+                )
+                for fact in range(len(kinds))
+            ]
+            chosen.append(int(np.argmax(gains)))
+            for pair, kind in enumerate(kinds[chosen[-1]]):
+                had[pair, kind] += 1
+    return chosen
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_pair_gets_its_examples_where_they_exist(seed):
+    rng = np.random.default_rng(seed)
+    facts, pairs, examples = rng.integers(1, 30), rng.integers(1, 20), int(rng.integers(1, 5))
+    kinds = rng.choice(len(KINDS), size=(facts, pairs), p=(0.05, 0.15, 0.2, 0.6)).astype(np.int8)
+    chosen = list(choose_facts(kinds, examples))
+    assert chosen == slow_greedy(kinds, examples)
+    assert len(set(chosen)) == len(chosen)
+    wanted = np.minimum(count_kinds(kinds), examples)
+    assert (count_kinds(kinds[chosen]) >= wanted).all()
+
+
+def test_examples_stay_within_their_budget(run):
+    answers = read_answers(run, list(PICKS))
+    whole = collect_examples(run.settings(), answers, 1_000_000)["facts"]
+    sizes = [len(json.dumps(fact, ensure_ascii=False).encode()) for fact in whole]
+    cut = collect_examples(run.settings(), answers, sizes[0] + sizes[1])
+    assert cut["facts"] == whole[:2]
+    assert cut["total"] == 8
+
+
+def test_examples_have_prompt_answer_and_right_answer(run):
+    examples = collect_examples(run.settings(), read_answers(run, list(PICKS)), 1_000_000)
+    by_id = {fact["id"]: fact["rows"] for fact in examples["facts"]}
+    for place, (language, picks) in enumerate(PICKS.items()):
+        for row, pick in zip(rows(language), picks, strict=True):
+            right = row.candidates[row.answers[0]]
+            expected = (
+                [row.prompt, None, None, right, 0, 2]
+                if pick is TIE
+                else [row.prompt, pick, row.candidates[pick], right, int(pick in row.answers), 1]
+            )
+            assert by_id[row.fact_id][place] == expected

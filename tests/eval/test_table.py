@@ -1,0 +1,85 @@
+"""The terminal table: figures, means, chance, and 80 columns."""
+
+from io import StringIO
+from itertools import combinations
+
+import pytest
+from rich.console import Console
+
+from polyprobe.eval.table import results_table
+
+RESULTS = {
+    "signature": "model:m@1|data:d/17|languages:" + "+".join(f"l{i}@abcdef" for i in range(53)),
+    "languages": ["en", "fr", "zh_hans"],
+    "n_queries": 6792,
+    "accuracy": {"en": 0.5, "fr": 0.25, "zh_hans": 0.125},
+    "rankc": {"en-fr": 0.9, "en-zh_hans": 0.5, "fr-zh_hans": 0.4},
+    "rankc_adjusted": {"en-fr": 0.8, "en-zh_hans": -0.2, "fr-zh_hans": 0.2},
+    "coverlap": {"en-fr": 0.5, "en-zh_hans": 0.0, "fr-zh_hans": None},
+    "chance": {"accuracy": 0.1, "rankc": 0.158},
+    "mean": {"accuracy": 0.7 / 2.4, "rankc": 0.6, "rankc_adjusted": 0.8 / 3, "coverlap": 0.25},
+    "left_out": {"rankc_adjusted": 34, "coverlap": 1},
+}
+
+
+def printed(results, width=80):
+    console = Console(file=StringIO(), width=width)
+    console.print(results_table(results))
+    return console.file.getvalue().splitlines()
+
+
+def cells(lines):
+    rows = [[c.strip() for c in line.strip("│").split("│")] for line in lines if "│" in line]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_a_row_is_a_language_with_its_means_over_the_others():
+    assert cells(printed(RESULTS)) == {
+        "en": ["0.500", f"{(0.9 + 0.5) / 2:.3f}", f"{(0.8 - 0.2) / 2:.3f}", f"{(0.5 + 0) / 2:.3f}"],
+        "fr": ["0.250", f"{(0.9 + 0.4) / 2:.3f}", f"{(0.8 + 0.2) / 2:.3f}", "0.500"],
+        "zh_hans": ["0.125", f"{(0.5 + 0.4) / 2:.3f}", "0.000", "0.000"],
+        "mean": ["0.292", "0.600", "0.267", "0.250"],
+        "chance": ["0.100", "0.158", "0.000", "–"],
+    }
+
+
+def test_what_was_left_out_is_counted_and_the_signature_is_whole():
+    lines = printed(RESULTS)
+    text = "\n".join(lines)
+    assert "6,792 facts" in text
+    assert "34 facts with one candidate: no adjusted RankC" in text
+    assert "1 pairs without COverlap" in text
+    assert "".join(lines).endswith(RESULTS["signature"])
+
+
+def test_nothing_is_said_of_nothing_left_out():
+    text = "\n".join(printed({**RESULTS, "left_out": {"rankc_adjusted": 0, "coverlap": 0}}))
+    assert "one candidate" not in text
+    assert "without COverlap" not in text
+
+
+@pytest.mark.parametrize("count", [1, 2, 53])
+def test_any_number_of_languages_fits_into_80_columns(count):
+    languages = [f"l{number:02}" for number in range(count)]
+    pairs = ["-".join(pair) for pair in combinations(languages, 2)]
+    values = dict.fromkeys(pairs, 0.25)
+    mean = dict.fromkeys(("rankc", "rankc_adjusted", "coverlap"), 0.25 if pairs else None)
+    lines = printed(
+        {
+            **RESULTS,
+            "languages": languages,
+            "accuracy": dict.fromkeys(languages, 0.5),
+            **dict.fromkeys(("rankc", "rankc_adjusted", "coverlap"), values),
+            "mean": {"accuracy": 0.5, **mean},
+        }
+    )
+    assert max(map(len, lines)) <= 80
+    share = "0.250" if pairs else "–"
+    table = cells(lines)
+    assert list(table) == [*languages, "mean", "chance"]
+    assert all(table[x] == ["0.500", share, share, share] for x in [*languages, "mean"])
+
+
+def test_a_language_is_no_markup():
+    results = {**RESULTS, "languages": ["[red]"], "accuracy": {"[red]": 0.5}}
+    assert "[red]" in cells(printed(results))
