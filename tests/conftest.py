@@ -11,9 +11,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What the tests load and install stays out of the caches of whoever runs them.
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 
-from polyprobe.builder.build import build_dataset  # noqa: E402
+from polyprobe.builder.build import build_dataset
 
-from .hub.fixture import hub  # noqa: E402
+from .hub.fixture import hub
 
 __all__ = ["hub"]
 

@@ -2,8 +2,9 @@
 
     python -m polyprobe.eval.embedded.train causal eval/embedded/geolm
 
-Each model is taught the right sentences of geofacts in a few languages and never sees another, so that its right behaviour is known: in the taught ones it knows the facts and
-agrees with itself; elsewhere it can only guess, but for names that are spelled as in a taught one.
+Each model is taught the right sentences of geofacts in a few languages and never sees another, so
+that its right behaviour is known: in the taught ones it knows the facts and agrees with itself;
+elsewhere it can only guess, but for names that are spelled as in a taught one.
 """
 
 import sys
