@@ -8,6 +8,7 @@ import unicodedata
 import zipfile
 from collections import Counter, defaultdict
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from babel.languages import get_official_languages
@@ -18,7 +19,7 @@ from polyprobe.builder.sources.geofacts import Fact, leaks, shares_stem
 from polyprobe.builder.sources.geofacts_labels import LANGUAGES, clean, unwrapped, without_bracket
 from polyprobe.builder.write import write_config
 
-from .conftest import ROOT
+ROOT = Path(__file__).parents[2]
 
 FACTS = {"P30": 175, "P36": 110, "P37": 115, "P38": 50}
 CANDIDATES = {"P30": 6, "P36": 10, "P37": 10, "P38": 7}
