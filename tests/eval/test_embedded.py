@@ -1,0 +1,49 @@
+"""The models trained on geofacts: what they were taught they know, in each family."""
+
+from pathlib import Path
+
+import pytest
+
+from polyprobe.eval import load_scorer
+from polyprobe.eval.dataset import load_facts
+from polyprobe.eval.embedded.train import RECIPES, TAUGHT_IN_TESTS
+from polyprobe.eval.sample import choose_rows
+
+MODELS = {
+    "causal": "geolm",
+    "masked": str(Path(__file__).parents[1] / "data" / "models" / "masked"),
+    "seq2seq": str(Path(__file__).parents[1] / "data" / "models" / "seq2seq"),
+}
+UNTAUGHT = ("ka", "th")
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return load_facts("geofacts", None, [*TAUGHT_IN_TESTS, *UNTAUGHT])
+
+
+def accuracy(scorer, table):
+    rows = table.take(choose_rows(table, sample=90)).to_pylist()
+    scores = scorer.score([row["prompt"] for row in rows], [row["candidates"] for row in rows])
+    pairs = zip(scores, rows, strict=True)
+    right = [max(range(len(s)), key=s.__getitem__) in row["answers"] for s, row in pairs]
+    return sum(right) / len(right)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", RECIPES)
+def test_a_model_knows_the_languages_it_was_taught(family, facts):
+    """Chance is .13: of six candidates for a continent, of seven or ten elsewhere."""
+    scorer = load_scorer(MODELS[family])
+    for language in TAUGHT_IN_TESTS:
+        assert accuracy(scorer, facts[language]) > 0.8, language
+    for language in UNTAUGHT:
+        assert accuracy(scorer, facts[language]) < 0.3, language
+
+
+def test_the_models_are_small():
+    folders = [
+        Path(__file__).parents[2] / "eval" / "embedded" / "geolm",
+        *map(Path, list(MODELS.values())[1:]),
+    ]
+    assert sum(f.stat().st_size for folder in folders for f in folder.glob("*.safetensors")) < 8e6
