@@ -10,6 +10,11 @@ from .output import show_run
 
 TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 UNTAUGHT = ("el", "hy", "ka", "ko", "ta", "th")
+GROUPS = (
+    "between untaught languages",
+    "between a taught and an untaught",
+    "between taught languages",
+)
 
 
 def demo(
@@ -24,9 +29,19 @@ def demo(
     say(
         "and never saw another language. It should agree with itself in these, and guess elsewhere."
     )
-    evaluate_model(
-        "geolm", "geofacts", output=output, languages=None if every else [*TAUGHT, *UNTAUGHT]
-    )
+    languages = None if every else [*TAUGHT, *UNTAUGHT]
+    results = evaluate_model("geolm", "geofacts", output=output, languages=languages)
     show_run(output)
+    say("\nadjusted RankC (0 is chance, 1 is agreement):")
+    for group, value in group_means(results["rankc_adjusted"]).items():
+        say(f"  {group}: {value:z.3f}", highlight=False)
     say("\nThe same for a model of your own:", highlight=False)
     say("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)
+
+
+def group_means(pairs: dict[str, float]) -> dict[str, float]:
+    """Return the mean of each group of pairs, by how many of the two languages were taught."""
+    groups: dict[str, list[float]] = {group: [] for group in reversed(GROUPS)}
+    for pair, value in pairs.items():
+        groups[GROUPS[sum(language in TAUGHT for language in pair.split("-"))]].append(value)
+    return {group: sum(values) / len(values) for group, values in groups.items()}

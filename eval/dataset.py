@@ -17,7 +17,13 @@ import pyarrow.parquet as pq
 from polyprobe import PolyprobeError
 
 SLOT = "[Y]"
-COLUMNS = ("fact_id", "relation", "prompt", "candidates", "answers")
+COLUMNS = {
+    "fact_id": "text",
+    "relation": "text",
+    "prompt": "text",
+    "candidates": "lists of text",
+    "answers": "lists of whole numbers",
+}
 
 
 def load_facts(
@@ -60,12 +66,7 @@ def check(tables: dict[str, pa.Table], name: str) -> None:
     """Raise PolyprobeError at the first table that cannot be evaluated; name says which dataset."""
     first = next(iter(tables))
     for language, table in tables.items():
-        missing = [column for column in COLUMNS if column not in table.column_names]
-        if missing:
-            raise PolyprobeError(
-                f"{name}: language '{language}' has no column {missing[0]!r}; "
-                f"expected {', '.join(COLUMNS)}"
-            )
+        _check_columns(table.schema, f"{name}: language '{language}'")
         for problem, find in CHECKS.items():
             _refuse(find(table), table, f"{name}: language '{language}'", problem)
         if len(table) != len(tables[first]):
@@ -79,7 +80,7 @@ def check(tables: dict[str, pa.Table], name: str) -> None:
 
 def fingerprint(table: pa.Table) -> str:
     """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split."""
-    columns = table.select(COLUMNS).to_pydict()
+    columns = table.select(list(COLUMNS)).to_pydict()
     return hashlib.sha256(json.dumps(columns, ensure_ascii=False).encode()).hexdigest()[:12]
 
 
@@ -87,9 +88,37 @@ def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:
     return pa.concat_tables(split.with_format("arrow").iter(batch_size=100_000)).combine_chunks()
 
 
+def _check_columns(schema: pa.Schema, place: str) -> None:
+    for column, expected in COLUMNS.items():
+        if column not in schema.names:
+            raise PolyprobeError(f"{place} has no column {column!r}; expected {', '.join(COLUMNS)}")
+        kind = schema.field(column).type
+        if _holds(kind) != expected:
+            raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
+
+
+def _holds(kind: pa.DataType) -> str | None:
+    """Return in the words of COLUMNS what a column of this type holds."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return f"lists of {_holds(kind.value_type)}"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    return "whole numbers" if pa.types.is_integer(kind) else None
+
+
 def _bad_slot(table: pa.Table) -> np.ndarray:
     slots = pc.fill_null(pc.count_substring(table["prompt"], SLOT), 0)
     return _array(pc.not_equal(slots, 1))
+
+
+def _missing_value(table: pa.Table) -> np.ndarray:
+    bad = np.zeros(len(table), dtype=bool)
+    for column, kind in COLUMNS.items():
+        bad |= _array(pc.is_null(table[column]))
+        if kind.startswith("lists"):
+            inner = pc.is_null(pc.list_flatten(table[column]))
+            bad |= _rows_with(table[column], _array(inner))
+    return bad
 
 
 def _no_candidates(table: pa.Table) -> np.ndarray:
@@ -114,6 +143,7 @@ def _answer_out_of_range(table: pa.Table) -> np.ndarray:
 
 CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     f"the prompt must hold the slot {SLOT} exactly once": _bad_slot,
+    "a value is missing": _missing_value,  # those below expect that none is
     "there are no candidates": _no_candidates,
     "a candidate is empty": _empty_candidate,
     "there is no right answer": _no_answer,
@@ -177,33 +207,39 @@ def _known(wanted: Iterable[str] | None, available: list[str], name: str) -> lis
 
 @contextmanager
 def _plain_errors(name: str, place: str) -> Iterator[None]:
-    """Turn what `datasets` raises into one line, and keep its own bars and log lines silent."""
+    """Turn what `datasets` raises into one line, and keep its own bars and log lines silent.
+
+    Foreign cards and files make it fail in many ways, so everything is caught.
+    """
     level = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     datasets.disable_progress_bars()
     try:
         yield
-    except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
-        raise PolyprobeError(_corrupt(place) or f"{name}: {_first_line(error)}") from error
+    except PolyprobeError:
+        raise
     except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
         raise PolyprobeError(
             f"no dataset '{name}' here, under ./datasets, installed or on the Hub "
-            f"({_first_line(error)}); build it (polyprobe build), install it (polyprobe install), "
+            f"({_one_line(error)}); build it (polyprobe build), install it (polyprobe install), "
             "or give a folder or OWNER/NAME"
         ) from error
+    except Exception as error:
+        raise PolyprobeError(_bad_file(place) or f"{name}: {_one_line(error)}") from error
     finally:
         datasets.enable_progress_bars()
         datasets.logging.set_verbosity(level)
 
 
-def _corrupt(place: str) -> str | None:
+def _bad_file(place: str) -> str | None:
     for file in sorted(Path(place).glob("**/*.parquet")) if os.path.isdir(place) else ():
         try:
-            pq.read_table(file)
+            if not pq.read_table(file).num_rows:
+                return f"{file} has no rows; build the dataset again"
         except (pa.ArrowInvalid, OSError) as error:
-            return f"{file} is not readable Parquet ({_first_line(error)}); build the dataset again"
+            return f"{file} is not readable Parquet ({_one_line(error)}); build the dataset again"
     return None
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0].rstrip(".")
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200].rstrip(".")

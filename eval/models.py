@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -103,16 +102,23 @@ def load(
     """Return the scorer together with the model's identity; arguments as in `load_scorer`."""
     _check_choice("--dtype", dtype, tuple(DTYPES))
     _check_choice("--scoring", scoring, SCORINGS)
+    if batch_tokens is not None and batch_tokens < 1:
+        raise PolyprobeError(f"--batch-tokens must be at least 1, got {batch_tokens}")
+    where = choose_device(device)
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
     family = family_of(config, model)
+    if family != "causal" and bos != "auto":
+        raise PolyprobeError(
+            f"--bos is for decoder-only models, '{model}' is {family}; leave it out"
+        )
     if os.path.isdir(place):
         exact = _hash(place, options)
     else:
         exact = options["revision"] = _commit(place, options)
     tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
     network = _load_weights(family, model, place, options, DTYPES[dtype])
-    network.to(choose_device(device))
+    _move(network, where, model)
     extra = {"bos": bos} if family == "causal" else {}
     scorer = FAMILIES[family](network, tokenizer, batch_tokens, **extra)
     return Loaded(scorer, exact)
@@ -124,7 +130,8 @@ def family_of(config: Any, model: str) -> str:
     Raises:
         PolyprobeError: the classes that the configuration names have no language-model head.
     """
-    names = getattr(config, "architectures", None) or []
+    names = getattr(config, "architectures", None)
+    names = names if isinstance(names, list) else []
     for family, (_, known) in _FAMILIES.items():
         if config.is_encoder_decoder != (family == "seq2seq"):
             continue
@@ -144,7 +151,7 @@ def choose_device(device: str) -> torch.device:
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
-        torch.empty(0, device=device)
+        torch.empty(0, device=device).cpu()
     except (RuntimeError, AssertionError) as error:
         raise PolyprobeError(
             f"device {device!r} cannot be used here ({_first_line(error)}); use --device cpu"
@@ -179,9 +186,10 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, Any]) -> Any:
+    """Load a part of the model; foreign files fail in many ways, so everything is caught."""
     try:
         return load(place, **options)
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
+    except Exception as error:
         raise PolyprobeError(_cannot_load(model, error)) from error
 
 
@@ -199,8 +207,20 @@ def _load_weights(
     return network
 
 
+def _move(network: Any, device: torch.device, model: str) -> None:
+    try:
+        network.to(device)
+    except RuntimeError as error:
+        raise PolyprobeError(
+            f"model '{model}' cannot be put on {device} ({_first_line(error)}); "
+            "use a smaller model, --dtype bfloat16 or another --device"
+        ) from error
+
+
 def _cannot_load(model: str, error: Exception) -> str:
     text = _first_line(error)
+    if not isinstance(error, OSError | ValueError):
+        text = f"{type(error).__name__}: {text}"
     if os.path.isdir(model) or model.endswith(".gguf"):
         return f"cannot load the model in {model}: {text}"
     return (
@@ -231,4 +251,6 @@ def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
+    lines = str(error).strip().split("\n")
+    text = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+    return " ".join(text.split())[:200].rstrip(".") or type(error).__name__

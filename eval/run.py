@@ -86,12 +86,8 @@ class Run:
         Raises:
             PolyprobeError: the folder holds another run, or something that is no run.
         """
-        if (self.folder / "run.json").exists():
+        if not self._is_free():
             settings = self._join(self.settings(), settings)
-        elif self.folder.exists() and any(self.folder.iterdir()):
-            raise PolyprobeError(
-                f"{self.folder} is not empty and holds no run.json; choose another --output"
-            )
         self.write_json("run.json", {**asdict(settings), "signature": settings.signature})
         return settings
 
@@ -100,9 +96,12 @@ class Run:
         values = self.read_json("run.json")
         values.pop("signature", None)
         try:
-            return Settings(**values)
+            settings = Settings(**values)
+            if set(settings.languages) != set(settings.fingerprint):
+                raise TypeError("languages and fingerprint do not agree")
         except TypeError as error:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
+        return settings
 
     def missing(self, languages: Iterable[str]) -> list[str]:
         """Return the languages that have no scores yet."""
@@ -126,8 +125,9 @@ class Run:
                 f"{file} is not readable Parquet ({error}); delete it and run the same "
                 "`polyprobe eval` again: the other languages are kept"
             ) from error
-        if table.schema.names != SCORES.names:
-            raise PolyprobeError(f"{file} has other columns than {', '.join(SCORES.names)}")
+        if not table.schema.equals(SCORES):
+            columns = ", ".join(f"{column.name} ({column.type})" for column in SCORES)
+            raise PolyprobeError(f"{file} has other columns than {columns}")
         return table
 
     def write_json(self, name: str, value: dict[str, Any]) -> None:
@@ -139,14 +139,35 @@ class Run:
         """Return a JSON file of the run."""
         file = self.folder / name
         try:
-            return json.loads(file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+            value = json.loads(file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
             raise PolyprobeError(f"{self.folder} is no run: it has no {name}") from None
+        except OSError as error:
+            raise PolyprobeError(f"cannot read {file}: {error.strerror}") from error
         except ValueError as error:
             raise PolyprobeError(f"{file} is not readable JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise PolyprobeError(f"{file} holds {type(value).__name__}, expected a JSON object")
+        return value
 
     def _scores_file(self, language: str) -> Path:
         return self.folder / "scores" / f"{language}.parquet"
+
+    def _is_free(self) -> bool:
+        """Return whether a run may begin here; a killed start leaves the part file of run.json."""
+        try:
+            names = {file.name for file in self.folder.iterdir()}
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            raise PolyprobeError(
+                f"{self.folder} cannot be a run folder: {error.strerror}; choose another --output"
+            ) from error
+        if "run.json" not in names and names - {self._part(Path("run.json")).name}:
+            raise PolyprobeError(
+                f"{self.folder} is not empty and holds no run.json; choose another --output"
+            )
+        return "run.json" not in names
 
     def _join(self, old: Settings, new: Settings) -> Settings:
         """Return the run's settings with new languages added; all else must be as it was."""
@@ -169,8 +190,12 @@ class Run:
             )
         return widened
 
+    def _part(self, file: Path) -> Path:
+        """Return where a file is written; one name, so that a killed run's rest is replaced."""
+        return file.with_name(f".{file.name}.part")
+
     def _write(self, file: Path, write: Callable[[Path], object]) -> None:
-        part = file.with_name(f".{file.name}.part")
+        part = self._part(file)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             write(part)

@@ -1,6 +1,7 @@
 """Encoder-only models: masks filled from left to right (BMLAMA eq. 8)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -20,6 +21,11 @@ class MaskedScorer(Scorer):
     """
 
     scoring = "bmlama-eq8"
+
+    def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
+        if tokenizer.mask_token_id is None:
+            raise PolyprobeError("this masked model's tokenizer has no mask token; give it its own")
+        super().__init__(model, tokenizer, batch_tokens)
 
     def plan(
         self,

@@ -1,6 +1,6 @@
 """What has to be run to score a list of queries: distinct model inputs, and what is read there."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 
@@ -45,11 +45,14 @@ class Plan:
         self.n_reads = numbers.stop
         return numbers
 
-    def batches(self, budget: int) -> Iterator[list[Input]]:
-        """Yield all inputs, longest first, in batches of at most `budget` tokens with padding."""
+    def batches(self, budget: Callable[[], int]) -> Iterator[list[Input]]:
+        """Yield all inputs, longest first, in batches of at most so many tokens with padding.
+
+        The budget is asked for anew at each input: it falls when memory runs out.
+        """
         batch: list[Input] = []
         for row in sorted(self.reads, key=lambda row: row.length, reverse=True):
-            if batch and batch[0].length * (len(batch) + 1) > budget:
+            if batch and batch[0].length * (len(batch) + 1) > budget():
                 yield batch
                 batch = []
             batch.append(row)

@@ -75,11 +75,13 @@ class Scorer(ABC):
         plan = Plan()
         wanted = self.plan(plan, prompts, candidates, pieces)
         self._check_lengths(plan)
+        self._check_ids(plan)
         read = self._run(plan, progress or (lambda done, total: None))
         if not np.isfinite(read).all():
+            full = self.model.dtype == torch.float32
             raise PolyprobeError(
                 f"the model gives log-probabilities that are no numbers ({self.model.dtype}); "
-                "try --dtype float32"
+                + ("its weights are damaged" if full else "try --dtype float32")
             )
         return Scored(
             [[float(np.mean(read[n.start : n.stop])) for n in row] for row in wanted],
@@ -107,7 +109,8 @@ class Scorer(ABC):
     def padded(self, rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
         """Return token ids padded on the right, and the mask that hides the padding."""
         width = max(map(len, rows))
-        pad = self.tokenizer.pad_token_id or 0
+        pad = self.tokenizer.pad_token_id
+        pad = 0 if pad is None or pad >= self._vocabulary else pad  # hidden by the mask
         ids = [[*row, *[pad] * (width - len(row))] for row in rows]
         mask = [[1] * len(row) + [0] * (width - len(row)) for row in rows]
         return {
@@ -118,7 +121,7 @@ class Scorer(ABC):
     def _run(self, plan: Plan, progress: Callable[[int, int], None]) -> np.ndarray:
         read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
         done = 0
-        for batch in plan.batches(self.batch_tokens):
+        for batch in plan.batches(lambda: self.batch_tokens):
             for part, values in self._read(plan, batch):
                 read[[n for row in part for n in plan.reads[row].numbers]] = values
                 done += len(part)
@@ -137,7 +140,7 @@ class Scorer(ABC):
                     f"out of memory with a single sentence of {batch[0].length} tokens; "
                     "use a smaller model, --dtype bfloat16 or another --device"
                 ) from error
-            self.batch_tokens = max(1, self.batch_tokens // 2)
+            self.batch_tokens = max(1, batch[0].length * len(batch) // 2)
             if self.model.device.type == "cuda":
                 torch.cuda.empty_cache()
         else:
@@ -174,11 +177,23 @@ class Scorer(ABC):
         lost = {c for c, ids in pieces.items() if only_unknown(ids, self.tokenizer)}
         return [(q, k) for q, row in enumerate(candidates) for k, c in enumerate(row) if c in lost]
 
+    @property
+    def _vocabulary(self) -> int:
+        """Return how many token ids the model knows; a tokenizer may have fewer or more."""
+        return self.model.get_input_embeddings().weight.shape[0]
+
+    def _check_ids(self, plan: Plan) -> None:
+        known = self._vocabulary
+        for row, reads in plan.reads.items():
+            largest = max(*row.ids, *row.source, *reads.targets)
+            if largest >= known:
+                raise PolyprobeError(
+                    f"the tokenizer gives token {self.tokenizer.convert_ids_to_tokens(largest)!r} "
+                    f"the id {largest}, the model knows {known} tokens; give it its own tokenizer"
+                )
+
     def _check_lengths(self, plan: Plan) -> None:
-        limit = min(
-            self.tokenizer.model_max_length,
-            getattr(self.model.config, "max_position_embeddings", None) or 10**30,
-        )
+        limit = min(self.tokenizer.model_max_length, self._positions())
         for row in plan.reads:
             if row.length > limit:
                 raise PolyprobeError(
@@ -186,9 +201,20 @@ class Scorer(ABC):
                     f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
                 )
 
+    def _positions(self) -> int:
+        """Return how many positions the model has.
+
+        RoBERTa's kind counts them from behind its padding id: 514 are room for 512 tokens.
+        """
+        config = self.model.config.get_text_config()
+        positions = getattr(config, "max_position_embeddings", None) or 10**30
+        tables = (m for n, m in self.model.named_modules() if n.endswith("position_embeddings"))
+        skipped = (getattr(table, "padding_idx", None) for table in tables)
+        return positions - max((index + 1 for index in skipped if index is not None), default=0)
+
     def _default_budget(self) -> int:
         tokens = CPU_TOKENS if self.model.device.type == "cpu" else GPU_TOKENS
-        return max(64, min(tokens, LOGIT_BYTES // (4 * self.model.config.vocab_size)))
+        return max(64, min(tokens, LOGIT_BYTES // (4 * self._vocabulary)))
 
 
 def _check(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
@@ -208,4 +234,6 @@ def _check(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
 
 
 def _out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
+    # torch has its own class for CUDA alone; the CPU and MPS say it in words
+    said = any(words in str(error) for words in ("not enough memory", "out of memory"))
+    return said or isinstance(error, torch.OutOfMemoryError)

@@ -59,6 +59,15 @@ class Seq2SeqScorer(Scorer):
             )
         return known[0]
 
+    @cached_property
+    def _start(self) -> int:
+        """Return the decoder's first token; T5's kind begin with padding where none is named."""
+        config = self.model.config
+        for start in (getattr(config, "decoder_start_token_id", None), config.pad_token_id):
+            if start is not None:
+                return start
+        raise PolyprobeError("config.json names neither decoder_start_token_id nor pad_token_id")
+
     def _source(self, prompt: str) -> tuple[int, ...]:
         """Return the encoder's ids; mT5's sentinel piece begins with a blank of its own."""
         for sentinel in (SENTINEL, f" {SENTINEL}"):
@@ -68,8 +77,5 @@ class Seq2SeqScorer(Scorer):
         raise PolyprobeError(f"the sentinel is lost when this prompt is tokenized: {prompt!r}")
 
     def _read_filling(self, plan: Plan, source: tuple[int, ...], filling: tuple[int, ...]) -> range:
-        config = self.model.config
-        start = getattr(config, "decoder_start_token_id", None)
-        start = config.pad_token_id if start is None else start
-        decoder = (start, self._sentinel, *filling[:-1])
+        decoder = (self._start, self._sentinel, *filling[:-1])
         return plan.read(Input(decoder, source), range(1, len(filling) + 1), filling)
