@@ -112,7 +112,7 @@ def _bad_slot(table: pa.Table) -> np.ndarray:
 
 
 def _missing_value(table: pa.Table) -> np.ndarray:
-    bad = np.zeros(len(table), dtype=bool)
+    bad: np.ndarray = np.zeros(len(table), dtype=bool)
     for column, kind in COLUMNS.items():
         bad |= _array(pc.is_null(table[column]))
         if kind.startswith("lists"):

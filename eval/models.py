@@ -110,7 +110,7 @@ def load(
     family = family_of(config, model)
     if family != "causal" and bos != "auto":
         raise PolyprobeError(
-            f"--bos is for decoder-only models, '{model}' is {family}; leave it out"
+            f"--bos {bos} is for decoder-only models, '{model}' is {family}; leave it out"
         )
     if os.path.isdir(place):
         exact = _hash(place, options)

@@ -41,10 +41,11 @@ def summarize(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
     scores = {language: masked_scores(table) for language, table in tables.items()}
     answers = next(iter(tables.values()))["answers"].to_pylist()
     counts = (~np.ma.getmaskarray(next(iter(scores.values())))).sum(1)
+    rankc = rankc_matrix(scores)  # before accuracy, because its errors name the language
     right = {x: right_probability(s, answers) for x, s in scores.items()}
     figures: dict[str, Any] = {
         "accuracy": {x: float(p.mean()) for x, p in right.items()},
-        "rankc": _pairs(list(scores), rankc_matrix(scores)),
+        "rankc": _pairs(list(scores), rankc),
         "rankc_adjusted": _pairs(list(scores), rankc_matrix(scores, adjusted=True)),
         "coverlap": _pairs(list(scores), coverlap_matrix(right)),
     }

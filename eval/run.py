@@ -190,7 +190,8 @@ class Run:
             )
         return widened
 
-    def _part(self, file: Path) -> Path:
+    @staticmethod
+    def _part(file: Path) -> Path:
         """Return where a file is written; one name, so that a killed run's rest is replaced."""
         return file.with_name(f".{file.name}.part")
 

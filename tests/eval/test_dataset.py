@@ -1,5 +1,7 @@
 """Datasets: what is found by which name, and what is refused in one line."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from polyprobe import PolyprobeError
@@ -28,6 +30,9 @@ SPOILED = {
     "no prompt": (only("ru", 3, prompt=None), "the prompt must hold the slot [Y] exactly once"),
     "no candidates": (only("ru", 3, candidates=[]), "there are no candidates"),
     "empty candidate": (only("ru", 3, candidates=["Рим", " ", "a", "b"]), "a candidate is empty"),
+    "no list": (only("ru", 3, candidates=None), "a value is missing"),
+    "null candidate": (only("ru", 3, candidates=["Рим", None, "a", "b"]), "a value is missing"),
+    "null answer": (only("ru", 3, answers=[None]), "a value is missing"),
     "no answer": (only("ru", 3, answers=[]), "there is no right answer"),
     "answer too large": (only("ru", 3, answers=[4]), "an answer is no index into the candidates"),
     "answer negative": (only("ru", 3, answers=[-1]), "an answer is no index into the candidates"),
@@ -91,6 +96,63 @@ def test_corrupt_parquet_is_named(tmp_path):
     with pytest.raises(PolyprobeError) as error:
         load_facts(str(folder))
     assert str(error.value).startswith(f"{file} is not readable Parquet")
+
+
+def put(folder, column, values):
+    for file in (folder / "data" / "small").glob("*.parquet"):
+        table = pq.read_table(file)
+        at = table.column_names.index(column)
+        pq.write_table(table.set_column(at, column, pa.array([values] * len(table))), file)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("answers", 0, "'answers' is int64; expected lists of whole numbers"),
+        ("answers", ["0"], "expected lists of whole numbers"),
+        ("answers", [0.5], "expected lists of whole numbers"),
+        ("candidates", "Paris", "'candidates' is string; expected lists of text"),
+        ("candidates", [1, 2], "expected lists of text"),
+        ("prompt", 1, "'prompt' is int64; expected text"),
+        ("fact_id", 1, "'fact_id' is int64; expected text"),
+    ],
+)
+def test_columns_of_another_type_are_named(column, values, message, tmp_path):
+    folder = write_facts(tmp_path / "facts")
+    put(folder, column, values)
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(folder))
+    assert str(error.value).startswith(f"{folder}: language 'en': column ")
+    assert message in str(error.value)
+
+
+def no_rows(folder):
+    file = folder / "data" / "small" / "ru.parquet"
+    pq.write_table(pq.read_table(file).slice(0, 0), file)
+
+
+def other_type(folder):
+    file = folder / "data" / "small" / "ru.parquet"
+    table = pq.read_table(file).drop_columns(["answers"])
+    pq.write_table(table.append_column("answers", pa.array([0] * len(table))), file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (no_rows, "ru.parquet has no rows; build the dataset again"),
+        (other_type, "Couldn't cast array of type int64 to List(Value('int32'))"),
+        (lambda folder: (folder / "README.md").write_text("---\nconfigs: [\n---\n"), "flow node"),
+        (lambda folder: (folder / "facts.py").write_text(""), "scripts are no longer supported"),
+    ],
+)
+def test_folders_that_cannot_be_loaded_end_in_one_line(spoil, message, tmp_path):
+    folder = write_facts(tmp_path / "facts")
+    spoil(folder)
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(folder))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_folder_under_datasets_is_found_by_its_name(tmp_path, monkeypatch):

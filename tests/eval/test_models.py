@@ -96,9 +96,32 @@ def no_tokenizer(folder):
         (folder / name).unlink()
 
 
-@pytest.mark.parametrize(
-    "spoil", [cut_weights, no_tokenizer, lambda folder: (folder / "config.json").unlink()]
-)
+def say(**said):
+    """Return a spoiler that puts values into config.json."""
+
+    def spoil(folder):
+        file = folder / "config.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **said}))
+
+    return spoil
+
+
+def pickled_garbage(folder):
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"garbage")
+
+
+SPOILERS = [
+    cut_weights, no_tokenizer, pickled_garbage,
+    lambda folder: (folder / "config.json").unlink(),
+    lambda folder: (folder / "config.json").write_text("null"),
+    lambda folder: (folder / "tokenizer_config.json").write_text("[]"),
+    say(hidden_size=64), say(hidden_size="x"), say(num_attention_heads=0),
+    say(quantization_config={"quant_method": "gptq", "bits": 4}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spoil", SPOILERS)
 def test_folders_that_cannot_be_loaded_are_named(spoil, llama, tmp_path):
     folder = shutil.copytree(llama, tmp_path / "copy")
     spoil(folder)
@@ -115,12 +138,20 @@ def test_folders_that_cannot_be_loaded_are_named(spoil, llama, tmp_path):
         ({"scoring": "magic"}, "unknown --scoring 'magic'; known: bmlama"),
         ({"bos": "perhaps"}, "unknown --bos 'perhaps'; known: auto, always, never"),
         ({"device": "abacus"}, "device 'abacus' cannot be used here"),
+        ({"device": "meta"}, "device 'meta' cannot be used here"),
+        ({"batch_tokens": 0}, "--batch-tokens must be at least 1, got 0"),
     ],
 )
 def test_unknown_settings_list_the_known(options, message, llama):
     with pytest.raises(PolyprobeError) as error:
         load_scorer(str(llama), **options)
     assert str(error.value).startswith(message)
+
+
+def test_bos_is_refused_where_it_means_nothing(tmp_path):
+    folder = str(tiny.save_model("bert", tmp_path / "bert"))
+    with pytest.raises(PolyprobeError, match="--bos always is for decoder-only models, .*masked"):
+        load_scorer(folder, bos="always")
 
 
 def test_a_missing_gguf_file_is_named():

@@ -1,12 +1,17 @@
 """Scores against the definitions, one candidate at a time (tests/eval/plain.py)."""
 
+import copy
+import json
 import random
 import warnings
 
 import pytest
+import transformers
+from tokenizers import Tokenizer
 
 from polyprobe import PolyprobeError
 from polyprobe.eval import load_scorer
+from polyprobe.eval.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from tests.eval import plain, tiny
 
 FAMILY = {
@@ -141,13 +146,27 @@ def test_unknown_tokens_warn_and_go_on(scorers):
         ("[Y].", [], "prompt 0 has no candidates"),
         ("[Y].", ["a", " "], "prompt 0 has an empty candidate"),
         ("<mask> is [Y].", ["Paris"], "the prompt becomes 2 mask tokens"),
-        ("[Y] is " + "very " * 300, ["Paris"], "the model reads 200"),
+        ("[Y] is " + "very " * 300, ["Paris"], "the model reads 198"),
     ],
 )
 def test_bad_queries_are_refused(prompt, candidates, message, scorers):
     with pytest.raises(PolyprobeError) as error:
         scorers("xlm-roberta").score([prompt], [candidates])
     assert message in str(error.value)
+
+
+def test_positions_behind_the_padding_id_end_two_before_the_table(scorers):
+    """XLM-R has 514 positions for 512 tokens; the tiny one 200 for 198."""
+    scorer = scorers("xlm-roberta")
+    pieces = len(scorer.tokenizer.tokenize("法"))
+    for n in range(190, 200):
+        prompt = "[Y]" + "法" * n
+        length = len(scorer.tokenizer(prompt.replace("[Y]", "<mask>"))["input_ids"]) - 1 + pieces
+        if length <= 198:
+            scorer.score([prompt], [["法"]])
+        else:
+            with pytest.raises(PolyprobeError, match=f"becomes {length} tokens.* reads 198"):
+                scorer.score([prompt], [["法"]])
 
 
 def test_candidate_without_tokens_is_refused(scorers):
@@ -172,10 +191,69 @@ def test_memory_that_runs_out_halves_the_batch(scorers, monkeypatch):
 
     monkeypatch.setattr(type(scorer), "logits", greedy)
     got = score(scorer, QUERIES)
-    assert scorer.batch_tokens < 512
+    assert 1 < scorer.batch_tokens < 512  # the rest of the batches follow the lower budget
     for row, expected in zip(got, want, strict=True):
         assert row == pytest.approx(expected, abs=1e-5)
     monkeypatch.setattr(type(scorer), "logits", lambda *_: (_ for _ in ()).throw(
         RuntimeError("not enough memory")))  # fmt: skip
     with pytest.raises(PolyprobeError, match="out of memory with a single sentence"):
         score(scorer, QUERIES)
+
+
+def test_mt5_s_sentinel_is_an_ordinary_piece_with_a_blank_of_its_own(scorers):
+    """Behind a letter, at the start and behind a blank the source holds it, and nothing beside."""
+    model = scorers("mt5").model
+    pieces = tiny.unigram(tiny.TEXT, ["<pad>", "</s>", "<unk>"], "$A </s>").backend_tokenizer
+    content = json.loads(pieces.to_str())
+    sentinel = len(content["model"]["vocab"])
+    content["model"]["vocab"] += [["▁<extra_id_0>", -1.0], ["▁<extra_id_1>", -1.0]]
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(content)), unk_token="<unk>",
+        eos_token="</s>", pad_token="<pad>",
+    )  # fmt: skip
+    model.resize_token_embeddings(len(tokenizer))
+    scorer = Seq2SeqScorer(model, tokenizer)
+    for prompt, before in (("法国的首都是[Y]。", "是"), ("[Y]は", None), ("the [Y].", "e")):
+        [row] = scorer.score([prompt], [["Paris", "巴黎"]])
+        assert len(set(row)) == 2
+        tokens = tokenizer.convert_ids_to_tokens(list(scorer._source(prompt)))
+        assert tokens.count("▁<extra_id_0>") == 1
+        at = tokens.index("▁<extra_id_0>")
+        assert tokenizer.convert_tokens_to_ids(tokens[at]) == sentinel
+        assert (tokens[at - 1] if at else None) == before
+
+
+def test_a_tokenizer_of_another_model_is_refused(scorers):
+    tokenizer = copy.deepcopy(scorers("gpt2").tokenizer)
+    tokenizer.add_special_tokens({"pad_token": "[PAD]"})  # unknown to the model, but never read
+    scorer = CausalScorer(scorers("gpt2").model, tokenizer)
+    assert score(scorer, QUERIES) == score(scorers("gpt2"), QUERIES)
+    tokenizer.add_tokens(["Atlantis"])
+    with pytest.raises(PolyprobeError, match="gives token 'Atlantis' the id .* the model knows"):
+        scorer.score(["The capital is [Y]."], [["Rome", "Atlantis"]])
+    with pytest.raises(PolyprobeError, match="has no mask token"):
+        MaskedScorer(scorers("bert").model, tokenizer)
+
+
+def test_damaged_weights_are_told(scorers):
+    model = copy.deepcopy(scorers("gpt2").model)
+    model.lm_head.weight.data.fill_(float("nan"))
+    with pytest.raises(PolyprobeError, match=r"no numbers \(torch.float32\); its weights are dam"):
+        CausalScorer(model, scorers("gpt2").tokenizer).score(["[Y] is."], [["Paris"]])
+
+
+def test_settings_of_the_text_part_count_in_models_of_several():
+    config = transformers.Gemma3Config(
+        text_config={"vocab_size": 600, "hidden_size": 32, "num_hidden_layers": 1,
+                     "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
+                     "intermediate_size": 16, "max_position_embeddings": 20},
+        vision_config={"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1,
+                       "num_attention_heads": 2, "image_size": 28, "patch_size": 14},
+    )  # fmt: skip
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    scorer = CausalScorer(model, tiny.byte_level(tiny.TEXT))
+    [row] = scorer.score(["Its capital is [Y]."], [["Paris"]])
+    want = plain.causal(scorer.model, scorer.tokenizer, "Its capital is [Y].", "Paris")
+    assert row == pytest.approx([want], abs=1e-5)
+    with pytest.raises(PolyprobeError, match="the model reads 20"):
+        scorer.score(["[Y]" + " is" * 60], [["Paris"]])

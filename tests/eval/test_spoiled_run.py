@@ -1,0 +1,68 @@
+"""Runs whose files were cut, changed or lost end in one line."""
+
+import math
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.eval.results import compute_results
+from polyprobe.eval.run import Run
+from tests.eval.facts import write_facts
+from tests.eval.runs import SCORES, write_run
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "run.json holds list, expected a JSON object"),
+        ("{", "run.json is not readable JSON"),
+        ('{"a": 1}', "run.json is of another version"),
+    ],
+)
+def test_a_spoiled_run_json_is_named(text, message, tmp_path):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(PolyprobeError, match=message):
+        compute_results(Run(tmp_path))
+
+
+def put_text(file):
+    table = pq.read_table(file)
+    pq.write_table(table.set_column(3, "scores", pa.array(["1"] * len(table))), file)
+
+
+def cut(file):
+    file.write_bytes(file.read_bytes()[:100])
+
+
+def put_nan(file):
+    table = pq.read_table(file)
+    scores = table["scores"].to_pylist()
+    scores[2][0] = math.nan
+    column = pa.array(scores, table.schema.field(3).type)
+    pq.write_table(table.set_column(3, table.schema.field(3), column), file)
+
+
+def drop_row(file):
+    pq.write_table(pq.read_table(file).slice(1), file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (cut, "scores/ru.parquet is not readable Parquet"),
+        (put_nan, "NaN among the scores of query 2 in 'ru'"),
+        (put_text, "scores/ru.parquet has other columns than fact_id (string)"),
+        (drop_row, "scores/ru.parquet has other facts than scores/en.parquet"),
+        (os.unlink, "scores/ru.parquet is missing; run the same `polyprobe eval` again"),
+    ],
+)
+def test_spoiled_scores_are_named(spoil, message, tmp_path):
+    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    spoil(run.folder / "scores" / "ru.parquet")
+    with pytest.raises(PolyprobeError) as error:
+        compute_results(run)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
