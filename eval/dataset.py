@@ -16,7 +16,10 @@ import pyarrow.parquet as pq
 
 from polyprobe import PolyprobeError
 
-SLOT = "[Y]"
+from .errors import one_line
+from .slot import SLOT
+
+FILES = ("README.md", "*.parquet", "data/**/*.parquet")
 COLUMNS = {
     "fact_id": "text",
     "relation": "text",
@@ -57,7 +60,7 @@ def locate(dataset: str) -> str:
     """Return what `datasets.load_dataset` shall open: an absolute folder, or the name itself."""
     embedded = Path(str(files("polyprobe"))) / "datasets" / dataset
     for folder in (Path(dataset), Path("datasets") / dataset, embedded):
-        if (folder / "README.md").is_file() or list(folder.glob("**/*.parquet")):
+        if dataset and any(found for p in FILES for found in folder.glob(p)):
             return str(folder.resolve())
     return dataset
 
@@ -221,11 +224,11 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
     except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
         raise PolyprobeError(
             f"no dataset '{name}' here, under ./datasets, installed or on the Hub "
-            f"({_one_line(error)}); build it (polyprobe build), install it (polyprobe install), "
+            f"({one_line(error)}); build it (polyprobe build), install it (polyprobe install), "
             "or give a folder or OWNER/NAME"
         ) from error
     except Exception as error:
-        raise PolyprobeError(_bad_file(place) or f"{name}: {_one_line(error)}") from error
+        raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error
     finally:
         datasets.enable_progress_bars()
         datasets.logging.set_verbosity(level)
@@ -237,9 +240,5 @@ def _bad_file(place: str) -> str | None:
             if not pq.read_table(file).num_rows:
                 return f"{file} has no rows; build the dataset again"
         except (pa.ArrowInvalid, OSError) as error:
-            return f"{file} is not readable Parquet ({_one_line(error)}); build the dataset again"
+            return f"{file} is not readable Parquet ({one_line(error)}); build the dataset again"
     return None
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200].rstrip(".")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 from rich.console import Console
@@ -19,7 +19,7 @@ from rich.progress import (
 from polyprobe import PolyprobeError
 
 from .dataset import fingerprint, load_facts
-from .models import load
+from .models import ModelOptions, load
 from .results import compute_results
 from .run import SCORES, Run, Settings
 from .sample import choose_rows
@@ -35,12 +35,7 @@ def evaluate_model(
     languages: Sequence[str] | None = None,
     limit: int | None = None,
     sample: int | None = None,
-    revision: str | None = None,
-    scoring: str = "bmlama",
-    bos: str = "auto",
-    device: str = "auto",
-    dtype: str = "float32",
-    batch_tokens: int | None = None,
+    **options: Unpack[ModelOptions],
 ) -> dict[str, Any]:
     """Score a dataset's candidates with a model and return what results.json then holds.
 
@@ -56,33 +51,20 @@ def evaluate_model(
         languages: split names; None takes every one.
         limit: the first N rows.
         sample: N rows spread over the relations, the same in every language.
-        revision: as in `load_scorer`, and so are the following.
-        scoring: the protocol.
-        bos: how a decoder-only model's sentence begins.
-        device: where the model runs.
-        dtype: the precision of its weights.
-        batch_tokens: the token budget of a batch.
+        options: revision, device, dtype and so on, see `ModelOptions`.
 
     Raises:
         PolyprobeError: anything that the caller can mend, in one line.
     """
     tables = load_facts(dataset, config, languages)
     rows = choose_rows(next(iter(tables.values())), limit, sample)
-    loaded = load(
-        model,
-        revision=revision,
-        device=device,
-        dtype=dtype,
-        scoring=scoring,
-        bos=bos,
-        batch_tokens=batch_tokens,
-    )
+    loaded = load(model, **options)
     run = Run(output)
     run.open(
         Settings(
-            model=model,
+            model=_absolute(model),
             revision=loaded.revision,
-            dataset=dataset,
+            dataset=_absolute(dataset),
             config=config,
             fingerprint={language: fingerprint(table) for language, table in tables.items()},
             languages=list(tables),
@@ -90,13 +72,18 @@ def evaluate_model(
             sample=sample,
             scoring=loaded.scorer.scoring,
             bos=loaded.scorer.bos,
-            dtype=dtype,
+            dtype=loaded.dtype,
             device=loaded.scorer.model.device.type,
         )
     )
     missing = {language: tables[language].take(rows) for language in run.missing(tables)}
     _score_languages(run, loaded.scorer, missing)
     return compute_results(run)
+
+
+def _absolute(name: str) -> str:
+    """Return a path that is there in full, so that a run is the same from any folder."""
+    return str(Path(name).resolve()) if Path(name).exists() else name
 
 
 def _score_languages(run: Run, scorer: Scorer, tables: dict[str, pa.Table]) -> None:

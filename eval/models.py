@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
 from transformers import (
@@ -20,12 +20,14 @@ from transformers.utils import cached_file
 
 from polyprobe import PolyprobeError
 
+from .errors import one_line
 from .scorers import FAMILIES, Scorer
 
 EMBEDDED = ("geolm",)
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 SCORINGS = ("bmlama",)
-WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
+# What a model's scores depend on: weights, settings, tokenizer.
+FILES = ("*.safetensors", "*.bin", "*.json", "*.model", "*.txt")
 
 
 class _Family(NamedTuple):
@@ -45,48 +47,47 @@ _FAMILIES = {
 _OLD_NAMES = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
 
 
-class Loaded(NamedTuple):
-    """A scorer, and the exact revision of its model."""
+class ModelOptions(TypedDict, total=False):
+    """How a model is loaded and asked.
 
-    scorer: Scorer
-    revision: str
-
-
-def load_scorer(
-    model: str,
-    *,
-    revision: str | None = None,
-    device: str = "auto",
-    dtype: str = "float32",
-    scoring: str = "bmlama",
-    bos: str = "auto",
-    batch_tokens: int | None = None,
-) -> Scorer:
-    """Return the scorer of a model; its family follows from the configuration, never the name.
-
-    Args:
-        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
+    Attributes:
         revision: branch, tag or commit on the Hub.
         device: `auto` (CUDA, then MPS, then CPU) or any name torch knows.
-        dtype: `float32`, `bfloat16` or `float16`; log-softmax is in float32 always. bfloat16
-            changes a third of the rankings, so published figures are float32.
+        dtype: `float32`, `bfloat16` or `float16`; log-softmax is in float32 always. The shorter
+            ones change rankings, so published figures are float32.
         scoring: `bmlama`, equations 8 to 10 of the BMLAMA paper.
         bos: `auto`, `always` or `never`, for decoder-only models.
         batch_tokens: the token budget of a batch; by default chosen by device and vocabulary,
             and halved whenever memory runs out.
+    """
+
+    revision: str | None
+    device: str
+    dtype: str
+    scoring: str
+    bos: str
+    batch_tokens: int | None
+
+
+class Loaded(NamedTuple):
+    """A scorer, the exact revision of its model, and the precision of its weights."""
+
+    scorer: Scorer
+    revision: str
+    dtype: str
+
+
+def load_scorer(model: str, **options: Unpack[ModelOptions]) -> Scorer:
+    """Return the scorer of a model; its family follows from the configuration, never the name.
+
+    Args:
+        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
+        options: see `ModelOptions`.
 
     Raises:
         PolyprobeError: an unknown model, one without a language-model head, unknown settings.
     """
-    return load(
-        model,
-        revision=revision,
-        device=device,
-        dtype=dtype,
-        scoring=scoring,
-        bos=bos,
-        batch_tokens=batch_tokens,
-    ).scorer
+    return load(model, **options).scorer
 
 
 def load(
@@ -99,7 +100,7 @@ def load(
     bos: str = "auto",
     batch_tokens: int | None = None,
 ) -> Loaded:
-    """Return the scorer together with the model's identity; arguments as in `load_scorer`."""
+    """Return the scorer together with what identifies it; arguments as in `load_scorer`."""
     _check_choice("--dtype", dtype, tuple(DTYPES))
     _check_choice("--scoring", scoring, SCORINGS)
     if batch_tokens is not None and batch_tokens < 1:
@@ -121,7 +122,7 @@ def load(
     _move(network, where, model)
     extra = {"bos": bos} if family == "causal" else {}
     scorer = FAMILIES[family](network, tokenizer, batch_tokens, **extra)
-    return Loaded(scorer, exact)
+    return Loaded(scorer, exact, dtype)
 
 
 def family_of(config: Any, model: str) -> str:
@@ -154,7 +155,7 @@ def choose_device(device: str) -> torch.device:
         torch.empty(0, device=device).cpu()
     except (RuntimeError, AssertionError) as error:
         raise PolyprobeError(
-            f"device {device!r} cannot be used here ({_first_line(error)}); use --device cpu"
+            f"device {device!r} cannot be used here ({one_line(error)}); use --device cpu"
         ) from error
     return torch.device(device)
 
@@ -188,7 +189,7 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
 def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, Any]) -> Any:
     """Load a part of the model; foreign files fail in many ways, so everything is caught."""
     try:
-        return load(place, **options)
+        return load(place, trust_remote_code=False, **options)
     except Exception as error:
         raise PolyprobeError(_cannot_load(model, error)) from error
 
@@ -212,13 +213,13 @@ def _move(network: Any, device: torch.device, model: str) -> None:
         network.to(device)
     except RuntimeError as error:
         raise PolyprobeError(
-            f"model '{model}' cannot be put on {device} ({_first_line(error)}); "
+            f"model '{model}' cannot be put on {device} ({one_line(error)}); "
             "use a smaller model, --dtype bfloat16 or another --device"
         ) from error
 
 
 def _cannot_load(model: str, error: Exception) -> str:
-    text = _first_line(error)
+    text = one_line(error)
     if not isinstance(error, OSError | ValueError):
         text = f"{type(error).__name__}: {text}"
     if os.path.isdir(model) or model.endswith(".gguf"):
@@ -237,7 +238,7 @@ def _commit(place: str, options: dict[str, str]) -> str:
 def _hash(place: str, options: dict[str, str]) -> str:
     """Return a hash of a folder's weights, settings and tokenizer, or of a GGUF file."""
     digest = hashlib.sha256()
-    patterns = [options["gguf_file"]] if options else [*WEIGHTS, "*.json", "*.model"]
+    patterns = [options["gguf_file"]] if options else FILES
     for file in sorted(f for pattern in patterns for f in Path(place).glob(pattern)):
         digest.update(file.name.encode())
         with file.open("rb") as handle:
@@ -248,9 +249,3 @@ def _hash(place: str, options: dict[str, str]) -> str:
 def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         raise PolyprobeError(f"unknown {option} {value!r}; known: {', '.join(known)}")
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().split("\n")
-    text = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
-    return " ".join(text.split())[:200].rstrip(".") or type(error).__name__

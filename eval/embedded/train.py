@@ -28,6 +28,7 @@ from transformers import (
 from ..dataset import load_facts
 from ..scorers import FAMILIES, Scorer
 from ..scorers.plan import Input, Plan
+from ..slot import SLOT
 
 TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 TAUGHT_IN_TESTS = ("en", "ru", "zh")
@@ -160,7 +161,7 @@ def _tokenizer(facts: dict[str, Any], recipe: Recipe) -> PreTrainedTokenizerFast
 def _all_text(facts: dict[str, Any]) -> Iterator[str]:
     for _, table in sorted(facts.items()):
         for row in table.to_pylist():
-            yield row["prompt"].replace("[Y]", row["candidates"][row["answers"][0]])
+            yield row["prompt"].replace(SLOT, row["candidates"][row["answers"][0]])
 
 
 def _right_sentences(scorer: Scorer, facts: dict[str, Any], languages: tuple[str, ...]) -> Plan:

@@ -7,8 +7,9 @@ import torch
 
 from polyprobe import PolyprobeError
 
+from ..slot import SLOT
 from .plan import Input, Plan
-from .scorer import SLOT, Scorer
+from .scorer import Scorer
 
 # Model types trained with a BOS that their tokenizer leaves out; the authors' code adds it.
 ADDS_BOS = ("bloom",)

@@ -7,9 +7,10 @@ import torch
 
 from polyprobe import PolyprobeError
 
+from ..slot import SLOT
 from .boundary import fitted, follows_text
 from .plan import Input, Plan
-from .scorer import SLOT, Scorer
+from .scorer import Scorer
 
 
 class MaskedScorer(Scorer):

@@ -10,10 +10,10 @@ import torch
 
 from polyprobe import PolyprobeError
 
+from ..slot import SLOT
 from .boundary import only_unknown
 from .plan import Input, Plan
 
-SLOT = "[Y]"
 CPU_TOKENS, GPU_TOKENS = 2048, 16384
 LOGIT_BYTES = 2**30
 

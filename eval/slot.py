@@ -1,0 +1,3 @@
+"""The open place in a prompt."""
+
+SLOT = "[Y]"
