@@ -104,7 +104,7 @@ def describe() -> str:
         "arrays in, matrix out.\n"
         f"Python {platform.python_version()}, numpy {np.__version__} ({blas['name']} "
         f"{blas['version']}), {platform.machine()}, {os.cpu_count()} cores. Ratios are of median "
-        "processor seconds.\n\n"
+        "processor seconds a pair.\n\n"
     )
 
 
