@@ -27,7 +27,8 @@ format: $(VENV)/installed
 	$(BIN)/ruff format
 
 bench: $(VENV)/installed
-	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python bench/rankc.py
+	$(BIN)/python bench/smollm2.py $(wildcard ../shared/upstream)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info demo-run

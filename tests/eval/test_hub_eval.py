@@ -59,6 +59,14 @@ def test_names_that_the_hub_does_not_know(model, dataset, message, served, tmp_p
     assert not (tmp_path / "run").exists()
 
 
+def test_a_revision_that_is_not_there_is_named(served, tmp_path):
+    result = call(tmp_path, "--revision", "nope", endpoint=served.url)
+    assert result.returncode == 1
+    assert "error: unknown model 'me/tiny'" in result.stderr
+    assert "nope" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_no_network_is_one_line(tmp_path):
     write_facts(tmp_path / "facts")
     result = run_polyprobe(
