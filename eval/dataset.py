@@ -19,7 +19,7 @@ from polyprobe import PolyprobeError
 from .errors import one_line
 from .slot import SLOT
 
-FILES = ("README.md", "*.parquet", "data/**/*.parquet")
+FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
 COLUMNS = {
     "fact_id": "text",
     "relation": "text",
