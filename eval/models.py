@@ -109,6 +109,7 @@ def load(
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
     family = family_of(config, model)
+    _check_direction(config, family, model)
     if family != "causal" and bos != "auto":
         raise PolyprobeError(
             f"--bos {bos} is for decoder-only models, '{model}' is {family}; leave it out"
@@ -143,6 +144,16 @@ def family_of(config: Any, model: str) -> str:
         if not names and config.model_type in known:
             return family
     return _family_by_suffix(names) or _no_head(model, names, config.model_type)
+
+
+def _check_direction(config: Any, family: str, model: str) -> None:
+    """Refuse an encoder with a causal head that looks both ways: it sees what it is asked for."""
+    encoder = config.model_type in _FAMILIES["masked"].architectures
+    if family == "causal" and encoder and not getattr(config, "is_decoder", True):
+        raise PolyprobeError(
+            f"model '{model}' has a causal head but reads in both directions "
+            f"(is_decoder is false in its {config.model_type} configuration): it cannot be scored"
+        )
 
 
 def choose_device(device: str) -> torch.device:

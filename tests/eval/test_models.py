@@ -86,6 +86,17 @@ def test_head_weights_that_are_missing_are_noticed(tmp_path):
         load_scorer(str(tmp_path / "bare"))
 
 
+def test_a_causal_head_on_an_encoder_that_looks_both_ways_is_refused(tmp_path):
+    folder = tiny.save_model("bert", tmp_path / "bert")
+    config = folder / "config.json"
+    said = {**json.loads(config.read_text()), "architectures": ["BertLMHeadModel"]}
+    config.write_text(json.dumps(said))
+    with pytest.raises(PolyprobeError, match="reads in both directions"):
+        load_scorer(str(folder))
+    config.write_text(json.dumps({**said, "is_decoder": True}))
+    assert isinstance(load_scorer(str(folder)), CausalScorer)
+
+
 def cut_weights(folder):
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:1000])
