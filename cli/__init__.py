@@ -1,11 +1,12 @@
 """The `polyprobe` command: one file a subcommand, named here once."""
 
 import sys
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from polyprobe import PolyprobeError
+from polyprobe import PolyprobeError, __version__
 
 from .build import build
 from .demo import demo
@@ -32,6 +33,16 @@ for name, command in COMMANDS.items():
     app.command(name)(command)
 
 
+@app.callback(invoke_without_command=True)
+def show_version(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Tell whether a language model knows the same facts in every language."""
+    if version:
+        typer.echo(f"polyprobe {__version__}")
+        raise typer.Exit
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and status 1, never a traceback."""
     try:
@@ -40,4 +51,5 @@ def main() -> None:
         Console(stderr=True, soft_wrap=True).print(f"error: {error}", markup=False, highlight=False)
         sys.exit(1)
     except KeyboardInterrupt:
+        Console(stderr=True).print("interrupted; the same line again goes on where it stopped")
         sys.exit(130)

@@ -223,9 +223,9 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
         raise
     except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
         raise PolyprobeError(
-            f"no dataset '{name}' here, under ./datasets, installed or on the Hub "
-            f"({one_line(error)}); build it (polyprobe build), install it (polyprobe install), "
-            "or give a folder or OWNER/NAME"
+            f"no dataset '{name}' here, under ./datasets, installed or on the Hub; build it "
+            "(polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME "
+            f"({one_line(error)})"
         ) from error
     except Exception as error:
         raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error

@@ -190,6 +190,8 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
         if not path.is_file():
             raise PolyprobeError(f"no such GGUF file: {model}")
         return str(path.resolve().parent), {"gguf_file": path.name}
+    if path.is_file():
+        raise PolyprobeError(f"{model} is a file, but no .gguf; give a folder or a GGUF file")
     if path.is_dir():
         return str(path.resolve()), {}
     if model in EMBEDDED:
@@ -236,8 +238,9 @@ def _cannot_load(model: str, error: Exception) -> str:
     if os.path.isdir(model) or model.endswith(".gguf"):
         return f"cannot load the model in {model}: {text}"
     return (
-        f"unknown model '{model}', or the Hub cannot be reached ({text}); "
-        "give an id that the Hub or its local cache has, a local folder, or a GGUF file"
+        f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or its "
+        "local cache has (HF_HUB_OFFLINE=1 asks the cache alone), a local folder, or a GGUF file "
+        f"({text})"
     )
 
 

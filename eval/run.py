@@ -1,9 +1,7 @@
 """The run on disk: what was asked, and the scores a language, written whole or not at all."""
 
 import json
-import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +12,9 @@ import pyarrow.parquet as pq
 
 from polyprobe import PolyprobeError
 
+from .writing import part_of, write_whole
+
+GO_ON = "what was written before is kept: make room and run the same command again"
 SCORES = pa.schema(
     [
         ("fact_id", pa.string()),
@@ -109,7 +110,8 @@ class Run:
 
     def write_scores(self, language: str, table: pa.Table) -> None:
         """Write one language's scores, whole or not at all."""
-        self._write(self._scores_file(language), lambda file: pq.write_table(table, file))
+        file = self._scores_file(language)
+        write_whole(file, lambda part: pq.write_table(table, part), GO_ON)
 
     def scores(self, language: str) -> pa.Table:
         """Return one language's scores; a file that cannot be read is a PolyprobeError."""
@@ -133,7 +135,7 @@ class Run:
     def write_json(self, name: str, value: dict[str, Any]) -> None:
         """Write a JSON file, whole or not at all."""
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        self._write(self.folder / name, lambda file: file.write_text(text, encoding="utf-8"))
+        write_whole(self.folder / name, lambda part: part.write_text(text, encoding="utf-8"), GO_ON)
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Return a JSON file of the run."""
@@ -163,7 +165,7 @@ class Run:
             raise PolyprobeError(
                 f"{self.folder} cannot be a run folder: {error.strerror}; choose another --output"
             ) from error
-        if "run.json" not in names and names - {self._part(Path("run.json")).name}:
+        if "run.json" not in names and names - {part_of(Path("run.json")).name}:
             raise PolyprobeError(
                 f"{self.folder} is not empty and holds no run.json; choose another --output"
             )
@@ -189,24 +191,3 @@ class Run:
                 "since; choose another --output"
             )
         return widened
-
-    @staticmethod
-    def _part(file: Path) -> Path:
-        """Return where a file is written; one name, so that a killed run's rest is replaced."""
-        return file.with_name(f".{file.name}.part")
-
-    def _write(self, file: Path, write: Callable[[Path], object]) -> None:
-        part = self._part(file)
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write(part)
-            with part.open("rb") as handle:
-                os.fsync(handle.fileno())
-            part.replace(file)
-        except OSError as error:
-            with suppress(OSError):
-                part.unlink()
-            raise PolyprobeError(
-                f"cannot write {file}: {error.strerror or error}; what was written before is kept: "
-                "make room and run the same command again"
-            ) from error

@@ -51,6 +51,8 @@ def _notes(results: dict[str, Any]) -> list[str]:
     """Return what a reader must know beside the figures, a line each."""
     left = results["left_out"]
     notes = [f"{results['n_queries']:,} facts; RankC and COverlap: means with the other languages"]
+    if len(results["languages"]) < 2:
+        notes.append("RankC and COverlap need at least two languages")
     if left["rankc_adjusted"]:
         notes.append(f"{left['rankc_adjusted']:,} facts with one candidate: no adjusted RankC")
     if left["coverlap"]:

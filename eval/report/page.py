@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from polyprobe import PolyprobeError
 
 from ..run import Run
+from ..writing import write_whole
 from .answers import read_answers
 from .examples import collect_examples
 from .sections import MEANINGS, RunPart, comparison, run_section, summary
@@ -37,7 +37,12 @@ def write_report(runs: Sequence[Path], output: Path) -> None:
         _read_part(Run(folder), name, BUDGET // len(runs))
         for folder, name in zip(runs, names, strict=True)
     ]
-    _write(Path(output), _page(parts, script))
+    text = _page(parts, script)
+    write_whole(
+        Path(output),
+        lambda part: part.write_text(text, encoding="utf-8"),
+        "choose another --output",
+    )
 
 
 def _plotly() -> str:
@@ -105,17 +110,3 @@ def _embed(parts: Sequence[RunPart]) -> str:
 
 def _own(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _write(output: Path, text: str) -> None:
-    part = output.with_name(f".{output.name}.part")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(output)
-    except OSError as error:
-        with suppress(OSError):  # there may be no folder to take it from
-            part.unlink()
-        raise PolyprobeError(
-            f"cannot write {output}: {error.strerror or error}; choose another --output"
-        ) from error

@@ -226,6 +226,10 @@ def _check(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
                 f"prompt {number} holds the slot {SLOT} {prompt.count(SLOT)} times, "
                 f"expected once: {prompt!r}"
             )
+        if isinstance(row, str):
+            raise PolyprobeError(
+                f"the candidates of prompt {number} are the text {row!r}; expected a list of texts"
+            )
         if not row:
             raise PolyprobeError(f"prompt {number} has no candidates: {prompt!r}")
         for candidate in row:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from polyprobe import __version__
 from polyprobe.cli import main
 from tests.eval import tiny
 from tests.eval.facts import CITIES, write_facts
@@ -45,6 +46,10 @@ def test_help_lists_every_command(polyprobe):
     shown = polyprobe("--help").stdout
     for name in ("demo", "build", "eval", "metrics", "report", "install"):
         assert f" {name} " in shown
+
+
+def test_version_is_that_of_the_package(polyprobe):
+    assert polyprobe("--version").stdout.strip() == f"polyprobe {__version__}"
 
 
 def test_eval_then_metrics_then_report(polyprobe, tmp_path):

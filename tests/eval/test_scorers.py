@@ -145,6 +145,7 @@ def test_unknown_tokens_warn_and_go_on(scorers):
         ("[Y] and [Y]", ["a"], "prompt 0 holds the slot [Y] 2 times, expected once"),
         ("[Y].", [], "prompt 0 has no candidates"),
         ("[Y].", ["a", " "], "prompt 0 has an empty candidate"),
+        ("[Y].", "Paris", "the candidates of prompt 0 are the text 'Paris'; expected a list"),
         ("<mask> is [Y].", ["Paris"], "the prompt becomes 2 mask tokens"),
         ("[Y] is " + "very " * 300, ["Paris"], "the model reads 198"),
     ],
