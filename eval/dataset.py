@@ -111,36 +111,36 @@ def _holds(kind: pa.DataType) -> str | None:
 
 def _bad_slot(table: pa.Table) -> np.ndarray:
     slots = pc.fill_null(pc.count_substring(table["prompt"], SLOT), 0)
-    return _array(pc.not_equal(slots, 1))
+    return np.asarray(pc.not_equal(slots, 1))
 
 
 def _missing_value(table: pa.Table) -> np.ndarray:
     bad: np.ndarray = np.zeros(len(table), dtype=bool)
     for column, kind in COLUMNS.items():
-        bad |= _array(pc.is_null(table[column]))
+        bad |= np.asarray(pc.is_null(table[column]))
         if kind.startswith("lists"):
             inner = pc.is_null(pc.list_flatten(table[column]))
-            bad |= _rows_with(table[column], _array(inner))
+            bad |= _rows_with(table[column], np.asarray(inner))
     return bad
 
 
 def _no_candidates(table: pa.Table) -> np.ndarray:
-    return _array(pc.equal(pc.list_value_length(table["candidates"]), 0))
+    return np.asarray(pc.equal(pc.list_value_length(table["candidates"]), 0))
 
 
 def _empty_candidate(table: pa.Table) -> np.ndarray:
     blank = pc.equal(pc.utf8_trim_whitespace(pc.list_flatten(table["candidates"])), "")
-    return _rows_with(table["candidates"], _array(blank))
+    return _rows_with(table["candidates"], np.asarray(blank))
 
 
 def _no_answer(table: pa.Table) -> np.ndarray:
-    return _array(pc.equal(pc.list_value_length(table["answers"]), 0))
+    return np.asarray(pc.equal(pc.list_value_length(table["answers"]), 0))
 
 
 def _answer_out_of_range(table: pa.Table) -> np.ndarray:
-    answers = _array(pc.list_flatten(table["answers"]))
-    counts = _array(pc.list_value_length(table["candidates"]))
-    limits = counts[_array(pc.list_parent_indices(table["answers"]))]
+    answers = np.asarray(pc.list_flatten(table["answers"]))
+    counts = np.asarray(pc.list_value_length(table["candidates"]))
+    limits = counts[np.asarray(pc.list_parent_indices(table["answers"]))]
     return _rows_with(table["answers"], (answers < 0) | (answers >= limits))
 
 
@@ -155,12 +155,12 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
 
 
 def _other_fact(first: pa.Table, table: pa.Table) -> np.ndarray:
-    return _array(pc.not_equal(first["fact_id"], table["fact_id"]))
+    return np.asarray(pc.not_equal(first["fact_id"], table["fact_id"]))
 
 
 def _other_candidates(first: pa.Table, table: pa.Table) -> np.ndarray:
     lengths = (pc.list_value_length(t["candidates"]) for t in (first, table))
-    return _array(pc.not_equal(*lengths))
+    return np.asarray(pc.not_equal(*lengths))
 
 
 def _other_answers(first: pa.Table, table: pa.Table) -> np.ndarray:
@@ -184,13 +184,9 @@ def _refuse(bad: np.ndarray, table: pa.Table, place: str, problem: str) -> None:
         )
 
 
-def _array(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
-    return np.asarray(values)
-
-
 def _rows_with(lists: pa.ChunkedArray, bad: np.ndarray) -> np.ndarray:
     """Return for each row whether one of its list's flattened elements is bad."""
-    rows = _array(pc.list_parent_indices(lists))
+    rows = np.asarray(pc.list_parent_indices(lists))
     return np.bincount(rows[bad], minlength=len(lists)).astype(bool)
 
 

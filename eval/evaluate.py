@@ -117,14 +117,8 @@ def _score_table(
         raise PolyprobeError(f"language '{language}': {error}") from error
     if scored.unknown:
         console.print(_unknown_warning(scored.unknown, candidates, language), markup=False)
-    return (
-        table.select(SCORES.names[:3])
-        .cast(pa.schema(list(SCORES)[:3]))
-        .append_column(SCORES.field("scores"), pa.array(scored.scores, SCORES.field("scores").type))
-        .append_column(
-            SCORES.field("n_tokens"), pa.array(scored.n_tokens, SCORES.field("n_tokens").type)
-        )
-    )
+    asked = table.select(SCORES.names[:3]).to_pydict()
+    return pa.table({**asked, "scores": scored.scores, "n_tokens": scored.n_tokens}, schema=SCORES)
 
 
 def _unknown_warning(

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-)
-from transformers.models.auto import modeling_auto
+from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import cached_file
 
 from polyprobe import PolyprobeError
@@ -30,19 +23,6 @@ SCORINGS = ("bmlama",)
 FILES = ("*.safetensors", "*.bin", "*.json", "*.model", "*.txt")
 
 
-class _Family(NamedTuple):
-    load: Any
-    architectures: dict[str, Any]
-
-
-# In this order: a configuration that names no class is of the first family that knows its type.
-_FAMILIES = {
-    "seq2seq": _Family(
-        AutoModelForSeq2SeqLM, modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
-    ),
-    "masked": _Family(AutoModelForMaskedLM, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
-    "causal": _Family(AutoModelForCausalLM, modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
-}
 # Class names of old checkpoints, for what is called otherwise today.
 _OLD_NAMES = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
 
@@ -134,21 +114,21 @@ def family_of(config: Any, model: str) -> str:
     """
     names = getattr(config, "architectures", None)
     names = names if isinstance(names, list) else []
-    for family, (_, known) in _FAMILIES.items():
+    for family, scorer in FAMILIES.items():
         if config.is_encoder_decoder != (family == "seq2seq"):
             continue
-        classes = known.get(config.model_type, ())
+        classes = scorer.architectures.get(config.model_type, ())
         classes = (classes,) if isinstance(classes, str) else classes
         if any(n in classes or _OLD_NAMES.get(n) == family for n in names):
             return family
-        if not names and config.model_type in known:
+        if not names and config.model_type in scorer.architectures:
             return family
     return _family_by_suffix(names) or _no_head(model, names, config.model_type)
 
 
 def _check_direction(config: Any, family: str, model: str) -> None:
     """Refuse an encoder with a causal head that looks both ways: it sees what it is asked for."""
-    encoder = config.model_type in _FAMILIES["masked"].architectures
+    encoder = config.model_type in FAMILIES["masked"].architectures
     if family == "causal" and encoder and not getattr(config, "is_decoder", True):
         raise PolyprobeError(
             f"model '{model}' has a causal head but reads in both directions "
@@ -211,7 +191,7 @@ def _load_weights(
     family: str, model: str, place: str, options: dict[str, Any], dtype: torch.dtype
 ) -> Any:
     asked = {**options, "dtype": dtype, "output_loading_info": True}
-    network, info = _call(_FAMILIES[family].load.from_pretrained, model, place, asked)
+    network, info = _call(FAMILIES[family].auto.from_pretrained, model, place, asked)
     missing = sorted(info.get("missing_keys", ()))
     if missing:
         raise PolyprobeError(

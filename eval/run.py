@@ -58,12 +58,22 @@ class Settings:
     versions: dict[str, str] = field(default_factory=_versions)
 
     @property
+    def model_name(self) -> str:
+        """Return the model's id, or the last part of its path."""
+        return _short(self.model)
+
+    @property
+    def data_name(self) -> str:
+        """Return dataset and configuration, of a path its last part."""
+        return f"{_short(self.dataset)}/{self.config or 'default'}"
+
+    @property
     def signature(self) -> str:
         """Return everything that the figures depend on, in one line, in the manner of sacreBLEU."""
         rows = f"sample={self.sample}" if self.sample else f"limit={self.limit or 'none'}"
         parts = {
-            "model": f"{_short(self.model)}@{self.revision[:19]}",
-            "data": f"{_short(self.dataset)}/{self.config or 'default'}",
+            "model": f"{self.model_name}@{self.revision[:19]}",
+            "data": self.data_name,
             "languages": "+".join(f"{x}@{self.fingerprint[x][:6]}" for x in self.languages),
             "rows": rows,
             "scoring": self.scoring,
@@ -81,8 +91,8 @@ class Run:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
-    def open(self, settings: Settings) -> Settings:
-        """Make the folder, or go on in it; return the settings with all its languages.
+    def open(self, settings: Settings) -> None:
+        """Make the folder, or go on in it with the languages of both.
 
         Raises:
             PolyprobeError: the folder holds another run, or something that is no run.
@@ -90,7 +100,6 @@ class Run:
         if not self._is_free():
             settings = self._join(self.settings(), settings)
         self.write_json("run.json", {**asdict(settings), "signature": settings.signature})
-        return settings
 
     def settings(self) -> Settings:
         """Return what run.json says."""

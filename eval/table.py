@@ -22,12 +22,12 @@ def results_table(results: dict[str, Any]) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     for language in results["languages"]:
         shares = (_mean_with_others(results, key, language) for key in COLUMNS)
-        table.add_row(Text(language), *map(_figure, (results["accuracy"][language], *shares)))
+        table.add_row(Text(language), *map(number, (results["accuracy"][language], *shares)))
     table.add_section()
     means = (results["mean"][key] for key in ("accuracy", *COLUMNS))
-    table.add_row("mean", *map(_figure, means), style="bold")
+    table.add_row("mean", *map(number, means), style="bold")
     chance = results["chance"]
-    table.add_row("chance", *map(_figure, (chance["accuracy"], chance["rankc"], 0.0, None)))
+    table.add_row("chance", *map(number, (chance["accuracy"], chance["rankc"], 0.0, None)))
     return Group(table, *map(Text, _notes(results)), Text(results["signature"], overflow="fold"))
 
 
@@ -43,7 +43,8 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _figure(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Return a figure with three decimals, `–` where it is undefined."""
     return "–" if value is None else f"{value:z.3f}"
 
 

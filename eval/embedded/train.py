@@ -186,7 +186,7 @@ def _fit(scorer: Scorer, plan: Plan, recipe: Recipe) -> float:
     for _ in track(range(recipe.epochs), "training"):
         total = 0.0
         for batch in _batches(inputs):
-            loss = _loss(scorer, plan, batch)
+            loss = torch.nn.functional.cross_entropy(*scorer.read(plan, batch))
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(scorer.model.parameters(), 1.0)
@@ -203,15 +203,6 @@ def _batches(inputs: list[Input], size: int = 64) -> Iterator[list[Input]]:
     starts = range(0, len(order), size)
     for batch in torch.randperm(len(starts)).tolist():
         yield order[starts[batch] : starts[batch] + size]
-
-
-def _loss(scorer: Scorer, plan: Plan, batch: list[Input]) -> torch.Tensor:
-    logits = scorer.logits(batch)
-    reads = [plan.reads[row] for row in batch]
-    rows = [k for k, read in enumerate(reads) for _ in read.positions]
-    positions = [p for read in reads for p in read.positions]
-    targets = torch.tensor([t for read in reads for t in read.targets])
-    return torch.nn.functional.cross_entropy(logits[rows, positions], targets)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
     """Return the models' names, with the folder's where two runs have the same model."""
     if not runs:
         raise PolyprobeError("no run given; name at least one run folder")
-    models = [run.settings().model for run in runs]
+    models = [run.settings().model_name for run in runs]
     often = Counter(models)
     return [
         model if often[model] == 1 else f"{model} ({run.folder.resolve().name})"

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from ..run import Settings
+from ..table import number
 
 MEASURES = {"rankc": "RankC", "rankc_adjusted": "adjusted RankC", "coverlap": "COverlap"}
 PAIRS = 10
@@ -29,11 +30,6 @@ class RunPart(NamedTuple):
     settings: Settings
     results: dict[str, Any]
     examples: dict[str, Any]
-
-
-def number(value: float | None) -> str:
-    """Return a figure with three decimals, `–` where it is undefined."""
-    return "–" if value is None else f"{value:z.3f}"
 
 
 def percent(value: float | None) -> str:
@@ -72,7 +68,7 @@ def comparison(parts: Sequence[RunPart]) -> str:
     rows = (
         [
             f'<a href="#run-{index}">{escape(part.name)}</a>',
-            escape(f"{part.settings.dataset}/{part.settings.config or 'default'}"),
+            escape(part.settings.data_name),
             escape(part.settings.scoring),
             str(len(part.results["languages"])),
             f"{part.results['n_queries']:,}",

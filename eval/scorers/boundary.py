@@ -2,26 +2,29 @@
 
 from typing import Any
 
+from ..slot import SLOT
+
 BOUNDARY = "▁"
 
 
-def follows_text(prompt: str, slot: str) -> bool:
-    """Return whether the slot stands directly behind a character that is no blank."""
-    before = prompt[: prompt.index(slot)]
-    return bool(before) and not before[-1].isspace()
-
-
-def fitted(pieces: tuple[int, ...], tokenizer: Any, bare: bool) -> tuple[int, ...]:
-    """Return the candidate's pieces, without a lone boundary piece at the start where bare.
+def fit(prompt: str, fillings: list[tuple[int, ...]], tokenizer: Any) -> list[tuple[int, ...]]:
+    """Return the candidates' pieces as they fit into the prompt's slot.
 
     Tokenizers that mark words by `▁` give a candidate of a script without blanks as `▁`, `北京`.
     Behind a character other than a blank there is no word boundary, so the lone piece is dropped;
-    at the start of a sentence and behind a blank it stays (SPEC section 2). A piece that the
+    at the start of a sentence and behind a blank it stays (our rule;
+    the released code drops it for XLM-R in Chinese alone). A piece that the
     boundary has merged into (`▁Paris`) stays always.
     """
-    if bare and len(pieces) > 1 and tokenizer.convert_ids_to_tokens(pieces[0]) == BOUNDARY:
-        return pieces[1:]
-    return pieces
+    before = prompt[: prompt.index(SLOT)]
+    if not before or before[-1].isspace():
+        return fillings
+    return [_without_boundary(pieces, tokenizer) for pieces in fillings]
+
+
+def _without_boundary(pieces: tuple[int, ...], tokenizer: Any) -> tuple[int, ...]:
+    lone = len(pieces) > 1 and tokenizer.convert_ids_to_tokens(pieces[0]) == BOUNDARY
+    return pieces[1:] if lone else pieces
 
 
 def only_unknown(pieces: tuple[int, ...], tokenizer: Any) -> bool:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from transformers import AutoModelForCausalLM
+from transformers.models.auto import modeling_auto
 
 from polyprobe import PolyprobeError
 
@@ -29,6 +31,8 @@ class CausalScorer(Scorer):
     """
 
     scoring = "bmlama-eq10"
+    auto = AutoModelForCausalLM
+    architectures = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
     def __init__(
         self, model: Any, tokenizer: Any, batch_tokens: int | None = None, bos: str = "auto"

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from transformers import AutoModelForMaskedLM
+from transformers.models.auto import modeling_auto
 
 from polyprobe import PolyprobeError
 
 from ..slot import SLOT
-from .boundary import fitted, follows_text
+from .boundary import fit
 from .plan import Input, Plan
 from .scorer import Scorer
 
@@ -22,6 +24,8 @@ class MaskedScorer(Scorer):
     """
 
     scoring = "bmlama-eq8"
+    auto = AutoModelForMaskedLM
+    architectures = modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         if tokenizer.mask_token_id is None:
@@ -40,15 +44,8 @@ class MaskedScorer(Scorer):
         wanted = []
         for prompt, row in zip(prompts, candidates, strict=True):
             before, after = self._around_slot(prompt)
-            bare = follows_text(prompt, SLOT)
-            wanted.append(
-                [
-                    _read_filling(
-                        plan, before, fitted(pieces[c], self.tokenizer, bare), after, mask
-                    )
-                    for c in row
-                ]
-            )
+            fillings = fit(prompt, [pieces[c] for c in row], self.tokenizer)
+            wanted.append([_read_filling(plan, before, f, after, mask) for f in fillings])
         return wanted
 
     def logits(self, batch: list[Input]) -> torch.Tensor:

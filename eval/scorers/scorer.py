@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,9 +37,16 @@ class Scorer(ABC):
 
     A family says in `plan` which tokens are read in which inputs, and in `logits` how its model
     is called. Nothing is kept between two calls.
+
+    Attributes:
+        scoring: the name of what a score is, for the signature.
+        auto: the transformers class that loads models of this family.
+        architectures: model types of this family, and the class or classes of each.
     """
 
     scoring: str
+    auto: Any
+    architectures: Mapping[str, str | tuple[str, ...]]
     bos: str | None = None  # how a causal scorer begins a sentence
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
@@ -150,14 +157,22 @@ class Scorer(ABC):
         yield from self._read(plan, batch[:half])
         yield from self._read(plan, batch[half:])
 
-    @torch.inference_mode()
-    def _log_probabilities(self, plan: Plan, batch: list[Input]) -> np.ndarray:
+    def read(self, plan: Plan, batch: list[Input]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits in float32 at the batch's reads, [reads, vocabulary], and the targets.
+
+        Gradients flow where the caller lets them: what is scored is also what can be taught.
+        """
         logits = self.logits(batch)
         reads = [plan.reads[row] for row in batch]
         rows = [k for k, read in enumerate(reads) for _ in read.positions]
         at = torch.tensor([rows, [p for read in reads for p in read.positions]])
         picked = logits[at[0], at[1]].float()
         targets = torch.tensor([t for read in reads for t in read.targets], device=picked.device)
+        return picked, targets
+
+    @torch.inference_mode()
+    def _log_probabilities(self, plan: Plan, batch: list[Input]) -> np.ndarray:
+        picked, targets = self.read(plan, batch)
         values = picked.gather(1, targets[:, None])[:, 0] - picked.logsumexp(1)
         return values.cpu().numpy()
 

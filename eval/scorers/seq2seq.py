@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import torch
+from transformers import AutoModelForSeq2SeqLM
+from transformers.models.auto import modeling_auto
 
 from polyprobe import PolyprobeError
 
 from ..slot import SLOT
-from .boundary import fitted, follows_text
+from .boundary import fit
 from .plan import Input, Plan
 from .scorer import Scorer
 
@@ -24,6 +26,8 @@ class Seq2SeqScorer(Scorer):
     """
 
     scoring = "bmlama-eq9"
+    auto = AutoModelForSeq2SeqLM
+    architectures = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 
     def plan(
         self,
@@ -35,8 +39,8 @@ class Seq2SeqScorer(Scorer):
         """Plan one input a prompt and candidate."""
         wanted = []
         for prompt, row in zip(prompts, candidates, strict=True):
-            source, bare = self._source(prompt), follows_text(prompt, SLOT)
-            fillings = [fitted(pieces[c], self.tokenizer, bare) for c in row]
+            source = self._source(prompt)
+            fillings = fit(prompt, [pieces[c] for c in row], self.tokenizer)
             wanted.append([self._read_filling(plan, source, filling) for filling in fillings])
         return wanted
 
