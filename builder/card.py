@@ -1,11 +1,12 @@
 """The dataset card: prose and licence from `sources/NAME.md`, figures from the Parquet files."""
 
+import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,53 +15,23 @@ from huggingface_hub import DatasetCard, DatasetCardData
 
 from polyprobe import PolyprobeError
 
-from .table import SCHEMA
+from .card_tables import Config, Split, columns_table, relations_table, statistics_table
+from .write import NOTES
 
 MARK = "<!-- made by `polyprobe build {name}` from builder/sources/{name}.md: edit there -->"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
-COLUMNS = {
-    "fact_id": "the query, the same in every language and for ever",
-    "relation": "Wikidata property",
-    "subject_id": "id of the subject, empty where there is none",
-    "object_id": "id of the object, empty where there is none",
-    "subject": "label of the subject in this language",
-    "prompt": "sentence with exactly one `[Y]`, the object's place",
-    "candidates": "what may fill the place, as many and in the same order in every language",
-    "candidate_ids": "ids of the candidates, an empty list where there are none",
-    "answers": "indices of the right candidates",
-    "answer_forms": "surface forms that count as right",
-    "template_id": "the pattern that the prompt was made from",
-}
+Describe = Callable[[Sequence[Config]], dict[str, str]]
 
 
-class Split(NamedTuple):
-    """One language of a configuration: the file and its size on disk and in memory, in bytes."""
-
-    name: str
-    path: str
-    rows: int
-    bytes_on_disk: int
-    bytes_in_memory: int
-
-
-class Config(NamedTuple):
-    """One configuration as it lies on disk: its splits, and what its queries look like.
-
-    `relations` counts queries, `sizes` counts queries by number of candidates; both are the same
-    in every language and are read from the first.
-    """
-
-    name: str
-    splits: list[Split]
-    relations: Counter[str]
-    sizes: Counter[int]
-
-
-def render_card(folder: Path, name: str, configs: tuple[str, ...], default: str) -> str:
+def render_card(
+    folder: Path, name: str, configs: Sequence[str], default: str, describe: Describe
+) -> str:
     """Return the card of the dataset in `folder`, for those of `configs` that are present there.
 
     The default configuration is `default`, or the first one present where that is not built.
+    `describe` returns what the dataset has to say beside the common tables: {place in the prose:
+    text}.
     """
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
@@ -75,9 +46,10 @@ def render_card(folder: Path, name: str, configs: tuple[str, ...], default: str)
         dataset_info=[describe_features(config) for config in present],
     )
     parts = {
-        "columns": columns_table(),
+        "columns": columns_table(present),
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
+        **describe(present),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
     return f"---\n{data.to_yaml()}\n---\n{MARK.format(name=name)}\n\n{body}\n"
@@ -96,18 +68,27 @@ def is_built(folder: Path, config: str) -> bool:
 def read_config(folder: Path, name: str) -> Config:
     """Return what the card says of one configuration, read from its Parquet files."""
     paths = sorted((folder / "data" / name).glob("*.parquet"))
-    first = read_parquet(paths[0])
+    tables = [read_parquet(path) for path in paths]
+    first = tables[0]
     return Config(
         name=name,
-        splits=[read_split(path, folder) for path in paths],
+        splits=[describe_split(*pair, folder) for pair in zip(paths, tables, strict=True)],
+        schema=first.schema.remove_metadata(),
         relations=Counter(first["relation"].to_pylist()),
         sizes=Counter(pc.list_value_length(first["candidates"]).to_pylist()),
+        repairs=count_repairs(tables) if "repairs" in first.column_names else Counter(),
+        notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
     )
 
 
-def read_split(path: Path, folder: Path) -> Split:
+def count_repairs(tables: Sequence[pa.Table]) -> Counter[str]:
+    """Return in how many rows each code stands, in one language at least."""
+    found = zip(*(table["repairs"].to_pylist() for table in tables), strict=True)
+    return Counter(code for row in found for code in set().union(*row))
+
+
+def describe_split(path: Path, table: pa.Table, folder: Path) -> Split:
     """Return the size of one split; bytes in memory are Arrow's, as `datasets` counts them."""
-    table = read_parquet(path)
     return Split(
         name=path.stem,
         path=path.relative_to(folder).as_posix(),
@@ -141,7 +122,7 @@ def describe_features(config: Config) -> dict[str, Any]:
     """Return the entry of `dataset_info`."""
     return {
         "config_name": config.name,
-        "features": [describe_feature(field) for field in SCHEMA],
+        "features": [describe_feature(field) for field in config.schema],
         "splits": [
             {"name": s.name, "num_bytes": s.bytes_in_memory, "num_examples": s.rows}
             for s in config.splits
@@ -162,50 +143,3 @@ def size_category(configs: list[Config]) -> str:
     """Return the Hub's name for the number of rows of all configurations and languages."""
     rows = sum(split.rows for config in configs for split in config.splits)
     return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")
-
-
-def columns_table() -> str:
-    """Return the table of columns, of which each has its description."""
-    rows = [(f"`{f.name}`", str(f.type).replace("element: ", ""), COLUMNS[f.name]) for f in SCHEMA]
-    return markdown_table(("column", "type", "what"), rows)
-
-
-def statistics_table(configs: list[Config]) -> str:
-    """Return one line a configuration: languages, queries, relations, candidates."""
-    head = ("configuration", "languages", "queries", "relations", "candidates", "fewest", "most")
-    return markdown_table(head, [describe_statistics(config) for config in configs])
-
-
-def describe_statistics(config: Config) -> tuple[str, ...]:
-    """Return the configuration's line; queries are those of one language, candidates the mean."""
-    queries = config.sizes.total()
-    candidates = sum(size * count for size, count in config.sizes.items()) / queries
-    return (
-        f"`{config.name}`",
-        f"{len(config.splits)}",
-        f"{queries:,}",
-        f"{len(config.relations)}",
-        f"{candidates:.2f}",
-        f"{min(config.sizes)}",
-        f"{max(config.sizes)}",
-    )
-
-
-def relations_table(configs: list[Config], names: dict[str, str]) -> str:
-    """Return one line a relation: its number of queries in each configuration."""
-    order = dict.fromkeys(relation for config in configs for relation in config.relations)
-    rows = [
-        (
-            f"[{relation}](https://www.wikidata.org/wiki/Property:{relation})",
-            names[relation],
-            *(f"{config.relations[relation]}" for config in configs),
-        )
-        for relation in order
-    ]
-    return markdown_table(("relation", "name", *(f"`{c.name}`" for c in configs)), rows)
-
-
-def markdown_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a table in Markdown."""
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

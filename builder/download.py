@@ -4,8 +4,12 @@ import hashlib
 import os
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 from polyprobe import PolyprobeError
@@ -15,6 +19,8 @@ ENDPOINT_VARIABLE = "POLYPROBE_GITHUB_RAW"
 CHUNK = 8192  # bytes; what a cut connection loses at most
 TIMEOUT = 30  # seconds without a byte
 RETRIES = 2
+THREADS = 8  # thousands of small files: most of the time goes into asking
+AHEAD = 4 * THREADS  # files that are fetched before the one that is read
 
 
 class Repository(NamedTuple):
@@ -46,13 +52,29 @@ def read_files(
     """Yield the content of each path, in the order given, its SHA-256 checked.
 
     Without `mirror` the files come from raw.githubusercontent.com (or from the server that the
-    environment variable POLYPROBE_GITHUB_RAW names) and stay in the user's cache folder; a
-    download that was cut goes on where it stopped. With `mirror`, a folder, they come out of
-    `OWNER__REPO@COMMIT12.zip` there, laid out as GitHub's zipball of the commit.
+    environment variable POLYPROBE_GITHUB_RAW names), THREADS at a time, and stay in the user's
+    cache folder; a download that was cut goes on where it stopped. With `mirror`, a folder, they
+    come out of `OWNER__REPO@COMMIT12.zip` there, laid out as GitHub's zipball of the commit.
     """
     if mirror is None:
         return _read_github(repository, paths)
     return _read_mirror(repository, paths, mirror)
+
+
+def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
+    """Return one archive, its SHA-256 checked: from its URL, or the file of its name in `mirror`.
+
+    As in `read_files`, a download stays in the cache folder and goes on where it was cut.
+    """
+    name = url.rpartition("/")[2]
+    if mirror is None:
+        return _read_url(url, sha256)
+    archive = mirror / name
+    if not archive.is_file():
+        raise PolyprobeError(f"no archive {name} in the mirror folder {mirror}; it is at {url}")
+    content = archive.read_bytes()
+    _check(content, sha256, str(archive))
+    return content
 
 
 def _read_mirror(repository: Repository, paths: Iterable[str], mirror: Path) -> Iterator[bytes]:
@@ -94,16 +116,51 @@ def _read_github(repository: Repository, paths: Iterable[str]) -> Iterator[bytes
         registry=dict(repository.sha256),
         retry_if_failed=RETRIES,
     )
-    for path in paths:
-        yield Path(_fetch(cache, path, repository.archive)).read_bytes()
+    for file in _fetch_ahead(cache, paths, repository.archive):
+        yield Path(file).read_bytes()
 
 
-def _fetch(cache: Any, path: str, archive: str) -> str:
+def _fetch_ahead(cache: Any, paths: Iterable[str], archive: str) -> Iterator[str]:
+    """Yield the names of the cached files in the order of the paths, AHEAD of them under way.
+
+    Whatever ends the reading, an error or Ctrl-C, stops the others at their next bytes.
+    """
+    stop = Event()
+    pool = ThreadPoolExecutor(THREADS)
+    waiting: deque[Future[str]] = deque()
+    try:
+        for path in paths:
+            waiting.append(pool.submit(_fetch, cache, path, archive, stop))
+            if len(waiting) > AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _read_url(url: str, sha256: str) -> bytes:
+    import pooch
+
+    pooch.get_logger().setLevel("ERROR")
+    folder, _, name = url.rpartition("/")
+    cache = pooch.create(
+        path=Path(pooch.os_cache("polyprobe"), sha256[:12]),
+        base_url=f"{folder}/",
+        registry={name: sha256},
+        retry_if_failed=RETRIES,
+    )
+    return Path(_fetch(cache, name, name, Event())).read_bytes()
+
+
+def _fetch(cache: Any, path: str, archive: str, stop: Event) -> str:
     """Return the name of the cached file; a `pooch.Pooch` downloads and checks it if need be."""
     import requests
 
     try:
-        return cache.fetch(path, downloader=_resume)
+        (cache.abspath / path).parent.mkdir(parents=True, exist_ok=True)  # pooch's threads collide
+        return cache.fetch(path, downloader=partial(_resume, stop=stop))
     except requests.RequestException as error:
         status = getattr(error.response, "status_code", None)
         reason = f"HTTP status {status}" if status else type(error).__name__
@@ -119,7 +176,7 @@ def _fetch(cache: Any, path: str, archive: str) -> str:
         ) from error
 
 
-def _resume(url: str, output_file: str, _pooch: object) -> None:
+def _resume(url: str, output_file: str, _pooch: object, *, stop: Event) -> None:
     """Download to `NAME.part` beside `output_file`, going on from the bytes that are there.
 
     A connection that is cut is taken up again for as long as each attempt brings something.
@@ -130,7 +187,7 @@ def _resume(url: str, output_file: str, _pooch: object) -> None:
     while True:
         before = _size(part)
         try:
-            _append(url, part, before)
+            _append(url, part, before, stop)
             break
         except requests.RequestException:
             if _size(part) <= before:
@@ -138,7 +195,7 @@ def _resume(url: str, output_file: str, _pooch: object) -> None:
     os.replace(part, output_file)
 
 
-def _append(url: str, part: Path, size: int) -> None:
+def _append(url: str, part: Path, size: int, stop: Event) -> None:
     import requests
 
     headers = {"Accept-Encoding": "identity"}  # a range of compressed bytes would not fit
@@ -152,6 +209,8 @@ def _append(url: str, part: Path, size: int) -> None:
         with part.open("ab" if resumed else "wb") as file:
             for chunk in response.iter_content(CHUNK):
                 file.write(chunk)
+                if stop.is_set():
+                    raise CancelledError
 
 
 def _size(path: Path) -> int:

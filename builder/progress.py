@@ -1,4 +1,4 @@
-"""The progress bar of a build, on a terminal only."""
+"""What a build says while it runs: a bar on a terminal, and lines of what it left out."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -15,3 +15,8 @@ def track(items: Iterable[Item], description: str) -> Iterator[Item]:
     return iter(
         rich_track(list(items), description, console=console, disable=not console.is_terminal)
     )
+
+
+def report(line: str) -> None:
+    """Print a line to standard error: what was left out, counted."""
+    Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)

@@ -1,6 +1,6 @@
 """The table that every dataset shares: one row a query, one split a language."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -22,10 +22,14 @@ SCHEMA = pa.schema(
         ("template_id", pa.string()),
     ]
 )
+REPAIRED = pa.schema([*SCHEMA, ("repairs", pa.list_(pa.string())), ("published_row", pa.string())])
 
 
 class Row(NamedTuple):
-    """One query in one language; the fields are the columns of `SCHEMA`, in its order."""
+    """One query in one language; the fields are the columns of `REPAIRED`, in its order.
+
+    The last two are for rows made of published ones; other datasets have the columns of `SCHEMA`.
+    """
 
     fact_id: str
     relation: str
@@ -38,11 +42,15 @@ class Row(NamedTuple):
     answers: list[int]
     answer_forms: list[str]
     template_id: str
+    repairs: Sequence[str] = ()
+    published_row: str = ""
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
-    """Return the rows as an Arrow table of `SCHEMA`, in the order given."""
-    return pa.Table.from_pylist([row._asdict() for row in rows], schema=SCHEMA)
+    """Return the rows as an Arrow table of `REPAIRED` or `SCHEMA`, in the order given."""
+    rows = list(rows)
+    schema = REPAIRED if any(row.published_row for row in rows) else SCHEMA
+    return pa.Table.from_pylist([row._asdict() for row in rows], schema=schema)
 
 
 def split_name(language: str) -> str:

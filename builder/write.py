@@ -15,10 +15,15 @@ from .progress import track
 from .table import Row, split_name, to_table
 
 LEVEL = 9  # of zstd
+NOTES = "polyprobe"
 
 
-def write_config(folder: Path, config: str, splits: Mapping[str, Sequence[Row]]) -> None:
+def write_config(
+    folder: Path, config: str, splits: Mapping[str, Sequence[Row]], notes: str = ""
+) -> None:
     """Write `folder/data/CONFIG/LANG.parquet` for every language, all of them or none.
+
+    `notes`, how the configuration came about, stand in the metadata of each file under NOTES.
 
     The files are written into `data/.CONFIG.new` and moved in place when the last is complete:
     a full disk or Ctrl-C leaves the configuration that was there. The bytes depend on the rows
@@ -29,7 +34,10 @@ def write_config(folder: Path, config: str, splits: Mapping[str, Sequence[Row]])
     with explain_errors(folder), cleared(new):
         new.mkdir(parents=True)
         for language, rows in track(splits.items(), f"writing {config}"):
-            write_split(to_table(rows), new / f"{split_name(language)}.parquet")
+            table = to_table(rows)
+            if notes:
+                table = table.replace_schema_metadata({NOTES: notes})
+            write_split(table, new / f"{split_name(language)}.parquet")
         replace_folder(new, target)
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from polyprobe import PolyprobeError, __version__
 
+from .audit import audit
 from .build import build
 from .demo import demo
 from .eval import evaluate
@@ -24,6 +25,7 @@ app = typer.Typer(
 COMMANDS = {
     "demo": demo,
     "build": build,
+    "audit": audit,
     "eval": evaluate,
     "metrics": metrics,
     "report": report,

@@ -1,9 +1,16 @@
 """`polyprobe build`: a dataset from its sources."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from polyprobe import PolyprobeError
+
+from .costs import show_costs, show_costs_in_short, show_left_out
+
+SET = "balanced only"  # the heading of its options in the help
 
 
 def build(
@@ -22,9 +29,97 @@ def build(
         Path | None,
         typer.Option(help="Folder to write to; default: datasets/NAME."),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(help="Where the facts come from, as mpararel.", rich_help_panel=SET),
+    ] = None,
+    languages: Annotated[
+        list[str] | None, typer.Option(help="As en,fr,zh; may be repeated.", rich_help_panel=SET)
+    ] = None,
+    candidates: Annotated[
+        int | None, typer.Option(help="The answer and its distractors; 10.", rich_help_panel=SET)
+    ] = None,
+    max_per_relation: Annotated[
+        int | None, typer.Option(help="Facts of a relation; all.", rich_help_panel=SET)
+    ] = None,
+    relations: Annotated[
+        list[str] | None, typer.Option(help="As P36,P37; all.", rich_help_panel=SET)
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Relations to leave out, as P530,P190,P47.", rich_help_panel=SET),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(help="Sources that complete missing labels, in order.", rich_help_panel=SET),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the draw of distractors; 0.", rich_help_panel=SET)
+    ] = None,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Show what languages cost; build nothing.", rich_help_panel=SET
+        ),
+    ] = False,
 ) -> None:
     """Make a dataset from its sources: Parquet files and a card."""
-    from polyprobe.builder.build import build_dataset
+    from polyprobe.builder.build import BALANCED, build_dataset
 
+    own = {
+        "source": source,
+        "languages": tuple(part.replace("_", "-") for part in split_list(languages)),
+        "candidates": candidates,
+        "max_per_relation": max_per_relation,
+        "relations": split_list(relations),
+        "exclude": split_list(exclude),
+        "labels": split_list(labels),
+        "seed": seed,
+    }
+    given = {option: value for option, value in own.items() if value not in (None, ())}
+    if name == BALANCED:
+        build_set(given, config or (), mirror, output, plan)
+        return
+    if given or plan:
+        option = next(iter(given), "plan").replace("_", "-")
+        raise PolyprobeError(f"--{option} is an option of {BALANCED}, not of {name}")
     folder = build_dataset(name, config or (), mirror, output)
     typer.echo(f"{name} lies in {folder}")
+
+
+def build_set(
+    given: Mapping[str, object],
+    configs: Sequence[str],
+    mirror: Path | None,
+    output: Path | None,
+    plan: bool,
+) -> None:
+    """Build a balanced set, or show what its languages cost; `given` are fields of Request."""
+    from polyprobe.builder.build import build_balanced, check_mirror, explain_missing_extras
+
+    if "source" not in given:
+        raise PolyprobeError("balanced needs --source, as --source mpararel")
+    if len(configs) > 1:
+        raise PolyprobeError(f"balanced builds one configuration, --config names {len(configs)}")
+    with explain_missing_extras():
+        from polyprobe.builder.balanced import plan as find_costs
+        from polyprobe.builder.request import Request
+
+        request = Request(**given, config=configs[0] if configs else "")  # type: ignore[arg-type]
+        if plan:
+            check_mirror(mirror)
+            show_costs(find_costs(request, mirror))
+            return
+        folder, notes = build_balanced(request, mirror, output, show_costs_in_short)
+    show_left_out(notes)
+    typer.echo(f"balanced/{notes.config} lies in {folder}; again: {notes.command}")
+
+
+def split_list(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the items of comma-separated lists, each once.
+
+    >>> split_list(["en, fr", "zh-hans,en"])
+    ('en', 'fr', 'zh-hans')
+    """
+    parts = [part.strip() for text in texts or () for part in text.split(",")]
+    return tuple(dict.fromkeys(filter(None, parts)))

@@ -44,16 +44,23 @@ def load_facts(
         PolyprobeError: nothing of that name, an unknown language, splits that are not parallel,
             or a row that no model can be asked (see `CHECKS`).
     """
+    tables = read_splits(dataset, config, languages)
+    check(tables, _name(dataset, config))
+    return tables
+
+
+def read_splits(
+    dataset: str, config: str | None = None, languages: Sequence[str] | None = None
+) -> dict[str, pa.Table]:
+    """Return what `load_facts` does, unchecked: a table as it stands in the file a language."""
     place = locate(dataset)
-    name = f"{dataset}/{config}" if config else dataset
+    name = _name(dataset, config)
     with _plain_errors(name, place):
         # A folder is streamed: datasets 5.2 caches it by the text of its card alone, and would
         # serve what stood there before the Parquet changed.
         splits = datasets.load_dataset(place, config, streaming=os.path.isdir(place))
         chosen = _known(languages, list(splits), name)
-        tables = {language: _read(splits[language]) for language in chosen}
-    check(tables, name)
-    return tables
+        return {language: _read(splits[language]) for language in chosen}
 
 
 def locate(dataset: str) -> str:
@@ -85,6 +92,10 @@ def fingerprint(table: pa.Table) -> str:
     """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split."""
     columns = table.select(list(COLUMNS)).to_pydict()
     return hashlib.sha256(json.dumps(columns, ensure_ascii=False).encode()).hexdigest()[:12]
+
+
+def _name(dataset: str, config: str | None) -> str:
+    return f"{dataset}/{config}" if config else dataset
 
 
 def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:

@@ -18,7 +18,7 @@ import csv
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -28,6 +28,7 @@ from babel.core import get_global
 
 from polyprobe import PolyprobeError
 
+from ..card_tables import Config
 from ..table import Row
 from .geofacts_labels import LANGUAGES, city, load_labels
 
@@ -57,6 +58,11 @@ class Fact(NamedTuple):
     def id(self) -> str:
         """The fact's id, the same in every language and version: `P36:FR:Europe/Paris`."""
         return ":".join(self)
+
+
+def describe(configs: Sequence[Config]) -> dict[str, str]:
+    """Return what the card says beside the common tables: nothing."""
+    return {}
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.builder.sources import bmlama
+from polyprobe.builder.sources import bmlama_files
 
 from .tiny import TINY, TINY_BLOCKS, describe, pack
 
@@ -14,12 +14,12 @@ def tiny(monkeypatch, tmp_path) -> Path:
     """A mirror folder with a BMLAMA of three rows, which stands for the real one."""
     contents = {
         f"1_easyrun/BMLAMA{config}/{language}.tsv": text.encode()
-        for config in bmlama.CONFIGS
+        for config in bmlama_files.PUBLISHED
         for language, text in TINY.items()
     }
     repository = describe(contents)
-    monkeypatch.setattr(bmlama, "REPOSITORY", repository)
-    monkeypatch.setattr(bmlama, "BLOCKS", TINY_BLOCKS)
+    monkeypatch.setattr(bmlama_files, "REPOSITORY", repository)
+    monkeypatch.setattr(bmlama_files, "BLOCKS", TINY_BLOCKS)
     mirror = tmp_path / "mirror"
     mirror.mkdir()
     pack(mirror, repository, contents)

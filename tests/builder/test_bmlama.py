@@ -9,8 +9,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.sources import bmlama
-from polyprobe.builder.sources.bmlama import BLOCKS, CONFIGS, REPOSITORY, Record, parse_records
+from polyprobe.builder.sources import bmlama, bmlama_files
+from polyprobe.builder.sources.bmlama_files import (
+    BLOCKS,
+    PUBLISHED,
+    REPOSITORY,
+    Record,
+    list_paths,
+    parse_records,
+)
 from polyprobe.builder.table import Row
 
 from .tiny import HEAD, TINY
@@ -62,21 +69,21 @@ def test_changed_files_fail_loudly(tiny, monkeypatch, old, new, message):
     texts = TINY | {"en": TINY["en"].replace(old, new)}
     assert texts != TINY
     contents = [texts[language].encode() for language in sorted(texts)]
-    monkeypatch.setattr(bmlama, "read_files", lambda *_: iter(contents))
+    monkeypatch.setattr(bmlama_files, "read_files", lambda *_: iter(contents))
     with pytest.raises(ValueError, match=message):
         bmlama.build("17", tiny)
 
 
 def test_checksums_name_the_seventy_files():
-    for config in CONFIGS:
-        assert len(bmlama.list_paths(config)) == LANGUAGES[config]
+    for config in PUBLISHED:
+        assert len(list_paths(config)) == LANGUAGES[config]
     assert len(REPOSITORY.sha256) == 17 + 53
     assert all(len(bytes.fromhex(digest)) == 32 for digest in REPOSITORY.sha256.values())
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", PUBLISHED)
 def test_blocks_add_up(config):
-    rows = [lengths[CONFIGS.index(config)] for _, *lengths in BLOCKS]
+    rows = [lengths[PUBLISHED.index(config)] for _, *lengths in BLOCKS]
     assert sum(rows) == ROWS[config]
     assert sum(map(bool, rows)) == RELATIONS[config]
 
@@ -97,7 +104,7 @@ def read_built(built, config, language) -> list[dict]:
 
 
 @pytest.mark.upstream
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", PUBLISHED)
 def test_every_character_is_as_published(built, upstream, config):
     languages = sorted(path.stem for path in (built / "data" / config).glob("*.parquet"))
     assert len(languages) == LANGUAGES[config]
@@ -119,7 +126,7 @@ def test_every_character_is_as_published(built, upstream, config):
 
 
 @pytest.mark.upstream
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", PUBLISHED)
 def test_splits_share_what_they_must(built, config):
     columns = ["fact_id", "relation", "answers", "template_id"]
     paths = sorted((built / "data" / config).glob("*.parquet"))
@@ -233,7 +240,7 @@ def count_matches(built, tuples, config) -> dict[str, Counter]:
 
 
 @pytest.mark.upstream
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", PUBLISHED)
 def test_mpararel_confirms_the_relation_of_every_block(built, tuples, config):
     counts = count_matches(built, tuples, config)
     assert len(counts) == RELATIONS[config]

@@ -4,6 +4,7 @@ import pytest
 
 from polyprobe import PolyprobeError
 from polyprobe.builder.build import SOURCES, build_dataset, load_source
+from polyprobe.builder.sources.bmlama_files import PUBLISHED
 
 
 def listing(folder) -> list[str]:
@@ -32,7 +33,7 @@ def test_sources_keep_the_contract(name):
 
 
 def test_without_config_all_are_built(tiny, tmp_path):
-    folder = build_dataset("bmlama", mirror=tiny, output=tmp_path / "a" / "b")
+    folder = build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "a" / "b")
     assert folder == tmp_path / "a" / "b"
     assert listing(folder) == ["README.md", *TINY_FILES]
 
@@ -57,12 +58,12 @@ def test_building_one_keeps_the_other(tiny, tmp_path):
 
 
 def test_what_was_built_before_a_failure_has_its_card(tiny, tmp_path, monkeypatch):
-    from polyprobe.builder.sources import bmlama
+    from polyprobe.builder.sources import bmlama_files
 
-    sums = {path: "00" if "53" in path else s for path, s in bmlama.REPOSITORY.sha256.items()}
-    monkeypatch.setattr(bmlama, "REPOSITORY", bmlama.REPOSITORY._replace(sha256=sums))
+    sums = {path: "00" if "53" in path else s for path, s in bmlama_files.REPOSITORY.sha256.items()}
+    monkeypatch.setattr(bmlama_files, "REPOSITORY", bmlama_files.REPOSITORY._replace(sha256=sums))
     with pytest.raises(PolyprobeError, match="expected SHA-256 00, got"):
-        build_dataset("bmlama", mirror=tiny, output=tmp_path / "out")
+        build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "out")
     assert listing(tmp_path / "out") == ["README.md", *TINY_FILES[:3]]
 
 
@@ -87,7 +88,7 @@ def test_a_folder_with_something_else_is_left_alone(tiny, tmp_path, path):
     file.parent.mkdir(parents=True)
     file.write_text("mine", encoding="utf-8")
     with pytest.raises(PolyprobeError, match="out holds something other than a build of bmlama"):
-        build_dataset("bmlama", mirror=tiny, output=tmp_path / "out")
+        build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "out")
     assert listing(tmp_path / "out") == [path]
 
 
@@ -107,11 +108,11 @@ def test_a_licence_may_lie_there_before_the_first_build(tiny, tmp_path):
 def test_a_file_is_no_folder(tiny, tmp_path):
     (tmp_path / "out").touch()
     with pytest.raises(PolyprobeError, match="out is a file; give --output a folder"):
-        build_dataset("bmlama", mirror=tiny, output=tmp_path / "out")
+        build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "out")
 
 
 def test_a_damaged_neighbour_is_named(tiny, tmp_path):
-    build_dataset("bmlama", mirror=tiny, output=tmp_path / "out")
+    build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "out")
     (tmp_path / "out/data/53/he.parquet").write_bytes(b"rot")
     with pytest.raises(PolyprobeError, match=r"he\.parquet is no Parquet file; .*--config 53"):
         build_dataset("bmlama", ["17"], tiny, tmp_path / "out")
@@ -120,8 +121,14 @@ def test_a_damaged_neighbour_is_named(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("bmlamma",), "unknown dataset 'bmlamma'; available: bmlama, geofacts"),
-        (("bmlama", ["18"]), "unknown configuration '18' of bmlama; available: 17, 53"),
+        (
+            ("bmlamma",),
+            "unknown dataset 'bmlamma' in polyprobe; did you mean 'bmlama'\\? available: b.*",
+        ),
+        (
+            ("bmlama", ["18"]),
+            "unknown configuration '18' in bmlama; did you mean '17'\\? available: 17, .*",
+        ),
     ],
 )
 def test_unknown_names_list_the_known(tiny, tmp_path, arguments, message):
@@ -132,5 +139,5 @@ def test_unknown_names_list_the_known(tiny, tmp_path, arguments, message):
 
 def test_a_mirror_that_is_not_there(tmp_path):
     with pytest.raises(PolyprobeError, match=r"^no mirror folder .*nowhere$"):
-        build_dataset("bmlama", mirror=tmp_path / "nowhere", output=tmp_path / "out")
+        build_dataset("bmlama", PUBLISHED, mirror=tmp_path / "nowhere", output=tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -7,17 +7,18 @@ import pytest
 from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import SOURCES, load_source
-from polyprobe.builder.card import COLUMNS, render_card, size_category
-from polyprobe.builder.card import Config as CardConfig
-from polyprobe.builder.card import Split as CardSplit
-from polyprobe.builder.table import SCHEMA
+from polyprobe.builder.card import render_card, size_category
+from polyprobe.builder.card_tables import COLUMNS
+from polyprobe.builder.card_tables import Config as CardConfig
+from polyprobe.builder.card_tables import Split as CardSplit
+from polyprobe.builder.table import REPAIRED, SCHEMA
 
 DATASETS = Path(__file__).parents[2] / "datasets"
 
 
 def render(name: str, folder: Path) -> str:
     source = load_source(name)
-    return render_card(folder, name, source.CONFIGS, source.DEFAULT_CONFIG)
+    return render_card(folder, name, source.CONFIGS, source.DEFAULT_CONFIG, source.describe)
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_licences_are_told():
 
 
 def test_every_column_is_described():
-    assert list(COLUMNS) == SCHEMA.names
+    assert list(COLUMNS) == REPAIRED.names
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_every_column_is_described():
 )
 def test_size_category(rows, category):
     split = CardSplit("en", "data/c/en.parquet", rows, 0, 0)
-    assert size_category([CardConfig("c", [split], {}, {})]) == category
+    assert size_category([CardConfig("c", [split], SCHEMA, {}, {}, {}, {})]) == category
 
 
 @pytest.mark.upstream
@@ -95,7 +96,8 @@ def test_figures_of_both_configurations(built):
     card = DatasetCard.load(built / "README.md")
     assert "| `17` | 17 | 6,792 | 41 | 9.71 | 2 | 10 |" in card.text
     assert "| `53` | 53 | 3,070 | 30 | 9.56 | 1 | 10 |" in card.text
-    assert card.data.size_categories == ["100K<n<1M"]  # 17 · 6,792 + 53 · 3,070 = 278,174
+    # 17 · 6,792 + 53 · 3,070 + 17 · 6,792 + 53 · 3,066 = 556,136
+    assert card.data.size_categories == ["100K<n<1M"]
     for info in card.data.dataset_info:
         folder = built / "data" / info["config_name"]
         assert info["download_size"] == sum(p.stat().st_size for p in folder.iterdir())

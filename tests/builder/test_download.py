@@ -1,6 +1,8 @@
 import hashlib
 import sys
 import zipfile
+from concurrent.futures import CancelledError
+from threading import Event
 
 import pytest
 
@@ -8,7 +10,8 @@ from polyprobe import PolyprobeError
 from polyprobe.builder import download
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.download import Repository, parse_sums, read_files
-from polyprobe.builder.sources import bmlama
+from polyprobe.builder.sources import bmlama_files
+from polyprobe.builder.sources.bmlama_files import PUBLISHED
 
 from .tiny import describe, pack
 
@@ -20,6 +23,7 @@ URL = "/someone/things/0123456789abcdef/data/a.bin"
 @pytest.fixture
 def repository(server, monkeypatch) -> Repository:
     monkeypatch.setattr(download, "RETRIES", 0)  # pooch sleeps between them
+    monkeypatch.setattr(download, "THREADS", 1)  # the cuts go to the requests in their order
     for path, content in CONTENTS.items():
         server.contents[f"/someone/things/0123456789abcdef/{path}"] = content
     return describe(CONTENTS)
@@ -76,6 +80,53 @@ def test_killed_download_goes_on_in_the_next_run(repository, server, tmp_path):
     assert set(cached(tmp_path)) == {"a.bin", "b.txt"}
 
 
+class FirstAnsweredLast(dict):
+    """Contents of which the first is only given once the last has been asked for."""
+
+    def __init__(self, contents):
+        super().__init__(contents)
+        [self.first, *_, self.last] = contents
+        self.asked = Event()
+
+    def get(self, path):
+        if path == self.last:
+            self.asked.set()
+        if path == self.first and not self.asked.wait(timeout=20):
+            return None
+        return super().get(path)
+
+
+def serve_numbers(server, count) -> tuple[Repository, list[bytes]]:
+    contents = {f"data/{number:03}.txt": str(number).encode() for number in range(count)}
+    prefix = "/someone/things/0123456789abcdef"
+    server.contents = {f"{prefix}/{path}": content for path, content in contents.items()}
+    return describe(contents), list(contents.values())
+
+
+def test_downloads_overlap_and_come_in_order(server):
+    repository, contents = serve_numbers(server, download.THREADS)
+    server.contents = FirstAnsweredLast(server.contents)
+    assert list(read_files(repository, repository.sha256)) == contents
+
+
+def test_downloads_go_no_further_ahead_than_said(server, monkeypatch):
+    monkeypatch.setattr(download, "AHEAD", 3)
+    repository, contents = serve_numbers(server, 20)
+    files = read_files(repository, repository.sha256)
+    assert next(files) == contents[0]
+    files.close()
+    assert 1 <= len(server.requests) <= 1 + 3
+    assert list(read_files(repository, repository.sha256)) == contents
+
+
+def test_stopped_download_ends_with_its_next_bytes(repository, server, tmp_path):
+    stop, part = Event(), tmp_path / "a.part"
+    stop.set()
+    with pytest.raises(CancelledError):
+        download._append(f"http://127.0.0.1:{server.server_port}{URL}", part, 0, stop)
+    assert part.stat().st_size == download.CHUNK < len(A)
+
+
 def test_server_without_ranges_starts_over(repository, server):
     server.ranges = False
     server.cuts = [20_000]
@@ -101,7 +152,7 @@ def test_wrong_checksum_says_what_was_done(repository, server, tmp_path):
     assert hashlib.sha256(b"something else").hexdigest() in message
     assert "Deleted" in message
     assert "\n" not in message
-    assert cached(tmp_path) == {}
+    assert "a.bin" not in cached(tmp_path)
     server.contents[URL] = A
     assert read(repository) == CONTENTS
 
@@ -132,19 +183,19 @@ def test_missing_extras_are_named(package, tmp_path, monkeypatch):
     if package == "requests":  # which pooch needs too
         monkeypatch.delitem(sys.modules, "pooch", raising=False)
     with pytest.raises(PolyprobeError, match=rf"{package}: pip install 'polyprobe\[builder\]'"):
-        build_dataset("bmlama", output=tmp_path / "out")
+        build_dataset("bmlama", PUBLISHED, output=tmp_path / "out")
 
 
 def test_bmlama_downloads_what_the_mirror_holds(tiny, server, tmp_path):
     """The same bytes come of the network and of the archive."""
-    with zipfile.ZipFile(tiny / bmlama.REPOSITORY.archive) as zipball:
+    with zipfile.ZipFile(tiny / bmlama_files.REPOSITORY.archive) as zipball:
         for name in zipball.namelist():
             path = name.partition("/")[2]
             server.contents[f"/someone/things/0123456789abcdef/{path}"] = zipball.read(name)
     server.cuts = [50]
     folders = [tmp_path / "net", tmp_path / "zip"]
-    build_dataset("bmlama", output=folders[0])
-    build_dataset("bmlama", mirror=tiny, output=folders[1])
+    build_dataset("bmlama", PUBLISHED, output=folders[0])
+    build_dataset("bmlama", PUBLISHED, mirror=tiny, output=folders[1])
     net, zipped = ({p.relative_to(f): p.read_bytes() for p in f.rglob("*.*t")} for f in folders)
     assert len(net) == 6
     assert net == zipped

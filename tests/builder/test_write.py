@@ -27,7 +27,7 @@ def test_a_split_is_one_parquet_file(tmp_path):
     file = pq.ParquetFile(tmp_path / "data/c/en.parquet")
     assert file.schema_arrow.equals(SCHEMA)
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
-    assert file.read().to_pylist() == [row._asdict() for row in rows("x", "y")]
+    assert [Row(**row) for row in file.read().to_pylist()] == rows("x", "y")
 
 
 def test_a_configuration_replaces_the_old_one_and_no_other(tmp_path):
@@ -114,17 +114,19 @@ import sys
 from pathlib import Path
 from polyprobe.builder.download import Repository
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.sources import bmlama
-bmlama.REPOSITORY = Repository("someone/things", "0123456789abcdef", {sums})
-bmlama.BLOCKS = {blocks}
-build_dataset("bmlama", mirror=Path(sys.argv[1]), output=Path(sys.argv[2]))
+from polyprobe.builder.sources import bmlama_files
+bmlama_files.REPOSITORY = Repository("someone/things", "0123456789abcdef", {sums})
+bmlama_files.BLOCKS = {blocks}
+build_dataset("bmlama", ["17", "53"], Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
 def test_bytes_do_not_depend_on_the_hash_seed(tiny, tmp_path):
-    from polyprobe.builder.sources import bmlama
+    from polyprobe.builder.sources import bmlama_files
 
-    script = BUILD_TINY.format(sums=dict(bmlama.REPOSITORY.sha256), blocks=bmlama.BLOCKS)
+    script = BUILD_TINY.format(
+        sums=dict(bmlama_files.REPOSITORY.sha256), blocks=bmlama_files.BLOCKS
+    )
     built = []
     for seed in ("1", "2"):
         folder = tmp_path / seed

@@ -1,0 +1,40 @@
+"""Audit BMLAMA, as published and repaired, for its card.
+
+Run `python bench/bmlama_audit.py [MIRROR]`; MIRROR is a folder with the upstream archives, without
+it they are downloaded. Writes builder/sources/bmlama_audit.csv, a line for each configuration and
+language, from which the card's figures are made; tests/builder/test_repaired.py makes it again.
+"""
+
+import csv
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from polyprobe.builder.audit import audit_tables
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.sources.bmlama import CONFIGS
+from polyprobe.builder.sources.bmlama_card import AUDIT, Line, summarize
+
+
+def main(mirror: Path | None) -> None:
+    """Build all configurations in a folder that goes again, audit them, write the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        dataset = build_dataset("bmlama", (), mirror, Path(folder) / "bmlama")
+        lines = [line for config in CONFIGS for line in audit(dataset, config)]
+    with AUDIT.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Line._fields)
+        writer.writerows(lines)
+
+
+def audit(dataset: Path, config: str) -> list[Line]:
+    """Return the lines of one configuration."""
+    paths = sorted((dataset / "data" / config).glob("*.parquet"))
+    tables = {path.stem: pq.read_table(path) for path in paths}
+    return summarize(config, audit_tables(tables, f"bmlama/{config}"))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

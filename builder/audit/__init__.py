@@ -1,0 +1,17 @@
+"""What is wrong with a dataset, counted: `audit_tables` reads any tables of our schema."""
+
+from .audit import Audit, LanguageAudit, audit_tables
+from .page import render_page
+from .report import audit_table, to_json
+from .tsv import is_raw, read_raw
+
+__all__ = [
+    "Audit",
+    "LanguageAudit",
+    "audit_table",
+    "audit_tables",
+    "is_raw",
+    "read_raw",
+    "render_page",
+    "to_json",
+]

@@ -1,0 +1,139 @@
+"""The ceiling of RankC: what a model scores that ranks the same entities alike in all languages.
+
+Where a row holds other entities in another language even such a model cannot reach 1. Each draw
+gives every entity of a query a random value, each language ranks its candidates by the value of
+their entities, and RankC is computed of that. `answer_first` raises the answers above all others,
+as in a model that knows the fact. Queries with the same entities in all languages give 1 in every
+draw and need none.
+"""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from polyprobe.metrics.rankc.rankc import rankc_matrix
+
+from .entities import Judged
+from .split import Split
+
+SEED = 20231210
+QUERIES = 4096  # in one draw, so that a small dataset is drawn many times at once
+FEWEST, MOST = 24, 1000  # draws
+STANDARD_ERROR = 0.0002  # of the least certain pair; below it no more is drawn
+
+
+class Ceiling(NamedTuple):
+    """RankC of a perfectly consistent model, for each unordered pair of languages.
+
+    - `random`, `answer_first`: {"el-en": value}, in the dataset's order of languages.
+    - `standard_error`: the largest of all pairs in both, 0 where nothing was random.
+    - `rows_left_out`: rows whose number of candidates differs between languages, or is 0.
+    """
+
+    random: dict[str, float]
+    answer_first: dict[str, float]
+    draws: int
+    standard_error: float
+    rows_left_out: int
+
+
+class Draw(NamedTuple):
+    """The queries to be drawn: where each candidate's value lies, and which are answers.
+
+    `places` and `first` are languages x queries x most candidates, `present` queries x most
+    candidates; values are numbered from 0 to `size`.
+    """
+
+    places: np.ndarray
+    first: np.ndarray
+    present: np.ndarray
+    size: int
+
+
+def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -> Ceiling:
+    """Return the ceiling of every pair of languages over the rows of equal size in all."""
+    rows = list(zip(*(language.entities for language in judged.values()), strict=True))
+    fit = [row for row, names in enumerate(rows) if len({len(n) for n in names}) == 1 and names[0]]
+    differ = [row for row in fit if any(names != rows[row][0] for names in rows[row])]
+    share = len(differ) / len(fit) if fit else 0.0
+    pairs = ["-".join(pair) for pair in combinations(splits, 2)]
+    left_out = len(rows) - len(fit)
+    if not fit or not differ or not pairs:
+        same = {pair: 1.0 for pair in pairs if fit}
+        return Ceiling(same, dict(same), 0, 0.0, left_out)
+    draw = prepare(splits, judged, differ)
+    chosen = np.triu_indices(len(splits), 1)
+    means, error, draws = average(draw, chosen, share)
+    means[find_equal(draw, chosen)] = 1  # not nearly, as sums of floats are
+    random, answer_first = (
+        dict(zip(pairs, (1 - share * (1 - row)).tolist(), strict=True)) for row in means
+    )
+    return Ceiling(random, answer_first, draws, error, left_out)
+
+
+def prepare(splits: Mapping[str, Split], judged: Mapping[str, Judged], rows: list[int]) -> Draw:
+    """Number the entities of each query, and lay the candidates of all languages side by side."""
+    sizes = [len(next(iter(splits.values())).candidates[row]) for row in rows]
+    shape = (len(splits), len(rows), max(sizes))
+    places: np.ndarray = np.zeros(shape, dtype=np.intp)
+    first: np.ndarray = np.zeros(shape, dtype=bool)
+    size = 0
+    for query, row in enumerate(rows):
+        numbers: dict[str, int] = {}
+        for k, language in enumerate(splits):
+            names = judged[language].entities[row]
+            own = [numbers.setdefault(name, size + len(numbers)) for name in names]
+            places[k, query, : len(own)] = own
+            first[k, query, splits[language].answers[row]] = True
+        size += len(numbers)
+    present = np.arange(max(sizes)) < np.array(sizes)[:, None]
+    return Draw(places, first, present, size)
+
+
+def find_equal(draw: Draw, pairs: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Tell for random and answer first, and each pair, whether all its queries are the same."""
+    equal = [
+        [np.array_equal(values[one], values[other]) for one, other in zip(*pairs, strict=True)]
+        for values in (draw.places, draw.first)
+    ]
+    return np.array([equal[0], np.logical_and(*equal)])
+
+
+def average(
+    draw: Draw, pairs: tuple[np.ndarray, ...], share: float
+) -> tuple[np.ndarray, float, int]:
+    """Return the means over draws (random and answer first x pairs), their error, and the draws.
+
+    The error is that of the mean over all rows, of which `share` are drawn.
+    """
+    generator = np.random.default_rng(SEED)
+    copies = max(1, QUERIES // len(draw.present))
+    total, squares = np.zeros((2, len(pairs[0]))), np.zeros((2, len(pairs[0])))
+    for number in range(1, MOST + 1):
+        drawn = np.stack([values[pairs] for values in score(draw, generator, copies)])
+        total, squares = total + drawn, squares + drawn**2
+        if number < FEWEST:
+            continue
+        variance = np.maximum(squares - total**2 / number, 0) / (number - 1)
+        error = share * float(np.sqrt(variance / number).max())
+        if error < STANDARD_ERROR:
+            break
+    return total / number, error, number * copies
+
+
+def score(draw: Draw, generator: np.random.Generator, copies: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return RankC of all pairs for random values, and for the same with the answers raised."""
+    values = generator.random((copies, draw.size))
+    masked = ~np.tile(draw.present, (copies, 1))
+    matrices = []
+    for lift in (0, 1):
+        scores = {
+            str(language): np.ma.masked_array(
+                (values[:, places] + lift * first).reshape(masked.shape), masked
+            )
+            for language, (places, first) in enumerate(zip(draw.places, draw.first, strict=True))
+        }
+        matrices.append(rankc_matrix(scores))
+    return matrices[0], matrices[1]

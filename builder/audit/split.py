@@ -1,0 +1,95 @@
+"""The splits as the audit reads them: nothing is refused that can be counted."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from polyprobe import PolyprobeError
+
+from ..table import SCHEMA
+
+NEEDED = ("prompt", "candidates", "answers")
+
+
+class Split(NamedTuple):
+    """One language, a list a column, row i the same query in all; what is null or lacks is empty.
+
+    `answers` holds the indices that are one into the candidates, each once, ascending.
+    """
+
+    language: str
+    fact_id: list[str]
+    relation: list[str]
+    subject_id: list[str]
+    object_id: list[str]
+    subject: list[str]
+    prompt: list[str]
+    candidates: list[list[str]]
+    candidate_ids: list[list[str]]
+    answers: list[list[int]]
+
+    def label(self, row: int, index: int) -> str:
+        """Return a candidate."""
+        return self.candidates[row][index]
+
+
+def read_splits(tables: Mapping[str, pa.Table], name: str) -> dict[str, Split]:
+    """Return the splits of a dataset; `name` says which in an error."""
+    if not tables:
+        raise PolyprobeError(f"{name} has no languages; name some that it has")
+    splits = {language: read_split(language, table, name) for language, table in tables.items()}
+    first = next(iter(splits.values()))
+    for split in splits.values():
+        if len(split.prompt) != len(first.prompt):
+            raise PolyprobeError(
+                f"{name}: '{first.language}' has {len(first.prompt)} rows, '{split.language}' has "
+                f"{len(split.prompt)}; rows are compared by number: give files of equal length"
+            )
+    if not first.prompt:
+        raise PolyprobeError(f"{name} has no rows; build the dataset again")
+    return splits
+
+
+def read_split(language: str, table: pa.Table, name: str) -> Split:
+    """Return one language's columns, read into the types of `SCHEMA`."""
+    columns = {column: read_column(table, column, f"{name}: '{language}'") for column in COLUMNS}
+    sizes = [len(row) for row in columns["candidates"]]
+    columns["answers"] = [
+        sorted({index for index in row if index is not None and 0 <= index < size})
+        for row, size in zip(columns["answers"], sizes, strict=True)
+    ]
+    return Split(language, **columns)
+
+
+def read_column(table: pa.Table, column: str, place: str) -> list:
+    """Return a column as a list; a column that is optional and lacks is a list of empty values."""
+    kind = SCHEMA.field(column).type
+    nested = pa.types.is_list(kind)
+    if column not in table.column_names:
+        if column in NEEDED:
+            raise PolyprobeError(f"{place} has no column {column!r}; expected {', '.join(NEEDED)}")
+        return [[] if nested else "" for _ in range(table.num_rows)]
+    try:
+        values = table[column].cast(kind).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        found = table.schema.field(column).type
+        raise PolyprobeError(f"{place}: column {column!r} is {found}; expected {kind}") from error
+    if not nested:
+        return [value or "" for value in values]
+    if pa.types.is_integer(kind.value_type):
+        return [row or [] for row in values]
+    return [[item or "" for item in row or []] for row in values]
+
+
+def fingerprint(splits: Mapping[str, Split]) -> str:
+    """Return 12 hex digits that change with anything that the audit reads."""
+    digest = hashlib.sha256()
+    for split in splits.values():
+        digest.update(json.dumps(split, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:12]
+
+
+COLUMNS = Split._fields[1:]

@@ -1,0 +1,224 @@
+"""The general builder: the largest multi-parallel set of a source for the languages asked for."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from polyprobe import PolyprobeError
+
+from .coverage import LABELLED, can_be_asked, trace_costs
+from .distractors import (
+    Fact,
+    Rights,
+    draw_distractors,
+    find_homonyms,
+    find_rights,
+    order_by_hash,
+    place_answer,
+)
+from .material import Material, Provenance, gather
+from .progress import track
+from .request import Request, check_buildable
+from .table import Row
+from .verbalise import Query, verbalise
+
+LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
+NOT_ASKED = "relation not asked for"
+NO_LABEL = "no label"
+NO_SENTENCE = "no template"
+ALONE = "one candidate"
+OVER = "over --max-per-relation"
+
+
+class Notes(NamedTuple):
+    """How a set came about.
+
+    `left_out` (LEFT_OUT) counts the source's facts that have no row: with an empty detail, those
+    of a reason, each fact once; with a language or relation as the detail, where it struck (a fact
+    may lack labels in several languages). `costs` are those of `coverage.trace_costs`; `lent` is
+    the number of labels that each source of `--labels` completed, in all languages.
+    """
+
+    config: str
+    command: str
+    seed: int
+    languages: tuple[str, ...]
+    source_facts: int
+    rows: int
+    left_out: pl.DataFrame
+    costs: pl.DataFrame
+    lent: dict[str, int]
+    sources: tuple[Provenance, ...]
+
+
+class Balanced(NamedTuple):
+    """A balanced set: {language: rows}, aligned by row number, and how it came about."""
+
+    rows: dict[str, list[Row]]
+    notes: Notes
+
+
+def plan(request: Request, mirror: Path | None = None) -> pl.DataFrame:
+    """Return what each language costs in facts (`coverage.COSTS`), without building anything."""
+    return list_costs(request, gather(request, mirror))
+
+
+def list_costs(request: Request, material: Material) -> pl.DataFrame:
+    """Return what each language costs; without languages asked for, all of the source are."""
+    return trace_costs(material.coverage, request.languages or material.coverage.languages)
+
+
+def build(request: Request, mirror: Path | None = None) -> Balanced:
+    """Return the balanced set that is asked for, from the network or a mirror folder."""
+    return balance(request, gather(request, mirror))
+
+
+def balance(request: Request, material: Material) -> Balanced:
+    """Return the balanced set that is asked for, sorted by relation, subject and object.
+
+    Its facts are all that have labels and a sentence in every language, less those for which no
+    distractor is found. Objects of one subject are rows of their own: a row has one answer, and
+    the other objects are not among its candidates.
+    """
+    check_buildable(request)
+    layers = material.coverage.within(request.languages)
+    facts = material.coverage.facts.filter(can_be_asked(layers))
+    if facts.is_empty():
+        raise explain_empty(request, material, layers)
+    drawn, left_out = draw(request, material, facts)
+    if not drawn:
+        raise PolyprobeError(
+            f"no fact of {request.source} finds a distractor in its relation; ask for more "
+            "relations or fewer languages"
+        )
+    rows = verbalise(drawn, material.known, material.templates, request.languages, request.source)
+    missing = [*list_missing(request, material, layers), *left_out]
+    return Balanced(rows, describe(request, material, rows, missing))
+
+
+def draw(
+    request: Request, material: Material, facts: pl.DataFrame
+) -> tuple[list[Query], list[tuple[str, str, int]]]:
+    """Return the queries that are kept, sorted, and counts of what is left out (LEFT_OUT)."""
+    rights = prepare_rights(request, material)
+    queries: list[Query] = []
+    alone: dict[str, int] = {}
+    over = 0
+    parts = facts.sort(facts.columns).partition_by("relation", maintain_order=True)
+    for part in track(parts, "drawing candidates"):
+        asked = list(map(Fact._make, part.iter_rows()))
+        relation = asked[0].relation
+        found, tried = draw_relation(asked, rights, request)
+        queries += found
+        alone[relation] = tried - len(found)
+        over += len(asked) - tried
+    return queries, [*total(ALONE, alone), (OVER, "", over)]
+
+
+def draw_relation(
+    facts: Sequence[Fact], rights: Rights, request: Request
+) -> tuple[list[Query], int]:
+    """Return a relation's queries, sorted, and how many facts were tried for them.
+
+    The pool is every object of the facts. Facts are tried in the order of their hash until
+    `max_per_relation` have a distractor.
+    """
+    pool = sorted({fact.object_id for fact in facts})
+    limit = request.max_per_relation or len(facts)
+    found: list[Query] = []
+    tried = 0
+    for fact in order_by_hash(facts, request.seed):
+        if len(found) == limit:
+            break
+        tried += 1
+        distractors = draw_distractors(fact, pool, rights, request.candidates - 1, request.seed)
+        if distractors:
+            found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
+    return sorted(found, key=attrgetter("fact")), tried
+
+
+def prepare_rights(request: Request, material: Material) -> Rights:
+    """Return what is right, by all facts that are known and the wordings of the languages asked."""
+    asked = pl.col("language").is_in(list(request.languages))
+    known = material.known
+    homonyms = find_homonyms(known.labels.filter(asked))
+    return find_rights(
+        material.truths, material.templates.filter(asked), known.prompts.filter(asked), homonyms
+    )
+
+
+def list_missing(
+    request: Request, material: Material, layers: np.ndarray
+) -> Iterator[tuple[str, str, int]]:
+    """Yield LEFT_OUT for what cannot be asked: relation, labels, templates."""
+    coverage = material.coverage
+    yield (NOT_ASKED, "", material.known.facts.height - coverage.facts.height)
+    labelled = layers[LABELLED]
+    yield (NO_LABEL, "", int((~labelled).sum()))
+    for language, column in zip(
+        request.languages, coverage.columns(request.languages), strict=True
+    ):
+        yield (NO_LABEL, language, int((~coverage.layers[LABELLED, :, column]).sum()))
+    dumb = coverage.facts.filter(labelled & ~can_be_asked(layers))["relation"].value_counts()
+    counts = dict(dumb.sort("relation").iter_rows())
+    named = {
+        f"{relation} in {', '.join(list_untold(request, material, relation))}": count
+        for relation, count in counts.items()
+    }
+    yield from total(NO_SENTENCE, named)
+
+
+def list_untold(request: Request, material: Material, relation: str) -> list[str]:
+    """Return the languages asked for in which the relation has no template."""
+    told = set(material.templates.filter(pl.col("relation") == relation)["language"])
+    return [language for language in request.languages if language not in told]
+
+
+def total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
+    """Yield the sum of the counts, then each of them that is not 0, for a reason."""
+    yield (reason, "", sum(counts.values()))
+    yield from ((reason, detail, count) for detail, count in counts.items())
+
+
+def describe(
+    request: Request,
+    material: Material,
+    rows: dict[str, list[Row]],
+    left_out: Iterable[tuple[str, str, int]],
+) -> Notes:
+    """Return how the set came about; a source that lent no template of a row is not named."""
+    own = all(
+        row.template_id.startswith(f"{request.source}:") for part in rows.values() for row in part
+    )
+    return Notes(
+        config=request.name,
+        command=request.command,
+        seed=request.seed,
+        languages=request.languages,
+        source_facts=material.known.facts.height,
+        rows=len(rows[request.languages[0]]),
+        left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
+        costs=list_costs(request, material),
+        lent=material.lent,
+        sources=tuple(s for s in material.sources if s.role != "templates" or not own),
+    )
+
+
+def explain_empty(request: Request, material: Material, layers: np.ndarray) -> PolyprobeError:
+    """Return the error for languages in which no fact can be asked."""
+    coverage = material.coverage
+    labelled = int(layers[LABELLED].sum())
+    mute = [
+        language
+        for language in request.languages
+        if not can_be_asked(coverage.within([language])).any()
+    ]
+    why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
+    return PolyprobeError(
+        f"no fact of {request.source} can be asked in every language asked for ({labelled} have "
+        f"labels in all of them{why}); leave some out, --plan shows their cost"
+    )

@@ -1,0 +1,55 @@
+"""Labels that a source writes anew in every row: made plain, then one for an entity."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from .invisible import INVISIBLE, normalise
+
+
+def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the rows, in their order, with `normalise`d columns and no blanks around them.
+
+    The column `language` says what is spelling. Columns without a value keep it.
+    """
+    for column in columns:
+        spoiled = rows.filter(pl.col(column).str.contains_any(list(INVISIBLE)))
+        spoiled = spoiled.select("language", column).unique()
+        mended = [normalise(text, language) for language, text in spoiled.iter_rows()]
+        rows = (
+            rows.join(
+                spoiled.with_columns(mended=pl.Series(mended, dtype=pl.String)),
+                on=["language", column],
+                how="left",
+                maintain_order="left",
+            )
+            .with_columns(pl.coalesce("mended", column).str.strip_chars().alias(column))
+            .drop("mended")
+        )
+    return rows
+
+
+def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[str]) -> int:
+    """Return in how many rows one of the columns differs."""
+    differs = pl.any_horizontal(before[column].ne_missing(after[column]) for column in columns)
+    return int(before.select(differs).to_series().sum())
+
+
+def settle_labels(named: pl.DataFrame) -> pl.DataFrame:
+    """Return one label for each language and id: that of most rows, of equals the first in order.
+
+    `named` has the columns of `facts.LABELS` with repetitions; so has the result, sorted.
+    """
+    return (
+        named.group_by("language", "id", "label")
+        .len()
+        .sort("language", "id", "len", "label", descending=[False, False, True, False])
+        .unique(["language", "id"], keep="first", maintain_order=True)
+        .select("language", "id", "label")
+    )
+
+
+def count_contradictions(named: pl.DataFrame) -> int:
+    """Return how many ids have several labels in a language."""
+    several = named.group_by("language", "id").agg(pl.col("label").n_unique())
+    return several.filter(pl.col("label") > 1).height

@@ -1,0 +1,135 @@
+"""What a balanced set is made of: a source, labels and templates that others lend, provenance."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe import PolyprobeError
+
+from .coverage import Coverage, measure_coverage
+from .facts import LABELS, TEMPLATES, Facts, empty, load_source, read_source
+from .labels import tidy
+from .request import Request, check_languages, check_relations, check_request
+from .truths import SOURCES, read_truths
+from .verbalise import choose_templates
+
+FALLBACK = "bmlama"  # lends templates for all of its relations in 53 languages
+
+
+class Provenance(NamedTuple):
+    """Where something comes from, without commit for a URL.
+
+    `role` is facts, labels, templates, or truths: what tells which distractors are right as well.
+    """
+
+    source: str
+    role: str
+    home: str
+    commit: str
+    licence: str
+
+
+class Material(NamedTuple):
+    """All that a balanced set can be made of.
+
+    `known` is the source with completed labels, `templates` one template for each language and
+    relation, `coverage` where the facts of the relations asked for stand in each language of the
+    source, `truths` are tables of facts that tell what is right for a subject, `lent` the number of
+    labels that each source of `--labels` completed.
+    """
+
+    known: Facts
+    templates: pl.DataFrame
+    coverage: Coverage
+    truths: tuple[pl.DataFrame, ...]
+    lent: dict[str, int]
+    sources: tuple[Provenance, ...]
+
+
+def gather(request: Request, mirror: Path | None = None) -> Material:
+    """Return the material for a request, in every language of the source; checks the request."""
+    check_request(request)
+    source = load_source(request.source)
+    check_languages(request.languages, request.source, source.LANGUAGES)
+    check_lenders(request)
+    known = read_source(request.source, mirror)
+    check_relations(request, set(known.facts["relation"]))
+    sources = [describe(request.source, source, "facts")]
+    lent = {}
+    for name in request.labels:
+        lender = load_source(name)
+        shared = sorted({*source.LANGUAGES} & {*lender.LANGUAGES})
+        before = known.labels.height
+        known = complete(known, read_source(name, mirror, shared).labels)
+        lent[name] = known.labels.height - before
+        sources.append(describe(name, lender, "labels"))
+    fallback = empty(TEMPLATES)
+    if request.source != FALLBACK and lacks_templates(known, source.LANGUAGES):
+        lender = load_source(FALLBACK)
+        fallback = lender.read_templates(mirror)
+        sources.append(describe(FALLBACK, lender, "templates"))
+    truths = read_truths(mirror)
+    sources += [describe(name, load_source(name), "truths") for name in SOURCES]
+    return assemble(request, known, fallback, source.LANGUAGES)._replace(
+        truths=(known.facts, *truths), lent=lent, sources=tuple(sources)
+    )
+
+
+def assemble(
+    request: Request, known: Facts, fallback: pl.DataFrame, languages: Sequence[str]
+) -> Material:
+    """Return the material of facts at hand; `fallback` (TEMPLATES) lends missing templates.
+
+    Invisible characters that are no spelling are taken out of all texts; an empty label is none.
+    """
+    labels = tidy(known.labels, ["label"]).filter(pl.col("label") != "")
+    known = known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
+    lent = fallback.filter(pl.col("language").is_in(list(languages)))
+    templates = tidy(choose_templates(known.templates, lent), ["template"])
+    facts = choose_relations(known.facts, request)
+    coverage = measure_coverage(known, facts, templates, languages)
+    return Material(known, templates, coverage, (known.facts,), {}, ())
+
+
+def choose_relations(facts: pl.DataFrame, request: Request) -> pl.DataFrame:
+    """Return the facts of the relations asked for."""
+    chosen = set(request.relations or facts["relation"]) - set(request.exclude)
+    return facts.filter(pl.col("relation").is_in(sorted(chosen)))
+
+
+def complete(known: Facts, lent: pl.DataFrame) -> Facts:
+    """Return the facts with the labels lent where an entity of theirs has none."""
+    entities = pl.concat([known.facts["subject_id"], known.facts["object_id"]]).unique()
+    new = lent.join(known.labels, on=["language", "id"], how="anti").join(
+        entities.alias("id").to_frame(), on="id", how="semi"
+    )
+    labels = pl.concat([known.labels.select(LABELS.keys()), new.select(LABELS.keys())])
+    return known._replace(labels=labels.sort(*LABELS))
+
+
+def check_lenders(request: Request) -> None:
+    """Raise PolyprobeError where a source of `--labels` has none of the languages asked for."""
+    for name in request.labels:
+        has = load_source(name).LANGUAGES
+        if request.languages and not {*request.languages} & {*has}:
+            raise PolyprobeError(
+                f"--labels {name}: it has none of {', '.join(request.languages)}; "
+                f"available: {', '.join(has)}"
+            )
+
+
+def lacks_templates(known: Facts, languages: Sequence[str]) -> bool:
+    """Tell whether a relation has no template in one of the languages."""
+    pairs = len(set(languages)) * known.facts["relation"].n_unique()
+    asked = known.templates.filter(pl.col("language").is_in(list(languages)))
+    return asked.select("language", "relation").n_unique() < pairs
+
+
+def describe(name: str, source: ModuleType, role: str) -> Provenance:
+    """Return where a source comes from."""
+    repository = getattr(source, "REPOSITORY", None)
+    home = repository.name if repository else source.URL
+    return Provenance(name, role, home, repository.commit if repository else "", source.LICENCE)

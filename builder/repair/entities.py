@@ -1,0 +1,151 @@
+"""The entities that stand as candidates: one id, one label a language."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from ..facts import Facts
+from ..invisible import normalise
+from ..linking import Link
+from ..table import Row
+from .query import Query
+
+Rows = Mapping[str, Sequence[Row]]
+
+
+class Entity(NamedTuple):
+    """A possible object of one relation: its labels, one a language in the dataset's order.
+
+    `folded` are (place of the language, label) with the labels as they are compared: NFC and
+    case-folded. `published` tells whether the relation's published rows have it as an answer.
+    """
+
+    id: str
+    labels: tuple[str, ...]
+    folded: frozenset[tuple[int, str]]
+    published: bool = True
+
+    def clashes(self, other: "Entity") -> bool:
+        """Tell whether the two are one, or have the same label in some language."""
+        return self.id == other.id or not self.folded.isdisjoint(other.folded)
+
+
+def make_entity(name: str, labels: Iterable[str], published: bool = True) -> Entity:
+    """Return an entity of these labels."""
+    labels = tuple(labels)
+    return Entity(name, labels, frozenset(enumerate(map(fold, labels))), published)
+
+
+def fold(label: str) -> str:
+    """Return a label as it is compared with others."""
+    return unicodedata.normalize("NFC", label).casefold()
+
+
+def collect_entities(
+    rows: Rows, links: Sequence[Link | None], known: Facts
+) -> tuple[dict[str, dict[str, Entity]], list[str]]:
+    """Return {relation: {id: entity}}, and the id of each row's answer.
+
+    An answer has the labels that its published rows give it. That of a row without link is the
+    linked one with the very same labels, or gets the id `bmlama:RELATION:LABEL`. The relation's
+    other known objects come last, with the labels of `known`, if they have one in every language.
+    """
+    found: dict[str, dict[str, Entity]] = defaultdict(dict)
+    ids = [""] * len(links)
+    for number in sorted(range(len(links)), key=lambda number: links[number] is None):
+        labels = [normalise(part[number].answer_forms[0], name) for name, part in rows.items()]
+        english, link = rows["en"][number], links[number]
+        block = found[english.relation]
+        ids[number] = link.object_id if link else find_same(labels, block)
+        if not ids[number]:
+            ids[number] = own_id(english.relation, english.answer_forms[0])
+        if ids[number] not in block:
+            block[ids[number]] = make_entity(ids[number], labels)
+    for relation, entity in list_objects(list(rows), known):
+        found[relation].setdefault(entity.id, entity)
+    return dict(found), ids
+
+
+def find_same(labels: Sequence[str], block: Mapping[str, Entity]) -> str:
+    """Return the id of the entity with these labels, '' where there is none."""
+    return next((name for name, entity in block.items() if entity.labels == tuple(labels)), "")
+
+
+def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]:
+    """Return (relation, entity) for every known object with a label in each language, sorted."""
+    labels = (
+        known.labels.rename({"id": "object_id"})
+        .filter(pl.col("language").is_in(languages))
+        .pivot("language", index="object_id", values="label")
+    )
+    objects = known.facts.select("relation", "object_id").unique()
+    table = objects.join(labels.select("object_id", *languages).drop_nulls(), on="object_id").sort(
+        "relation", "object_id"
+    )
+    return [
+        (relation, make_entity(name, map(normalise, found, languages), False))
+        for relation, name, *found in table.iter_rows()
+    ]
+
+
+def read_queries(
+    rows: Rows,
+    links: Sequence[Link | None],
+    entities: Mapping[str, Mapping[str, Entity]],
+    answers: Sequence[str],
+) -> list[Query]:
+    """Return the rows in ids, with the entities that English's labels name.
+
+    An English label that several answers of the relation share (Georgia: a country and a state)
+    stands for the one that most languages name at this place; with equal votes the smaller id. A
+    label that no entity has gets an id of its own, which is none of `entities`.
+    """
+    place = list(rows).index("en")
+    by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
+    queries = []
+    for row, link, answer, parallel in zip(
+        rows["en"], links, answers, zip(*rows.values(), strict=True), strict=True
+    ):
+        labels = zip(*(other.candidates for other in parallel), strict=True)
+        named = [
+            choose(by_label[row.relation][normalise(shown[place], "en")], shown) for shown in labels
+        ]
+        named[row.answers[0]] = answer
+        queries.append(
+            Query(
+                published_row=row.fact_id,
+                relation=row.relation,
+                subject_id=link.subject_id if link else "",
+                answer=answer,
+                candidates=tuple(named),
+                repairs=() if link else ("unlinked",),
+            )
+        )
+    return queries
+
+
+def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[Entity]]:
+    """Return {label in one language: answers that bear it, or else other objects, by id}."""
+    found: dict[str, list[Entity]] = defaultdict(list)
+    for entity in sorted(entities, key=lambda entity: (not entity.published, entity.id)):
+        homonyms = found[entity.labels[language]]
+        if entity.published or not any(other.published for other in homonyms):
+            homonyms.append(entity)
+    return dict(found)
+
+
+def choose(entities: Sequence[Entity], labels: Sequence[str]) -> str:
+    """Return the id of the first of the entities that most labels, one a language, belong to.
+
+    That is '' where there are no entities.
+    """
+    votes = [sum(map(str.__eq__, entity.labels, labels)) for entity in entities]
+    return entities[votes.index(max(votes))].id if votes else ""
+
+
+def own_id(relation: str, label: str) -> str:
+    """Return the id of an entity of which only the English label is known."""
+    return f"bmlama:{relation}:{label}"

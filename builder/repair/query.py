@@ -1,0 +1,49 @@
+"""A published row in ids, and the codes of what is done to it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+REPAIRS = {
+    "unlinked": "no Wikidata fact could be found: the ids are the row's own",
+    "parallel": "candidates named other entities than in English; now the same ones",
+    "missing_label": "distractors without a label in some language were replaced",
+    "missing_label_removed": "distractors without a label in some language were removed: the "
+    "relation has nothing to replace them",
+    "second_answer": "distractors that are right as well were replaced",
+    "second_answer_removed": "distractors that are right as well were removed: the relation "
+    "has nothing to replace them",
+    "duplicate_label": "distractors whose label would stand twice, in some language, were replaced",
+    "duplicate_label_removed": "distractors whose label would stand twice, in some language, "
+    "were removed: the relation has nothing to replace them",
+    "filled": "the row had a single candidate and got distractors",
+    "answer_moved": "the answer no longer stands last",
+    "template": "the published template is plainly wrong; the prompt was made from ours",
+    "invisible_characters": "invisible characters in the prompt, the subject or a candidate "
+    "were replaced by blanks or removed",
+}
+
+
+class Query(NamedTuple):
+    """One row in ids, the same in every language.
+
+    `candidates` holds `answer` once; both are Wikidata ids, or ids of the row's own. `repairs` are
+    keys of REPAIRS, those that concern all languages.
+    """
+
+    published_row: str
+    relation: str
+    subject_id: str
+    answer: str
+    candidates: tuple[str, ...]
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def fact_id(self) -> str:
+        """Return `P36:Q142:Q90`, or the published row's id where the row is not linked."""
+        if "unlinked" in self.repairs:
+            return self.published_row
+        return f"{self.relation}:{self.subject_id}:{self.answer}"
+
+    def repaired(self, candidates: Iterable[str], *codes: str) -> "Query":
+        """Return the query with other candidates and the codes of what was done."""
+        return self._replace(candidates=tuple(candidates), repairs=self.repairs + codes)

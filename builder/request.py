@@ -1,0 +1,99 @@
+"""What is asked of the general builder, and whether it can be."""
+
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from polyprobe import PolyprobeError
+
+from .facts import FACT_SOURCES
+from .names import unknown
+
+
+class Request(NamedTuple):
+    """A balanced set: its source, its languages, and how it is drawn.
+
+    Without `languages` all of the source are meant, without `relations` all of them but those of
+    `exclude`; `labels` names the sources that complete missing labels, in order; `config` is the
+    configuration's name, `SOURCE-N` for N languages where it is empty.
+    """
+
+    source: str
+    languages: tuple[str, ...] = ()
+    candidates: int = 10
+    max_per_relation: int | None = None
+    relations: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    seed: int = 0
+    config: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the configuration's name."""
+        return self.config or f"{self.source}-{len(self.languages)}"
+
+    @property
+    def command(self) -> str:
+        """Return the line that builds the set again, whatever the defaults will be then."""
+        given = (
+            ("--source", self.source),
+            ("--languages", ",".join(self.languages)),
+            ("--candidates", str(self.candidates)),
+            ("--max-per-relation", str(self.max_per_relation or "")),
+            ("--relations", ",".join(self.relations)),
+            ("--exclude", ",".join(self.exclude)),
+            ("--labels", ",".join(self.labels)),
+            ("--seed", str(self.seed)),
+            ("--config", self.name),
+        )
+        words = [word for option, value in given if value for word in (option, value)]
+        return shlex.join(["polyprobe", "build", "balanced", *words])
+
+
+def check_request(request: Request) -> None:
+    """Raise PolyprobeError where options contradict each other or no number of that size can be."""
+    if request.candidates < 2:
+        raise PolyprobeError(
+            f"--candidates {request.candidates}: a query needs the answer and a distractor, 2 or "
+            "more"
+        )
+    if request.max_per_relation is not None and request.max_per_relation < 1:
+        raise PolyprobeError(f"--max-per-relation {request.max_per_relation}: expected 1 or more")
+    if both := sorted({*request.relations} & {*request.exclude}):
+        raise PolyprobeError(f"--relations and --exclude both name {', '.join(both)}; choose one")
+    for name in request.labels:
+        if name not in FACT_SOURCES:
+            raise unknown("source", name, "--labels", FACT_SOURCES)
+    if request.source in request.labels:
+        raise PolyprobeError(
+            f"--labels {request.source}: its labels are those of --source already; name another"
+        )
+    if not re.fullmatch(r"(\w[\w.-]*)?", request.config):
+        raise PolyprobeError(
+            f"--config {request.config!r}: expected letters, digits, '.', '-' and '_'"
+        )
+
+
+def check_buildable(request: Request) -> None:
+    """Raise PolyprobeError where the request does not say what to build."""
+    check_request(request)
+    if not request.languages:
+        raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")
+
+
+def check_languages(languages: Sequence[str], source: str, known: Collection[str]) -> None:
+    """Raise PolyprobeError for a language that the source does not have."""
+    for language in languages:
+        if language not in known:
+            raise unknown("language", language, source, known)
+
+
+def check_relations(request: Request, known: Collection[str]) -> None:
+    """Raise PolyprobeError for a relation that the source does not have, or where none is left."""
+    for relation in (*request.relations, *request.exclude):
+        if relation not in known:
+            raise unknown("relation", relation, request.source, known)
+    if not set(request.relations or known) - set(request.exclude):
+        raise PolyprobeError(f"--exclude leaves no relation of {request.source}; name fewer")

@@ -1,0 +1,226 @@
+"""Fluent-mLAMA (arXiv:2510.15115), mLAMA with whole sentences translated.
+
+The sentences are Google's and (ru, uk) ChatGPT's. A zip inside the repository holds a quoted TSV
+for a language and relation (`LANG_P36_nogpt.tsv`), one row a fact: Wikidata ids, the labels in
+English and in the language, LAMA's English sentence, mLAMA's template filled with bare labels,
+Google's sentence, its part before the object (`gt_prompt`) and the object as it is inflected there
+(`gt_infl_object`), and the object's aliases joined by `|||`.
+
+Labels, aliases and prompts are read; the templates are got back from the filled ones, English's
+from LAMA's sentences. Not read: ChatGPT's sentences, of which no other language has any, and the
+XLSX documents in gt_doc/, the translations before the object was looked for: the TSVs hold the same
+sentences with ids. The documents cover six languages more (cs el et he hr id) that never got an
+extraction, and have neither ids nor objects.
+
+Defects:
+- `ERROR` stands for the prompt and the object where the object was not found in Google's sentence
+  (9 % of the rows; often it is there in other words): no prompt is made of these.
+- Four extractions are empty, likewise.
+- The alias list is one field, which the released code reads as one string: here it is split. The
+  names are of the language and of English together; a label may stand among them.
+- Templates are mLAMA's, some plainly wrong (the capital as a letter in zh, as money in vi): they
+  stay. A filled template where a label stands twice, or inside the other, gives none; another row
+  of the relation does.
+- Blanks stand around most of Google's sentences, and before the full stop of LAMA's. Google's
+  sentences are kept otherwise, invisible characters apart.
+"""
+
+import csv
+import io
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe import PolyprobeError
+
+from ..download import Repository, parse_sums, read_files
+from ..facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
+from ..invisible import normalise
+from ..labels import count_contradictions, settle_labels
+from ..progress import track
+from ..table import SLOT
+
+LICENCE = (
+    "none stated in the repository; facts, labels and templates from mLAMA, which is CC-BY-NC-4.0, "
+    "aliases from Wikidata (CC0-1.0), sentences from Google Translate"
+)
+REPOSITORY = Repository(
+    name="ZurichNLP/Fluent-mLAMA",
+    commit="92e1fea9e766999ef487c5ab07e550e83bf93e63",
+    sha256=parse_sums(
+        files(__package__).joinpath("fluent_mlama.sha256").read_text(encoding="utf-8")
+    ),
+)
+[ARCHIVE] = REPOSITORY.sha256
+TRANSLATED = ("da", "es", "ru", "uk", "vi", "zh")
+LANGUAGES = tuple(sorted(("en", *TRANSLATED)))
+FILE = re.compile(r"fixed_data/(?P<language>[a-z]+)_(?P<relation>P\d+)_\w+\.tsv")
+SEPARATOR = "|||"
+FAILED = "ERROR"
+
+ERRORS = "prompts left out, since the object was not found (ERROR)"
+NO_FORM = "prompts left out, since the extracted object is empty"
+BLANKS = "prompts without the blanks that stood around them"
+LISTS = "alias lists split at |||"
+UNCLEAR = "filled templates that do not show their slots"
+STOPS = "templates without the blank before their full stop"
+CONTRADICTIONS = "entities with several labels in a language, that of most rows taken"
+
+
+class Record(NamedTuple):
+    """What is read of one row: a fact, its labels, and the sentences it stands in."""
+
+    language: str
+    relation: str
+    subject_id: str
+    object_id: str
+    subject: str
+    object: str
+    english_subject: str
+    english_object: str
+    filled: str
+    english_filled: str
+    sentence: str
+    start: str
+    form: str
+    aliases: str
+
+
+FIELDS = (
+    *("sub_uri", "obj_uri", "sub_label", "obj_label", "en_sub_label", "en_obj_label", "template"),
+    *("en_template", "gt_translation", "gt_prompt", "gt_infl_object", "aliases"),
+)
+"""The released columns that `Record` has after the language and the relation, in its order."""
+
+
+def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
+    """Return facts, labels, aliases, templates and Google's sentences in the languages given.
+
+    English has what stands in the rows of the other languages asked for, alone in those of all.
+    """
+    asked = sorted(set(LANGUAGES if languages is None else languages))
+    translated = [language for language in asked if language != "en"] or TRANSLATED
+    [content] = read_files(REPOSITORY, [ARCHIVE], mirror)
+    return collect(list(read_records(content, translated)), asked)
+
+
+def read_records(content: bytes, languages: Sequence[str]) -> Iterator[Record]:
+    """Yield the rows of the inner zip in some languages."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for name in track(sorted(archive.namelist()), "reading fluent-mlama"):
+                place = FILE.fullmatch(name)
+                if place and place["language"] in languages:
+                    yield from parse_records(
+                        place["language"], place["relation"], archive.read(name)
+                    )
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise PolyprobeError(f"{ARCHIVE} is cut short or corrupt ({error})") from error
+
+
+def parse_records(language: str, relation: str, content: bytes) -> Iterator[Record]:
+    """Yield the rows of one TSV, with `normalise`d texts."""
+    text = io.StringIO(content.decode("utf-8"), newline="")
+    for row in csv.DictReader(text, delimiter="\t", strict=True):
+        plain = (normalise(row[field], language) for field in FIELDS)
+        yield Record(language, relation, *plain)
+
+
+def collect(records: Sequence[Record], languages: Sequence[str]) -> Facts:
+    """Return the common form of the records, and what was repaired in them."""
+    repairs: Counter[str] = Counter()
+    named = list_names(records, languages)
+    repairs[CONTRADICTIONS] = count_contradictions(named)
+    translated = [record for record in records if record.language in languages]
+    facts = {(record.relation, record.subject_id, record.object_id) for record in records}
+    aliases = list_aliases(translated, repairs)
+    return Facts(
+        facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
+        labels=settle_labels(named),
+        aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
+        templates=recover_templates(records, languages, repairs),
+        prompts=pl.DataFrame(
+            sorted(set(list_prompts(translated, repairs))), schema=PROMPTS, orient="row"
+        ),
+        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
+    )
+
+
+def list_names(records: Iterable[Record], languages: Sequence[str]) -> pl.DataFrame:
+    """Return LABELS with repetitions; each row names its entities in English too."""
+    named = [
+        (language, id_, label.strip())
+        for r in records
+        for language, id_, label in (
+            (r.language, r.subject_id, r.subject),
+            (r.language, r.object_id, r.object),
+            ("en", r.subject_id, r.english_subject),
+            ("en", r.object_id, r.english_object),
+        )
+        if language in languages
+    ]
+    return pl.DataFrame(named, schema=LABELS, orient="row")
+
+
+def list_aliases(records: Iterable[Record], repairs: Counter[str]) -> set[tuple[str, str, str]]:
+    """Return (language, object's id, alias), and count the lists of several."""
+    aliases: set[tuple[str, str, str]] = set()
+    for record in records:
+        names = [name.strip() for name in record.aliases.split(SEPARATOR)]
+        repairs[LISTS] += len(names) > 1
+        aliases.update((record.language, record.object_id, name) for name in names if name)
+    return aliases
+
+
+def recover_templates(
+    records: Iterable[Record], languages: Sequence[str], repairs: Counter[str]
+) -> pl.DataFrame:
+    """Return TEMPLATES: for a language and relation what most filled templates give."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for r in records:
+        for language, template in (
+            (r.language, empty_slots(r.filled, r.subject, r.object)),
+            ("en", empty_slots(r.english_filled, r.english_subject, r.english_object)),
+        ):
+            if language in languages and template:
+                found.setdefault((language, r.relation), Counter())[template] += 1
+            repairs[UNCLEAR] += language in languages and not template
+    rows = []
+    for (language, relation), counts in sorted(found.items()):
+        template, _ = min(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        whole = template.replace(" .", ".")
+        repairs[STOPS] += whole != template
+        rows.append((language, relation, f"fluent-mlama:{relation}:0", whole))
+    return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
+
+
+def empty_slots(filled: str, subject: str, thing: str) -> str | None:
+    """Return the template that was filled, or nothing unless each label stands there once.
+
+    >>> empty_slots("The capital of Peru is Lima.", "Peru", "Lima")
+    'The capital of [X] is [Y].'
+    """
+    if filled.count(thing) != 1:
+        return None
+    opened = filled.replace(thing, SLOT)
+    return opened.replace(subject, "[X]") if opened.count(subject) == 1 else None
+
+
+def list_prompts(records: Iterable[Record], repairs: Counter[str]) -> Iterator[tuple[str, ...]]:
+    """Yield PROMPTS: Google's sentences with the slot where the object was found."""
+    for r in records:
+        if FAILED in (r.start, r.form):
+            repairs[ERRORS] += 1
+        elif not r.form:
+            repairs[NO_FORM] += 1
+        else:
+            prompt = r.start + SLOT + r.sentence.removeprefix(r.start + r.form)
+            repairs[BLANKS] += prompt != prompt.strip()
+            yield (r.language, r.relation, r.subject_id, r.object_id, prompt.strip(), r.form)

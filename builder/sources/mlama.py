@@ -1,0 +1,244 @@
+"""mLAMA 1.1 (Kassner, Dufter and Schütze, EACL 2021, arXiv:2102.00894).
+
+A zip of 53 languages: `mlama1.1/LANGUAGE/RELATION.jsonl` (keys `uuid`, `lineid`, `sub_uri`,
+`sub_label`, `obj_uri`, `obj_label`, …) and `templates.jsonl` (keys `relation`, `template`). 41
+relations are T-REx's, named by Wikidata's properties; `place_of_birth` and `place_of_death` are
+GoogleRE's and keep their names, since their entities are not linked to those of P19 and P20
+(`date_of_birth`, whose objects are years, is not read). `lineid` joins the languages. The same rows
+are a dataset of the Hub (`mlama_hub`).
+
+Ids: `Q…` is kept, Freebase's `/m/…` becomes `mlama:/m/…`; a row without becomes
+`mlama:RELATION:LINEID` for its subject, `mlama:RELATION:LABEL` (English, of the same `lineid`) for
+its object, so that an object has one id in all rows of a relation.
+
+Defects, as the programs that made it bring them about (norakassner/mlama, folder dataset/):
+- Where neither entity of a GoogleRE fact had a Freebase id, the *subject's* name was written as the
+  object too: GoogleRE rows with two equal labels are left out.
+- Templates are Google's translations; some lost a slot or hold its letter in another script or
+  case: repaired by SLOTS where it can be, left out otherwise.
+- They end in a blank and a full stop, as LAMA's do: the blank is taken out.
+- `templates.jsonl` was appended to: a relation may occur twice; the last counts, as for the Hub.
+"""
+
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from polyprobe import PolyprobeError
+
+from ..download import read_archive
+from ..facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
+from ..invisible import normalise
+from ..labels import count_changed, count_contradictions, settle_labels, tidy
+from ..progress import track
+from . import bmlama_files
+
+LICENCE = (
+    "CC-BY-NC-4.0, as the repository states; the Hub's copy says CC-BY-NC-SA-4.0: the two do not "
+    "agree; labels from Wikidata (CC0-1.0) and Google's Knowledge Graph, facts from LAMA"
+)
+URL = "http://cistern.cis.lmu.de/mlama/mlama1.1.zip"
+SHA256 = "043dc82b1b4b72de10ec98fb3a75341af13a1b439f6ee8e769398f42bd6d5883"
+LISTS = "norakassner__mlama@*.zip"  # the repository: lists of labels, neither pairs nor ids
+ROOT = "mlama1.1"
+LANGUAGES = tuple(bmlama_files.list_paths("53"))  # BMLAMA-53 is made of this
+GOOGLE_RE = ("place_of_birth", "place_of_death")
+RELATIONS = (*GOOGLE_RE, *sorted(relation for relation, *_ in bmlama_files.BLOCKS))
+TRIPLES = {
+    "lineid": pl.Int64,
+    "sub_uri": pl.String,
+    "sub_label": pl.String,
+    "obj_uri": pl.String,
+    "obj_label": pl.String,
+}
+ROWS = {**TRIPLES, "language": pl.String, "predicate_id": pl.String}
+GIVEN = {"language": pl.String, "relation": pl.String, "template": pl.String}
+TEXTS = ("sub_label", "obj_label")
+
+# Cyrillic and Greek capitals that look like X and Y, and the small letters.
+SLOTS = {"[X]": ("[Х]", "[Χ]", "[x]", "[ X ]"), "[Y]": ("[У]", "[Υ]", "[Ү]", "[y]", "[ Y ]")}
+
+FULL_STOP = re.compile(r"\s+([.。।።։۔])$")
+
+UNTIDY = "rows with invisible characters or blanks around a label"
+UNLABELLED = "rows left out, since a label is empty"
+REPEATED = "GoogleRE rows left out, since the subject's name stands as the object"
+UNKNOWN = "rows left out, since neither they nor English's have an id or a label"
+NO_ID = "rows whose subject or object has no Wikidata id"
+SLOT_REPAIRED = "templates whose slots were repaired"
+SLOT_LOST = "templates left out, since they have not each slot once"
+BLANK = "templates without the blank before their full stop, or another that is too much"
+TWICE = "templates left out, since a later one stands for the relation"
+CONTRADICTIONS = "entities with several labels in a language, that of most rows taken"
+
+
+def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
+    """Return the facts of English and of the languages given (or of all), labels, templates."""
+    if mirror is not None and not (mirror / URL.rpartition("/")[2]).is_file():
+        raise missing(mirror)
+    asked = LANGUAGES if languages is None else languages
+    rows, templates = read_zip(read_archive(URL, SHA256, mirror), sorted({"en", *asked}))
+    return collect(rows, templates, asked)
+
+
+def from_rows(table: pa.Table, languages: Sequence[str] | None = None) -> Facts:
+    """Return the same of the Hub's rows: TRIPLES, `language`, `predicate_id`, `template`."""
+    if lacking := [column for column in (*ROWS, "template") if column not in table.column_names]:
+        raise PolyprobeError(f"no column {lacking[0]!r} in the Hub's copy of mLAMA")
+    asked = LANGUAGES if languages is None else languages
+    frame = pl.DataFrame(table.select([*ROWS, "template"])).cast({"lineid": pl.Int64})
+    rows = frame.filter(pl.col("language").is_in({"en", *asked}))
+    named = rows.select("language", "template", relation="predicate_id")
+    templates = named.filter(pl.col("template") != "").unique(maintain_order=True)
+    return collect(rows.select(ROWS.keys()), templates.select(GIVEN.keys()), asked)
+
+
+def missing(mirror: Path) -> PolyprobeError:
+    """Return the error for a mirror folder without the archive."""
+    lists = sorted(path.name for path in mirror.glob(LISTS))
+    instead = f" ({lists[0]} holds lists of mLAMA's labels, not its facts)" if lists else ""
+    return PolyprobeError(
+        f"no archive mlama1.1.zip in the mirror folder {mirror}{instead}; fetch {URL} into it, "
+        "or take the Hub's copy: source mlama-hub"
+    )
+
+
+def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the zip's rows (ROWS) and templates (GIVEN) in some languages, as released."""
+    rows, templates = [empty(ROWS)], [empty(GIVEN)]
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for language in track(languages, "reading mlama"):
+                rows += read_relations(archive, language)
+                templates.append(read_templates(archive, language))
+    except KeyError as error:
+        raise PolyprobeError(f"mlama1.1.zip lacks a file: {error.args[0]}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise PolyprobeError(f"mlama1.1.zip is cut short or corrupt ({error})") from error
+    return pl.concat(rows), pl.concat(templates)
+
+
+def read_relations(archive: zipfile.ZipFile, language: str) -> Iterator[pl.DataFrame]:
+    """Yield ROWS of each file that is not empty."""
+    for relation in RELATIONS:
+        content = archive.read(f"{ROOT}/{language}/{relation}.jsonl")
+        if content.strip():
+            names = {"language": pl.lit(language), "predicate_id": pl.lit(relation)}
+            triples = pl.read_ndjson(io.BytesIO(content), schema=TRIPLES)
+            yield triples.with_columns(**names).select(ROWS.keys())
+
+
+def read_templates(archive: zipfile.ZipFile, language: str) -> pl.DataFrame:
+    """Return GIVEN of one language; templates of relations that are not read are passed over."""
+    lines = archive.read(f"{ROOT}/{language}/templates.jsonl").decode("utf-8").split("\n")
+    records = [json.loads(line) for line in lines if line.strip()]
+    found = [(language, record["relation"], record["template"]) for record in records]
+    return pl.DataFrame(found, schema=GIVEN, orient="row").filter(
+        pl.col("relation").is_in(RELATIONS)
+    )
+
+
+def collect(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]) -> Facts:
+    """Return the common form of ROWS and GIVEN; repairs are counted over English's rows too."""
+    repairs: Counter[str] = Counter()
+    usable = identify(leave_out(rows, repairs), repairs)
+    asked = usable.filter(pl.col("language").is_in(languages))
+    named = pl.concat(
+        asked.select("language", id=f"{end}_id", label=f"{end}_label") for end in ("sub", "obj")
+    )
+    repairs[CONTRADICTIONS] = count_contradictions(named)
+    ids = usable.select(relation="predicate_id", subject_id="sub_id", object_id="obj_id")
+    given = templates.filter(pl.col("language").is_in(languages))
+    return Facts(
+        facts=ids.unique().sort(*FACTS),
+        labels=settle_labels(named),
+        aliases=empty(ALIASES),
+        templates=repair_templates(given, repairs),
+        prompts=empty(PROMPTS),
+        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
+    )
+
+
+def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
+    """Return the rows with tidy labels, without those whose labels cannot be right."""
+    plain = tidy(rows, TEXTS)
+    repairs[UNTIDY] += count_changed(rows, plain, TEXTS)
+    labelled = plain.filter(*(pl.col(text).str.len_chars() > 0 for text in TEXTS))
+    repairs[UNLABELLED] += plain.height - labelled.height
+    google = pl.col("predicate_id").is_in(GOOGLE_RE)
+    told = labelled.filter(~(google & (pl.col("sub_label") == pl.col("obj_label"))))
+    repairs[REPEATED] += labelled.height - told.height
+    return told
+
+
+def identify(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
+    """Return the rows with `sub_id` and `obj_id`, without those that nothing identifies."""
+    key = ["predicate_id", "lineid"]
+    english = (
+        rows.filter(language="en")
+        .select(*key, english="obj_label")
+        .unique(key, keep="first", maintain_order=True)
+    )
+    own = [
+        pl.concat_str(pl.lit("mlama"), "predicate_id", name, separator=":")
+        for name in ("lineid", "english")
+    ]
+    ends = [
+        pick_id(pl.col(f"{end}_uri"), instead).alias(f"{end}_id")
+        for end, instead in zip(("sub", "obj"), own, strict=True)
+    ]
+    found = rows.join(english, on=key, how="left", maintain_order="left").with_columns(ends)
+    known = found.drop_nulls(["sub_id", "obj_id"])
+    repairs[UNKNOWN] += found.height - known.height
+    linked = pl.all_horizontal(pl.col("sub_id", "obj_id").str.starts_with("Q"))
+    repairs[NO_ID] += known.filter(~linked).height
+    return known
+
+
+def pick_id(uri: pl.Expr, own: pl.Expr) -> pl.Expr:
+    """Return a Wikidata id as it is, a Freebase id with the source's name, else our own."""
+    freebase = pl.concat_str(pl.lit("mlama:"), uri)
+    return (
+        pl.when(uri.str.contains(r"^Q\d+$"))
+        .then(uri)
+        .when(uri.str.starts_with("/"))
+        .then(freebase)
+        .otherwise(own)
+    )
+
+
+def repair_templates(given: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
+    """Return TEMPLATES: of each language and relation the last one, if it can be used."""
+    last = given.unique(["language", "relation"], keep="last", maintain_order=True)
+    repairs[TWICE] += given.height - last.height
+    found = []
+    for language, relation, released in last.sort("language", "relation").iter_rows():
+        template = mend_slots(released)
+        if not all(template.count(slot) == 1 for slot in SLOTS):
+            repairs[SLOT_LOST] += 1
+            continue
+        repairs[SLOT_REPAIRED] += template != released
+        whole = FULL_STOP.sub(r"\1", normalise(template, language).strip())
+        repairs[BLANK] += whole != template
+        found.append((language, relation, f"mlama:{relation}:0", whole))
+    return pl.DataFrame(found, schema=TEMPLATES, orient="row")
+
+
+def mend_slots(template: str) -> str:
+    """Return the template with the slots that it lacks, where something like them stands.
+
+    >>> mend_slots("[x] died in [Y] .")
+    '[X] died in [Y] .'
+    """
+    for slot, spoiled in SLOTS.items():
+        for other in spoiled if slot not in template else ():
+            template = template.replace(other, slot)
+    return template

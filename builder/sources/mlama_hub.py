@@ -1,0 +1,67 @@
+"""mLAMA 1.1 as the Hub's dataset `cis-lmu/m_lama` (formerly `m_lama`): for when LMU is not reached.
+
+The dataset is a script, which `datasets` runs no more; the Hub keeps what the script made as
+Parquet on the branch `refs/convert/parquet`. One split `test`; a row has `uuid`, `lineid`,
+`obj_uri`, `obj_label`, `sub_uri`, `sub_label`, `template`, `language`, `predicate_id`. The Hub
+makes that branch anew when it likes, so there is no checksum to pin: the number of rows is checked.
+With a mirror, Parquet files are read from its folder `cis-lmu__m_lama`.
+
+Format, ids, defects and repairs are those of `mlama`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from polyprobe import PolyprobeError
+
+from ..facts import Facts
+from . import mlama
+
+LICENCE = mlama.LICENCE
+LANGUAGES = mlama.LANGUAGES
+NAME = "cis-lmu/m_lama"
+URL = f"https://huggingface.co/datasets/{NAME}"
+REVISION = "refs/convert/parquet"
+ROWS = 843_143
+
+
+def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
+    """Return what `mlama.read_facts` does, from the Hub (HF_ENDPOINT) or the mirror's Parquet."""
+    folder = download() if mirror is None else mirror / NAME.replace("/", "__")
+    return mlama.from_rows(read_rows(folder), languages)
+
+
+def download() -> Path:
+    """Return the folder of huggingface_hub's cache with the dataset's Parquet files."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = snapshot_download(
+            NAME, repo_type="dataset", revision=REVISION, allow_patterns="*.parquet"
+        )
+    except Exception as error:  # its own errors, those of httpx and of the disk
+        text = " ".join(str(error).split())[:200]
+        raise PolyprobeError(
+            f"cannot download {NAME} from the Hub ({type(error).__name__}: {text}); "
+            f"try again, or take {mlama.URL}: source mlama"
+        ) from error
+    return Path(folder)
+
+
+def read_rows(folder: Path) -> pa.Table:
+    """Return the rows of all Parquet files in the folder, in the order of their names."""
+    paths = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
+    if not paths:
+        raise PolyprobeError(f"no Parquet of {NAME} in {folder}; take {URL}/tree/{REVISION}")
+    try:
+        table = pa.concat_tables(pq.read_table(path, partitioning=None) for path in paths)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise PolyprobeError(
+            f"{folder} holds Parquet that is cut short or corrupt: {error}"
+        ) from error
+    if table.num_rows != ROWS:
+        raise PolyprobeError(f"{folder} holds {table.num_rows} rows of {NAME}, expected {ROWS}")
+    return table

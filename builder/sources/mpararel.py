@@ -1,0 +1,195 @@
+"""mParaRel (Fierro and Søgaard, Findings of ACL 2022, arXiv:2203.11552).
+
+Tuples with Wikidata ids and a label at both ends in 103 languages, paraphrased patterns in 46.
+Patterns are lower-cased and without a final full stop, as their authors use them; they were
+translated by machine, and what the translators left behind is repaired by REPAIRS. Facts are those
+of English and of the languages asked for (all but one of 34,033 stand in English).
+"""
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+import polars as pl
+
+from ..download import Repository, parse_sums, read_files
+from ..facts import ALIASES, PROMPTS, TEMPLATES, Facts, empty
+from ..progress import track
+
+LICENCE = (
+    "none stated in the repository; forked from mLAMA, which is CC-BY-NC-4.0, "
+    "on facts and labels of Wikidata (CC0-1.0)"
+)
+# The files that are empty upstream (all 41 of Norwegian, 118 others) are not read.
+REPOSITORY = Repository(
+    name="coastalcph/mpararel",
+    commit="7153b7bdc86901fbe23d0c2909a4f2d4609b09d9",
+    sha256=parse_sums(files(__package__).joinpath("mpararel.sha256").read_text(encoding="utf-8")),
+)
+ROOT = "data/mpararel_reviewed"
+MERGED = {"zh": ("zh-hans", "zh-hant")}  # what BMLAMA calls zh; the first folder goes before
+TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
+
+REPAIRED = "templates from which a stray bracket or zero-width space was taken"
+DOUBLED = "templates left out, since their repair made them equal to another"
+BROKEN = "templates left out, since a bracket is left that is no slot"
+BLANKS = "labels without the blank that stood around them"
+# In this order; SLOT stands for `[X]` and `[Y]`.
+REPAIRS = [
+    (re.compile(pattern.replace("SLOT", r"\[[XY]\]")), replacement)
+    for pattern, replacement in (
+        (r"\u200b", ""),
+        (r"(?<=\w)\[ (?=SLOT)", " "),
+        (r"\[ (?=SLOT)", ""),  # ko, az: `[ [X] ]`
+        (r"(?<=SLOT) \]", ""),
+        (r"(?<=SLOT) ?(\w+)\]", r"\1"),  # fi: the ending belongs to the slot, `[X] n]`
+        (r"^\[(\w+ SLOT)er ", r"\1 er "),  # is: the verb too stuck to the slot
+        (r"^\[(?!SLOT|[XY]\])", ""),
+        (r"(?<!\[[XY])\]$", ""),
+    )
+]
+
+
+def list_languages(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the languages that have tuples among the paths, and those merged of two."""
+    parts = (PurePosixPath(path).parts for path in paths)
+    return tuple(sorted({part[-2] for part in parts if part[-3] == "tuples"} | MERGED.keys()))
+
+
+LANGUAGES = list_languages(REPOSITORY.sha256)
+
+
+def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
+    """Return facts, labels and templates in the languages given, in all of them without."""
+    asked = sorted(set(LANGUAGES if languages is None else languages))
+    tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_folders, asked))))
+    labels = list_labels(tuples, asked)
+    repairs = Counter({BLANKS: count_blanks(labels)})
+    templates = list(read_templates(mirror, asked, repairs))
+    return Facts(
+        facts=list_facts(tuples),
+        labels=labels.with_columns(pl.col("label").str.strip_chars()),
+        aliases=empty(ALIASES),
+        templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
+        prompts=empty(PROMPTS),
+        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
+    )
+
+
+def list_folders(language: str) -> tuple[str, ...]:
+    """Return the folders that hold a language, the preferred one first."""
+    return MERGED.get(language, (language,))
+
+
+def read_tuples(mirror: Path | None, folders: Sequence[str]) -> pl.DataFrame:
+    """Return the tuples of the folders, with the columns `folder`, `relation` and TUPLES."""
+    found = read_jsonl(mirror, [("tuples", folder) for folder in folders])
+    return pl.concat(
+        pl.read_ndjson(io.BytesIO(content), schema=TUPLES).with_columns(
+            folder=pl.lit(folder), relation=pl.lit(relation)
+        )
+        for folder, relation, content in found
+    )
+
+
+def read_jsonl(
+    mirror: Path | None, folders: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, str, bytes]]:
+    """Yield folder, relation and content of the files in folders like ("tuples", "fr")."""
+    within: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(REPOSITORY.sha256):
+        _, kind, folder, _ = path.removeprefix(ROOT).split("/")
+        within.setdefault((kind, folder), []).append(path)
+    paths = [path for folder in folders for path in within.get(folder, ())]
+    contents = read_files(REPOSITORY, paths, mirror)
+    for path, content in zip(track(paths, "reading mpararel"), contents, strict=True):
+        pure = PurePosixPath(path)
+        yield pure.parent.name, pure.stem, content
+
+
+def list_facts(tuples: pl.DataFrame) -> pl.DataFrame:
+    """Return each triple once."""
+    return (
+        tuples.select("relation", subject_id="sub_uri", object_id="obj_uri")
+        .unique()
+        .sort("relation", "subject_id", "object_id")
+    )
+
+
+def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
+    """Return the label of each entity by language, of its preferred folder that has one."""
+    order = [
+        (language, folder, rank)
+        for language in languages
+        for rank, folder in enumerate(list_folders(language))
+    ]
+    named = pl.concat(
+        tuples.select("folder", id=f"{end}_uri", label=f"{end}_label") for end in ("sub", "obj")
+    )
+    return (
+        named.unique()
+        .join(pl.DataFrame(order, schema=["language", "folder", "rank"], orient="row"), on="folder")
+        .sort("language", "id", "rank", "label")
+        .unique(["language", "id"], keep="first", maintain_order=True)
+        .select("language", "id", "label")
+    )
+
+
+def count_blanks(labels: pl.DataFrame) -> int:
+    """Return the number of labels that begin or end with a blank."""
+    return labels.filter(pl.col("label") != pl.col("label").str.strip_chars()).height
+
+
+def read_templates(
+    mirror: Path | None, languages: Sequence[str], repairs: Counter[str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the rows of TEMPLATES in their order, and count into `repairs`.
+
+    N in `mpararel:RELATION:N` is the line of the language's file, from 0: the same N in another
+    language is another pattern. A merged language takes a relation from one folder only.
+    """
+    for language in languages:
+        relations: dict[str, bytes] = {}
+        folders = [("patterns", folder) for folder in list_folders(language)]
+        for _, relation, content in read_jsonl(mirror, folders):
+            relations.setdefault(relation, content)
+        for relation, content in sorted(relations.items()):
+            for number, template in parse_patterns(content, repairs):
+                yield language, relation, f"mpararel:{relation}:{number}", template
+
+
+def parse_patterns(content: bytes, repairs: Counter[str]) -> Iterator[tuple[int, str]]:
+    """Yield (line from 0, template) of a file, repaired, each template once."""
+    lines = content.decode("utf-8").splitlines()
+    patterns = [json.loads(line)["pattern"] for line in lines]
+    seen = set()
+    for number, pattern in enumerate(patterns):
+        template = repair(pattern)
+        if not is_template(template):
+            repairs[BROKEN] += 1
+        elif template in seen or (template != pattern and template in patterns):
+            repairs[DOUBLED] += 1
+        else:
+            repairs[REPAIRED] += template != pattern
+            seen.add(template)
+            yield number, template
+
+
+def repair(pattern: str) -> str:
+    """Return the pattern without what is no slot of it.
+
+    >>> repair("[ [X] ] n] on [Y]hen]")
+    '[X]n on [Y]hen'
+    """
+    for found, replacement in REPAIRS:
+        pattern = found.sub(replacement, pattern)
+    return pattern
+
+
+def is_template(text: str) -> bool:
+    """Return whether `[X]` and `[Y]` stand in the text once each, and no further bracket."""
+    return sorted(re.findall(r"\[[XY]\]|[][]", text)) == ["[X]", "[Y]"]

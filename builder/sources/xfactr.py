@@ -1,0 +1,225 @@
+"""X-FACTR (Jiang et al., EMNLP 2020, arXiv:2010.06189): 46 relations, prompts in 23 languages.
+
+Facts are those of both its samples of T-REx, mTREx and mTRExf. The files with its labels
+(`*_unicode_escape.txt`) are not in the repository: an entity's label is its alias, where it has one
+only; in English otherwise the form in the facts that is an alias and stands in most relations.
+Forms are what T-REx found in its texts: of 9,411 entities that mParaRel labels too, the English
+label chosen so is the same for 80 %, and for 99 % of those with one alias. Aliases are kept as they
+are; there are none in Bengali, and few in Panjabi, Ilocano and Yoruba. The annotated prompts of 9
+languages are reduced (`xfactr_grammar`); prompts end, as at upstream, with a blank and a full stop.
+SWAPPED is our own reading and not upstream's.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+import polars as pl
+
+from ..download import Repository, parse_sums, read_files
+from ..facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
+from ..progress import track
+from .xfactr_grammar import is_template, reduce_prompt
+
+LICENCE = (
+    "none stated in the repository; facts of T-REx, English prompts after LAMA (CC-BY-NC-4.0), "
+    "labels and aliases of Wikidata (CC0-1.0)"
+)
+# fmt: off
+LANGUAGES = (
+    "bn", "ceb", "el", "en", "es", "fr", "he", "hu", "ilo", "ja", "ko", "mg",
+    "mr", "nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh",
+)
+# fmt: on
+REPOSITORY = Repository(
+    name="jzbjyb/X-FACTR",
+    commit="c1938ec7262ebc34ac0b39daff3f446e103e8a87",
+    sha256=parse_sums(files(__package__).joinpath("xfactr.sha256").read_text(encoding="utf-8")),
+)
+PROMPT_FILE = "data/TREx_prompts.csv"
+OBJECTS = "_multi_rel.txt"
+ENDS = ("sub", "obj")
+TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
+
+# {(language, relation): (what stands there, what should)}
+MENDED = {
+    ("he", "P47"): ("[\u0425]", "[X]"),  # a Cyrillic letter
+    ("mg", "P31"): ("[Y] dia", "[X] dia"),  # the subject comes before `dia`, as in P106 and P140
+    ("war", "P449"): ("[X bad]", "[X]"),
+    ("yo", "P449"): ("\u039f", "O"),  # a Greek letter
+}
+# Prompts that say it the other way round: Y's capital is X, X owns Y, X takes part in Y, …
+SWAPPED = {
+    ("bn", "P36"),
+    ("ja", "P1412"),
+    ("mg", "P527"),
+    ("mg", "P1923"),
+    ("pa", "P127"),
+    ("pa", "P1923"),
+}
+MENDED_SLOTS = "templates whose slot or letter was mended"
+SWAPPED_SLOTS = "templates whose subject and object were exchanged"
+BLANKS = "templates without the blanks that were doubled or stood at an end"
+LEFT_OUT = "templates left out, since their reduction would lose more than grammar"
+CHOSEN = "English labels chosen among several forms in the facts"
+OPEN = "entities without a label in a language, since they have several aliases there"
+
+
+def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
+    """Return the facts, and labels, aliases and templates in the languages given, or in all."""
+    asked = sorted(set(LANGUAGES if languages is None else languages))
+    paths = list_paths(asked)
+    contents = read_files(REPOSITORY, paths, mirror)
+    read = dict(zip(track(paths, "reading xfactr"), contents, strict=True))
+    repairs: Counter[str] = Counter()
+    tuples = parse_tuples(read)
+    forms = list_forms(tuples if "en" in asked else tuples.clear())
+    aliases = parse_aliases(read)
+    templates = list(parse_prompts(read[PROMPT_FILE], asked, repairs))
+    return Facts(
+        facts=list_facts(tuples),
+        labels=list_labels(forms, aliases, repairs),
+        aliases=pl.concat([aliases, forms.select(*ALIASES)]).unique().sort(pl.all()),
+        templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
+        prompts=empty(PROMPTS),
+        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
+    )
+
+
+def list_paths(languages: Sequence[str]) -> list[str]:
+    """Return the paths of the prompts, of all facts, and of the aliases in the languages."""
+    return [
+        path
+        for path in sorted(REPOSITORY.sha256)
+        if ("/alias/" not in path or PurePosixPath(path).stem in languages)
+        and not path.endswith(OBJECTS)
+    ]
+
+
+def read_truths(mirror: Path | None) -> pl.DataFrame:
+    """Return all that X-FACTR knows to be true (`facts.FACTS`): its facts, and every object.
+
+    For its evaluation the authors listed all objects that Wikidata has for a subject and relation
+    of LAMA's and their own samples: lines of subject, relation, and objects with blanks between.
+    """
+    paths = sorted(path for path in REPOSITORY.sha256 if "/sub/" in path or path.endswith(OBJECTS))
+    contents = read_files(REPOSITORY, paths, mirror)
+    read = dict(zip(track(paths, "reading xfactr"), contents, strict=True))
+    listed = [
+        (relation, subject, answer)
+        for path, content in read.items()
+        if path.endswith(OBJECTS)
+        for subject, relation, objects in map(split_line, content.decode("utf-8").splitlines())
+        for answer in objects.split()
+    ]
+    tables = [list_facts(parse_tuples(read)), pl.DataFrame(listed, schema=FACTS, orient="row")]
+    return pl.concat(tables).unique().sort(pl.all())
+
+
+def split_line(line: str) -> tuple[str, str, str]:
+    """Return the three fields of a line."""
+    subject, relation, objects = line.split("\t")
+    return subject, relation, objects
+
+
+def parse_tuples(read: Mapping[str, bytes]) -> pl.DataFrame:
+    """Return the tuples of the files `data/*/sub/RELATION.jsonl`: `relation` and TUPLES."""
+    return pl.concat(
+        pl.read_ndjson(io.BytesIO(content), schema=TUPLES).with_columns(
+            relation=pl.lit(PurePosixPath(path).stem)
+        )
+        for path, content in read.items()
+        if "/sub/" in path
+    )
+
+
+def list_facts(tuples: pl.DataFrame) -> pl.DataFrame:
+    """Return each triple once, sorted."""
+    facts = tuples.select("relation", subject_id="sub_uri", object_id="obj_uri")
+    return facts.unique().sort(pl.all())
+
+
+def list_forms(tuples: pl.DataFrame) -> pl.DataFrame:
+    """Return the forms of each entity in the facts: ALIASES, `relations` and `facts`, counts."""
+    ends = [tuples.select("relation", id=f"{end}_uri", alias=f"{end}_label") for end in ENDS]
+    return (
+        pl.concat(ends)
+        .group_by("id", "alias")
+        .agg(relations=pl.col("relation").n_unique(), facts=pl.len())
+        .select(pl.lit("en").alias("language"), "id", "alias", "relations", "facts")
+    )
+
+
+def parse_aliases(read: Mapping[str, bytes]) -> pl.DataFrame:
+    """Return the aliases of all files `data/alias/*/LANGUAGE.txt`, lines of id and aliases."""
+    frames = [empty(ALIASES)]
+    for path, content in read.items():
+        if "/alias/" in path:
+            lines = content.decode("utf-8").removesuffix("\n").split("\n")
+            fields = pl.Series(lines).str.split("\t")
+            frame = pl.DataFrame({"id": fields.list.first(), "alias": fields.list.slice(1)})
+            language = pl.lit(PurePosixPath(path).stem).alias("language")
+            frames.append(frame.explode("alias").select(language, "id", "alias"))
+    return pl.concat(frames).unique()
+
+
+def list_labels(forms: pl.DataFrame, aliases: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
+    """Return the only alias of each entity, else its best form, and count the others."""
+    entity = ["language", "id"]
+    several = aliases.select(entity).is_duplicated()
+    single = aliases.filter(~several)
+    others = forms.join(single, on=entity, how="anti")
+    repairs[CHOSEN] += others.filter(others["id"].is_duplicated())["id"].n_unique()
+    chosen = (
+        others.join(aliases.with_columns(known=True), on=[*entity, "alias"], how="left")
+        .with_columns(pl.col("known").fill_null(False))
+        .sort("known", "relations", "facts", "alias", descending=[True, True, True, False])
+        .unique(entity, keep="first", maintain_order=True)
+        .select(*ALIASES)
+    )
+    unnamed = aliases.filter(several).join(chosen, on=entity, how="anti")
+    repairs[OPEN] += unnamed.n_unique(entity)
+    return pl.concat([single, chosen]).rename({"alias": "label"}).sort(pl.all())
+
+
+def parse_prompts(
+    content: bytes, languages: Iterable[str], repairs: Counter[str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the rows of TEMPLATES in their order, and count into `repairs`."""
+    lines = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
+    prompts = {line["pid"]: line for line in lines}
+    for language in languages:
+        for relation, line in sorted(prompts.items()):
+            template, lost = reduce_prompt(mend(line[language], language, relation), language)
+            if is_template(template):
+                repairs.update([*lost, *name_repairs(line[language], language, relation)])
+                yield language, relation, f"xfactr:{relation}:0", tidy(template)
+            else:
+                repairs[LEFT_OUT] += 1
+
+
+def mend(prompt: str, language: str, relation: str) -> str:
+    """Return the prompt as its author meant it, its marks kept."""
+    found, right = MENDED.get((language, relation), ("", ""))
+    prompt = prompt.replace(found, right, 1)
+    if (language, relation) in SWAPPED:
+        return prompt.translate(str.maketrans("XY", "YX"))
+    return prompt
+
+
+def tidy(text: str) -> str:
+    """Return the text with single blanks and none at its ends."""
+    return " ".join(text.split())
+
+
+def name_repairs(prompt: str, language: str, relation: str) -> Iterator[str]:
+    """Yield what `mend` and `tidy` do to a prompt."""
+    if (language, relation) in MENDED:
+        yield MENDED_SLOTS
+    if (language, relation) in SWAPPED:
+        yield SWAPPED_SLOTS
+    if tidy(prompt) != prompt:
+        yield BLANKS

@@ -1,0 +1,74 @@
+"""`polyprobe audit`: what is wrong with a dataset."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from polyprobe import PolyprobeError
+
+from .eval import split_languages
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def audit(
+    dataset: Annotated[
+        str, typer.Argument(help="Folder, name, OWNER/NAME on the Hub, or a folder of BMLAMA TSVs.")
+    ],
+    config: Annotated[str | None, typer.Option(help="Configuration of the dataset.")] = None,
+    languages: Annotated[str | None, typer.Option(help="As en,fr,zh; all by default.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
+    ] = None,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write them as a page.")
+    ] = None,
+) -> None:
+    """Count what is wrong with a dataset, by language, and what that does to RankC."""
+    from polyprobe.builder.build import explain_missing_extras
+
+    with explain_missing_extras():
+        from polyprobe.builder.audit import audit_table, audit_tables, render_page, to_json
+    tables = read_tables(dataset, config, split_languages(languages))
+    found = audit_tables(tables, f"{Path(dataset).resolve().name}/{config or 'default'}")
+    Console().print(audit_table(found))
+    if json_file:
+        write(json_file, json.dumps(to_json(found), ensure_ascii=False, indent=1) + "\n")
+    if html_file:
+        write(html_file, render_page(found))
+
+
+def read_tables(
+    dataset: str, config: str | None, languages: list[str] | None
+) -> "dict[str, pa.Table]":
+    """Return the tables of a dataset of our schema, unchecked, or of a folder of BMLAMA's TSVs."""
+    from polyprobe.builder.audit import is_raw, read_raw
+    from polyprobe.builder.names import unknown
+    from polyprobe.eval.dataset import locate, read_splits
+
+    if languages == []:
+        raise PolyprobeError("--languages names none; give codes as en,fr, or leave it out for all")
+    folder = Path(dataset)
+    if folder.is_dir() and is_raw(folder):
+        if config:
+            raise PolyprobeError(f"{dataset} holds TSVs, which have no configurations: no --config")
+        return read_raw(folder, languages)
+    elsewhere = locate(dataset) != dataset
+    if folder.is_dir() and not elsewhere and not any(folder.rglob("*.parquet")):
+        raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
+    tables = read_splits(dataset, config)
+    for language in languages or ():
+        if language not in tables:
+            raise unknown("language", language, dataset, tables)
+    return {language: tables[language] for language in languages or tables}
+
+
+def write(file: Path, text: str) -> None:
+    """Write a text file whole."""
+    from polyprobe.eval.writing import write_whole
+
+    write_whole(file, lambda part: part.write_text(text, encoding="utf-8"), "choose another file")

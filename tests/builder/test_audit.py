@@ -1,0 +1,282 @@
+"""The audit on small tables: every check has a fixture named after its code."""
+
+from io import StringIO
+
+import pyarrow as pa
+import pytest
+from rich.console import Console
+from scipy.stats import chi2
+
+from polyprobe import PolyprobeError
+from polyprobe.builder.audit import audit_table, audit_tables, render_page, to_json
+from polyprobe.builder.audit.checks import CHECKS
+from polyprobe.builder.audit.report import HEADS
+
+from .audited import IDS, make_tables, with_ids
+
+# code: what is changed, and in how many rows of fr the check then finds something
+SPOILED = {
+    "rows_with_second_answer": (
+        # two English rows share a prompt, and each has the other's answer as a distractor
+        [("en", i, {"prompt": "It lies in [Y]."}) for i in (0, 1)],
+        2,
+    ),
+    "rows_with_duplicate_labels": (
+        [
+            ("fr", 0, {"candidates": ["Norvège", "PE\u0301ROU", "p\u00e9rou"]})
+        ],  # two ways to write é
+        1,
+    ),
+    "rows_with_invisible_characters": (
+        [
+            ("fr", 0, {"prompt": "Oslo est\u00a0en [Y]."}),
+            ("fr", 1, {"subject": "Li\u200bma"}),
+            ("fr", 2, {"candidates": ["Pérou", "Norvège", "\ufeffTchad"]}),
+        ],
+        3,
+    ),
+    "rows_with_missing_slot": ([("fr", 0, {"prompt": "Oslo est en <mask>."})], 1),
+    "rows_with_several_slots": ([("fr", 0, {"prompt": "[Y] : Oslo est en [Y]."})], 1),
+    "rows_with_one_candidate": (
+        [
+            ("fr", 0, {"candidates": ["Norvège"]}),
+            ("fr", 1, {"candidates": [], "answers": []}),
+        ],
+        2,
+    ),
+    "rows_without_answer": (
+        [("fr", 0, {"answers": []}), ("fr", 1, {"answers": [3]}), ("fr", 2, {"answers": [-1]})],
+        3,
+    ),
+    "rows_with_other_fact": ([("fr", 1, {"fact_id": "f9"})], 1),
+    "rows_with_shared_prompt": ([("fr", 1, {"prompt": "Oslo est en [Y]."})], 2),
+}
+
+
+def audit(changes=(), rows=None):
+    return to_json(audit_tables(make_tables(changes, rows), "tiny/default"))
+
+
+def test_nothing_is_found_in_a_clean_dataset():
+    found = audit()
+    assert found["rows"] == found["rows_parallel_in_all"] == 3
+    assert found["reference"] == "en"
+    for own in found["languages"].values():
+        assert [own[code] for code in CHECKS] == [0] * len(CHECKS)
+        assert own["rows_not_parallel_to_en"] == own["rows_not_parallel_to_en_strict"] == 0
+        assert own["candidates_not_judged"] == 0
+    assert found["ceiling"]["random"] == found["ceiling"]["answer_first"] == {"en-fr": 1.0}
+    assert found["ceiling"]["draws"] == found["ceiling"]["standard_error"] == 0
+
+
+def test_every_check_has_its_fixture_and_its_name():
+    assert list(SPOILED) == list(CHECKS) == list(HEADS)
+
+
+@pytest.mark.parametrize("code", SPOILED)
+def test_a_spoiled_dataset_is_found_out(code):
+    changes, expected = SPOILED[code]
+    assert audit(changes)["languages"]["fr"][code] == expected
+
+
+def test_candidates_are_judged_by_the_answers_of_other_rows():
+    swapped = [("fr", 1, {"candidates": ["Norvège", "Pérou", "Tchad"]})]  # first and last
+    found = audit(swapped)
+    assert found["languages"]["fr"]["rows_not_parallel_to_en"] == 1
+    assert found["rows_parallel_in_all"] == 3 - 1
+    assert found["rows_with_ids"] == 0
+
+
+def test_a_row_with_other_many_candidates_is_not_parallel_and_has_no_ceiling():
+    found = audit([("fr", 0, {"candidates": ["Norvège", "Pérou"]})])
+    assert found["languages"]["fr"]["rows_not_parallel_to_en"] == 1
+    assert found["ceiling"]["rows_left_out"] == 1
+    assert found["ceiling"]["random"] == {"en-fr": 1.0}
+
+
+def test_ids_count_where_every_language_has_them():
+    # a label that differs does no harm, an id that differs does
+    other_label = ("fr", 0, {"candidates": ["Norvège", "Tchad", "Pérou"], "candidate_ids": IDS[0]})
+    other_id = ("fr", 1, {"candidate_ids": ["Q657", "Q419", "Q35"]})
+    found = audit([*with_ids(), other_label])
+    assert (found["rows_with_ids"], found["rows_parallel_in_all"]) == (3, 3)
+    found = audit([*with_ids(), other_id])
+    assert (found["rows_with_ids"], found["rows_parallel_in_all"]) == (3, 2)
+    found = audit([*with_ids(), other_id, ("en", 1, {"candidate_ids": []})])
+    assert (found["rows_with_ids"], found["rows_parallel_in_all"]) == (2, 3)  # by labels again
+
+
+def test_an_answer_of_another_block_is_a_second_chance_and_what_is_no_answer_is_not_judged():
+    # row 2 alone in P36: there Peru and Norway are no answers, so that P17's pairs decide
+    other = [(lang, 2, {"relation": "P36"}) for lang in ("en", "fr")]
+    assert audit(other)["rows_parallel_in_all"] == 3
+    shifted = ("fr", 2, {"candidates": ["Norvège", "Pérou", "Tchad"]})
+    assert audit([*other, shifted])["rows_parallel_in_all"] == 2
+    unseen = ("fr", 2, {"candidates": ["Pérou", "Suède", "Tchad"]})
+    found = audit([*other, unseen])
+    assert found["rows_parallel_in_all"] == 3
+    assert found["languages"]["fr"]["candidates_not_judged"] == 1
+
+
+HOMONYM = {
+    "en": [
+        ("P47", "Turkey", "Turkey borders [Y].", ["Georgia", "Chad"], 0),
+        ("P47", "Florida", "Florida borders [Y].", ["Georgia", "Chad"], 0),
+        ("P47", "Libya", "Libya borders [Y].", ["Georgia", "Chad"], 1),
+    ],
+    "el": [
+        ("P47", "Τουρκία", "Τουρκία – [Y].", ["Γεωργία", "Τσαντ"], 0),
+        ("P47", "Φλόριντα", "Φλόριντα – [Y].", ["Τζόρτζια", "Τσαντ"], 0),
+        ("P47", "Λιβύη", "Λιβύη – [Y].", ["Τζόρτζια", "Τσαντ"], 1),
+    ],
+}
+
+
+def test_of_a_homonym_any_observed_translation_counts_and_strictly_none():
+    own = audit(rows=HOMONYM)["languages"]["el"]
+    assert own["rows_not_parallel_to_en"] == 0
+    assert own["rows_not_parallel_to_en_strict"] == 3
+
+
+def test_without_english_the_first_language_is_the_reference():
+    tables = make_tables()
+    found = to_json(audit_tables({"fr": tables["fr"], "de": tables["en"]}, "tiny/x"))
+    assert found["reference"] == "fr"
+    assert "reference:fr" in found["signature"]
+    assert list(found["ceiling"]["random"]) == ["fr-de"]
+
+
+def test_second_answers_by_id_are_read_both_ways_in_symmetric_relations_alone():
+    # row 0: Q1 borders Q20; row 1: Q419 borders ..., with Q1 = "Q657" among the distractors
+    for relation, expected in (("P47", 1), ("P36", 0)):
+        changes = [*with_ids()]
+        for language in ("en", "fr"):
+            values = {"relation": relation, "subject_id": "Q657", "candidate_ids": IDS[0]}
+            changes.append((language, 0, values))  # Q657 - Q20
+            changes.append(
+                (language, 1, {"relation": relation, "subject_id": "Q20", "candidate_ids": IDS[1]})
+            )  # Q20 - Q419, and Q657?
+        own = audit(changes)["languages"]["fr"]
+        assert own["rows_with_second_answer"] == expected
+
+
+def test_second_answers_by_id_of_the_same_subject_under_another_prompt():
+    changes = with_ids()
+    for language in ("en", "fr"):
+        for row in (0, 1):
+            changes.append((language, row, {"subject_id": "Q1", "candidate_ids": IDS[row]}))
+    assert audit(changes)["languages"]["en"]["rows_with_second_answer"] == 2
+
+
+def test_answer_positions_against_chance():
+    rows = {
+        "en": [("P17", "", f"{i} [Y]", ["a", "b"][: 1 + (i < 8)], int(i < 6)) for i in range(9)]
+    }
+    rows["en"][8] = ("P17", "", "8 [Y]", ["a"], 0)  # one candidate: no choice, left out
+    own = audit(rows=rows)["languages"]["en"]
+    assert own["answer_positions"] == [2, 6]
+    assert own["answer_positions_expected"] == [8 / 2, 8 / 2]
+    assert own["answers_last"] == 6
+    statistic = (2 - 4) ** 2 / 4 + (6 - 4) ** 2 / 4
+    assert own["answer_position_p_value"] == pytest.approx(chi2.sf(statistic, df=1))
+
+
+def test_pools_of_different_sizes_expect_different_positions():
+    rows = {"en": [("P17", "", "[Y]", ["a", "b"], 1), ("P17", "", "[Y]", ["a", "b", "c"], 2)]}
+    own = audit(rows=rows)["languages"]["en"]
+    assert own["answer_positions"] == [0, 1, 1]
+    assert own["answer_positions_expected"] == pytest.approx([1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3])
+    assert own["answers_last"] == 2
+
+
+def test_last_in_all_rows_is_no_chance():
+    rows = {"en": [("P17", "", f"{i} [Y]", list("abcdefghij"), 9) for i in range(100)]}
+    assert audit(rows=rows)["languages"]["en"]["answer_position_p_value"] < 1e-100
+
+
+def test_without_answers_there_is_no_p_value():
+    changes = [("en", i, {"answers": []}) for i in range(3)]
+    assert audit(changes)["languages"]["en"]["answer_position_p_value"] is None
+
+
+def test_labels_identical_are_counted_once_each_over_parallel_rows():
+    own = audit([("fr", 0, {"candidates": ["Norvège", "Peru", "Tchad"]})])["languages"]["fr"]
+    # subjects Oslo, Lima, Moundou; Norway, Peru, Chad; and Peru-Peru, never an answer: not judged
+    assert own["candidates_not_judged"] == 1
+    assert (own["labels_identical_to_en"], own["labels_compared"]) == (3 + 1, 3 + 3 + 1)
+
+
+def test_symmetric_relations_have_their_share():
+    found = audit([("en", 0, {"relation": "P190"}), ("en", 1, {"relation": "P47"})])
+    assert found["rows_of_symmetric_relations"] == {"P530": 0, "P190": 1, "P47": 1}
+    assert found["share_of_symmetric_relations"] == 2 / 3
+
+
+def test_signature_changes_with_the_ids_alone():
+    one, other = audit()["signature"], audit(with_ids())["signature"]
+    assert one != other
+    assert one == audit()["signature"]
+    assert one.startswith("data:tiny/default@")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda t: {}, "tiny has no languages; name some that it has"),
+        (lambda t: {**t, "fr": t["fr"][:2]}, "tiny: 'en' has 3 rows, 'fr' has 2; rows are"),
+        (lambda t: {k: v[:0] for k, v in t.items()}, "tiny has no rows; build"),
+        (lambda t: {**t, "fr": t["fr"].drop(["prompt"])}, "tiny: 'fr' has no column 'prompt'"),
+        (
+            lambda t: {"fr": t["fr"].drop(["candidates"])},
+            "tiny: 'fr' has no column 'candidates'; expected prompt, candidates, answers",
+        ),
+        (
+            lambda t: {"fr": t["fr"].drop(["candidates"]).append_column(
+                "candidates", pa.array(["a"] * 3))},
+            "tiny: 'fr': column 'candidates' is string; expected list",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told_in_one_line(spoil, message):
+    with pytest.raises(PolyprobeError) as error:
+        audit_tables(spoil(make_tables()), "tiny")
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_columns_that_are_not_needed_may_lack_and_values_may_be_null():
+    tables = {k: t.select(["prompt", "candidates", "answers"]) for k, t in make_tables().items()}
+    assert audit_tables(tables, "tiny").rows_parallel_in_all == 3
+    null = pa.table(
+        {
+            "prompt": pa.array([None, "[Y]"], pa.string()),
+            "candidates": pa.array([None, ["a", None]], pa.list_(pa.string())),
+            "answers": pa.array([None, [1, None]], pa.list_(pa.int32())),
+        }
+    )
+    own = audit_tables({"en": null}, "tiny").languages["en"]
+    assert own.rows["rows_with_missing_slot"] == 1
+    assert own.rows["rows_without_answer"] == 1
+
+
+def test_page_needs_nothing_from_elsewhere_and_escapes_names():
+    found = audit_tables(make_tables(SPOILED["rows_with_missing_slot"][0]), "<b>/x")
+    page = render_page(found)
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "<b>" not in page
+    assert "no slot" in page
+    assert "color-mix" in page  # the style sheet is in it
+    assert page.count("1.0000") == 2 * 4  # two heat maps of two by two
+    assert len(page) < 20_000
+
+
+def test_table_names_the_languages_and_what_was_found_alone():
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(audit_table(audit_tables(make_tables(SPOILED["rows_with_missing_slot"][0]), "x")))
+    text = console.export_text()
+    head = text.splitlines()[2]
+    assert "no slot" in head
+    assert "label twice" not in head
+    assert "nothing found: second answer, label twice" in text
+    assert "3 rows, 3 parallel in all 2 languages (reference: en)" in text

@@ -1,0 +1,163 @@
+import unicodedata
+from collections import Counter, defaultdict
+
+import pytest
+
+from polyprobe.builder.download import read_files
+from polyprobe.builder.sources import bmlama_files
+from polyprobe.builder.sources.bmlama_templates import list_replacements
+
+OURS = list_replacements("53")
+ENTRIES = [
+    (relation, language, sentence)
+    for relation, sentences in OURS.items()
+    for language, sentence in sentences.items()
+]
+ENDS = {"bn": "।", "hi": "।", "hy": ":", "ja": "。", "th": "[Y]", "ur": "۔", "zh": "。"}
+# Format characters, other spaces than U+0020, controls; none of ours needs U+200C or U+200D.
+INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs"}
+
+CONFIGS = ("17", "53")  # as published
+
+# The word that bears the wrong sense, and the rows of 17 and 53 that it stood in.
+CAPITALS = {
+    ("P36", "zh", "大写"): (0, 107),
+    ("P1376", "zh", "大写"): (0, 155),
+    ("P36", "ja", "大文字"): (336, 107),
+    ("P36", "cs", "Kapitál"): (0, 107),
+    ("P1376", "cs", "kapitál"): (0, 155),
+    ("P36", "sl", "Kapital"): (0, 107),
+    ("P1376", "sl", "kapital"): (0, 155),
+    ("P36", "bg", "Капитал"): (0, 107),
+    ("P36", "nl", "kapitaal"): (336, 107),
+    ("P36", "fr", "Le capital "): (336, 107),
+    ("P36", "vi", "Vốn"): (336, 107),
+    ("P36", "fi", "pääoma "): (0, 107),
+    ("P36", "ms", "Modal"): (0, 107),
+    ("P36", "ta", "மூலதனம்"): (0, 107),
+    ("P1376", "ta", "மூலதனம்"): (0, 155),
+}
+
+
+@pytest.fixture(scope="module")
+def published(upstream):
+    """{config: {(relation, language): templates, counted}}; a template's subject is [X]."""
+    return {config: count_templates(config, upstream) for config in CONFIGS}
+
+
+def count_templates(config, mirror):
+    paths = bmlama_files.list_paths(config)
+    contents = read_files(bmlama_files.REPOSITORY, paths.values(), mirror)
+    records = {
+        language: bmlama_files.parse_records(content)
+        for language, content in zip(paths, contents, strict=True)
+    }
+    relations = bmlama_files.recover_relations(
+        records["en"], bmlama_files.BLOCKS, CONFIGS.index(config)
+    )
+    counts = defaultdict(Counter)
+    for language, rows in records.items():
+        for relation, row in zip(relations, rows, strict=True):
+            template = row.prompt.replace(row.subject, "[X]").replace(bmlama_files.MASK, "[Y]")
+            counts[relation, language][template] += 1
+    return dict(counts)
+
+
+def test_relations_and_languages_are_known():
+    relations = [relation for relation, *_ in bmlama_files.BLOCKS]
+    assert set(OURS) <= set(relations)
+    for relation, language, _ in ENTRIES:
+        assert language in bmlama_files.list_paths("53"), (relation, language)
+    for sentences in list_replacements("17").values():
+        assert list(sentences) == sorted(sentences)
+
+
+def test_two_of_chinese_are_replaced_in_53_alone():
+    in_17 = list_replacements("17")
+    for relation in ("P36", "P1376"):
+        assert OURS[relation].keys() - in_17[relation].keys() == {"zh"}
+        assert in_17[relation].items() <= OURS[relation].items()
+    assert {r: s for r, s in in_17.items() if OURS[r] != s}.keys() == {"P36", "P1376"}
+
+
+def test_entries_stand_where_there_are_rows():
+    """A language of 53 alone has no rows in the eleven relations that 53 lacks."""
+    only_17 = {relation for relation, _, in_53 in bmlama_files.BLOCKS if not in_53}
+    assert len(only_17) == 41 - 30
+    for relation, language, _ in ENTRIES:
+        assert relation not in only_17 or language in bmlama_files.list_paths("17")
+
+
+@pytest.mark.parametrize(("relation", "language", "sentence"), ENTRIES)
+def test_sentence_is_clean(relation, language, sentence):
+    assert (sentence.count("[X]"), sentence.count("[Y]")) == (1, 1)
+    assert sentence == sentence.strip() == unicodedata.normalize("NFC", sentence)
+    assert "  " not in sentence
+    assert not [c for c in sentence if c != " " and unicodedata.category(c) in INVISIBLE]
+    rest = sentence.replace("[X]", "").replace("[Y]", "")
+    assert not set(rest) & set("[]<>{}")
+    assert sentence.endswith(ENDS.get(language, "."))
+
+
+def test_no_sentence_serves_two_relations():
+    """The four relations that share a template in English share ours too."""
+    same = {"P30", "P131", "P17", "P276"}
+    found = defaultdict(set)
+    for relation, language, sentence in ENTRIES:
+        found[language, sentence].add("P30" if relation in same else relation)
+    assert {key: relations for key, relations in found.items() if len(relations) > 1} == {}
+    assert len({tuple(OURS[relation].items()) for relation in same}) == 1
+
+
+@pytest.mark.upstream
+def test_ours_differ_from_the_published(published):
+    for relation, language, sentence in ENTRIES:
+        for counts in published.values():
+            assert sentence not in counts.get((relation, language), ()), (relation, language)
+
+
+@pytest.mark.upstream
+def test_our_sentences_are_no_other_relation_of_the_language(published):
+    relations = {relation for relation, *_ in bmlama_files.BLOCKS}
+    for relation, language, sentence in ENTRIES:
+        for other in relations - {relation}:
+            if other not in OURS or language not in OURS[other]:
+                for counts in published.values():
+                    assert sentence not in counts.get((other, language), ()), (relation, other)
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize(("relation", "language", "word"), CAPITALS)
+def test_the_wrong_word_is_gone(published, relation, language, word):
+    expected = CAPITALS[relation, language, word]
+    for config, rows in zip(CONFIGS, expected, strict=True):
+        counts = published[config].get((relation, language), {})
+        assert sum(n for template, n in counts.items() if word in template) == rows
+    assert word not in OURS[relation][language]
+
+
+@pytest.mark.upstream
+def test_chinese_capitals_are_wrong_in_262_rows_of_53(published):
+    wrong = [
+        rows
+        for relation, *_ in bmlama_files.BLOCKS
+        for template, rows in published["53"].get((relation, "zh"), {}).items()
+        if "大写" in template
+    ]
+    assert sum(wrong) == 107 + 155 == 262
+
+
+@pytest.mark.upstream
+def test_17_and_53_differ_in_chinese_capitals_alone(published):
+    in_17, in_53 = published["17"], published["53"]
+    ours = {(relation, language) for relation, language, _ in ENTRIES} & set(in_17) & set(in_53)
+    differing = {key for key in ours if set(in_17[key]) != set(in_53[key])}
+    assert differing == {("P36", "zh"), ("P1376", "zh")}
+
+
+@pytest.mark.upstream
+def test_every_entry_replaces_one_published_template(published):
+    for relation, language, _ in ENTRIES:
+        for counts in published.values():
+            assert len(counts.get((relation, language), ())) <= 1, (relation, language)
+        assert any((relation, language) in counts for counts in published.values())

@@ -1,0 +1,212 @@
+import csv
+import io
+import zipfile
+
+import polars as pl
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
+from polyprobe.builder.sources import fluent_mlama
+from polyprobe.builder.sources.fluent_mlama import ARCHIVE, empty_slots, read_facts
+
+from .tiny import describe, pack
+
+HEAD = (
+    *("sub_uri", "en_sub_label", "sub_label", "obj_uri", "en_obj_label", "obj_label"),
+    *("en_template", "template", "template_prompt", "gt_translation", "gt_prompt"),
+    *("gt_infl_object", "aliases"),
+)
+
+
+def row(sub, obj, start, form, sentence, aliases="x", english="The capital of {} is {} ."):
+    """A row of the Danish file; `sub` and `obj` are (id, English label, label)."""
+    filled = f"Hovedstaden i {sub[2]} er {obj[2]}."
+    start_of_filled = filled[: filled.index(obj[2])]
+    english = english.format(sub[1], obj[1])
+    return (*sub, *obj, english, filled, start_of_filled, sentence, start, form, aliases)
+
+
+PERU, LIMA = ("Q419", "Peru", "Peru"), ("Q2868", "Lima", "Lima")
+CZECHIA, PRAGUE = ("Q213", "Czechia", "Tjekkiet"), ("Q1085", "Prague", "Prag")
+NORWAY, OSLO = ("Q20", "Norway", "Norge"), ("Q585", "Oslo", "Oslo")
+DANISH = [
+    row(PERU, LIMA, ' "Perus" by er ', "Lima", ' "Perus" by er Lima.', "Lima|||La Ciudad"),
+    row(CZECHIA, PRAGUE, "", "Prags", "Prags rolle er hovedstad. ", "Praha|||\xa0Prag|||"),
+    row(NORWAY, OSLO, "ERROR", "ERROR", " Christiania"),
+    row(NORWAY, LIMA, " Norges by er ", "", " Norges by er "),
+    row(("Q1", "New York", "New York"), ("Q2", "York", "York"), "Y er ", "Y", "Y er Y\u200b."),
+]  # fmt: skip
+RUSSIAN = [row(("Q419", "Peru", "Перу"), ("Q2868", "Lima", "Лима"), "В ", "Лиме", "В Лиме.")]
+
+
+def write_zip(files) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, rows in files.items():
+            text = io.StringIO(newline="")
+            csv.writer(text, delimiter="\t", lineterminator="\n").writerows([HEAD, *rows])
+            archive.writestr(name, text.getvalue())
+    return content.getvalue()
+
+
+FILES = {
+    "fixed_data/da_P36_nogpt.tsv": DANISH,
+    "fixed_data/ru_P36_20prompt.tsv": RUSSIAN,
+    "__MACOSX/fixed_data/._da_P36_nogpt.tsv": [("no", "table")],
+}
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    return place(monkeypatch, tmp_path, write_zip(FILES))
+
+
+def place(monkeypatch, folder, content):
+    repository = describe({ARCHIVE: content})
+    monkeypatch.setattr(fluent_mlama, "REPOSITORY", repository)
+    pack(folder, repository, {ARCHIVE: content})
+    return folder
+
+
+def test_prompts_are_googles_with_the_slot_where_the_object_was_found(mirror):
+    prompts = read_facts(mirror, ["da"]).prompts
+    assert prompts.schema == pl.Schema(PROMPTS)
+    assert prompts.rows() == [
+        ("da", "P36", "Q1", "Q2", "Y er [Y].", "Y"),
+        ("da", "P36", "Q213", "Q1085", "[Y] rolle er hovedstad.", "Prags"),
+        ("da", "P36", "Q419", "Q2868", '"Perus" by er [Y].', "Lima"),
+    ]
+
+
+def test_templates_are_got_back_and_english_from_lamas_sentences(mirror):
+    templates = read_facts(mirror, ["en", "da"]).templates
+    assert templates.schema == pl.Schema(TEMPLATES)
+    assert templates.rows() == [
+        ("da", "P36", "fluent-mlama:P36:0", "Hovedstaden i [X] er [Y]."),
+        ("en", "P36", "fluent-mlama:P36:0", "The capital of [X] is [Y]."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("filled", "subject", "thing", "template"),
+    [
+        ("Lima is in Peru.", "Lima", "Peru", "[X] is in [Y]."),
+        ("Peru is in Peru.", "Peru", "Peru", None),
+        ("New York is in York.", "New York", "York", None),
+        ("York is in New York.", "York", "New York", "[X] is in [Y]."),
+    ],
+)
+def test_labels_that_stand_twice_show_no_slots(filled, subject, thing, template):
+    assert empty_slots(filled, subject, thing) == template
+
+
+def test_facts_labels_and_aliases(mirror):
+    found = read_facts(mirror)
+    assert found.facts.schema == pl.Schema(FACTS)
+    assert found.facts.rows() == [
+        ("P36", "Q1", "Q2"),
+        ("P36", "Q20", "Q2868"),
+        ("P36", "Q20", "Q585"),
+        ("P36", "Q213", "Q1085"),
+        ("P36", "Q419", "Q2868"),
+    ]
+    assert found.labels.schema == pl.Schema(LABELS)
+    assert found.labels.filter(id="Q1085").rows() == [
+        ("da", "Q1085", "Prag"),
+        ("en", "Q1085", "Prague"),
+    ]
+    assert found.labels.filter(language="ru")["label"].to_list() == ["Лима", "Перу"]
+    assert found.aliases.schema == pl.Schema(ALIASES)
+    assert found.aliases.filter(pl.col("id").is_in(["Q1085", "Q585"])).rows() == [
+        ("da", "Q1085", "Prag"),
+        ("da", "Q1085", "Praha"),
+        ("da", "Q585", "x"),
+    ]
+
+
+def test_repairs_are_counted(mirror):
+    assert read_facts(mirror, ["da", "en"]).repairs == {
+        fluent_mlama.ERRORS: 1,
+        fluent_mlama.NO_FORM: 1,
+        fluent_mlama.BLANKS: 2,  # Lima before, Prague after
+        fluent_mlama.LISTS: 2,
+        fluent_mlama.UNCLEAR: 1 + 1,  # New York in Danish, in English
+        fluent_mlama.STOPS: 1,
+    }
+
+
+def test_english_alone_is_that_of_all_files(mirror):
+    found = read_facts(mirror, ["en"])
+    assert found.facts.height == 5
+    assert set(found.labels["language"]) == {"en"}
+    assert found.prompts.is_empty()
+    assert found.aliases.is_empty()
+
+
+def test_inner_zip_that_is_cut_short(monkeypatch, tmp_path):
+    place(monkeypatch, tmp_path, write_zip(FILES)[:200])
+    with pytest.raises(PolyprobeError, match=r"fixed_data\.zip is cut short or corrupt"):
+        read_facts(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def real(upstream):
+    return read_facts(upstream)
+
+
+@pytest.mark.upstream
+def test_real_counts(real, upstream):
+    assert real.repairs[fluent_mlama.ERRORS] == 256 + 431 + 617 + 287 + 304 + 643
+    assert real.repairs[fluent_mlama.NO_FORM] == 4
+    assert real.repairs[fluent_mlama.LISTS] == 16_464
+    assert real.repairs[fluent_mlama.STOPS] == 19
+    assert fluent_mlama.CONTRADICTIONS not in real.repairs
+    # rows by language, without the two kinds left out
+    assert dict(real.prompts.group_by("language").len().iter_rows()) == {
+        "da": 3183 - 256 - 2,
+        "es": 5389 - 431,
+        "ru": 9063 - 617 - 1,
+        "uk": 4463 - 287 - 1,
+        "vi": 1501 - 304,
+        "zh": 3453 - 643,
+    }
+    assert real.facts.height == 11_096
+
+
+@pytest.mark.upstream
+def test_one_template_for_each_of_the_67_files_and_for_english(real):
+    assert real.templates.height == 67 + 19
+    relations = {
+        language: set(real.templates.filter(language=language)["relation"])
+        for language in fluent_mlama.LANGUAGES
+    }
+    assert len(relations["en"]) == len(relations["ru"]) == 19
+    assert len(relations["uk"]) == 16
+    for language in ("da", "es", "vi", "zh"):
+        expected = {"P103", "P108", "P159", "P19", "P36", "P364", "P407", "P740"}
+        assert relations[language] == expected
+    for slot in ("[X]", "[Y]"):
+        assert (real.templates["template"].str.count_matches(slot, literal=True) == 1).all()
+
+
+@pytest.mark.upstream
+def test_filled_templates_come_out_as_released(real, upstream):
+    """Each template, filled with the labels, is the released sentence but for doubled labels."""
+    from polyprobe.builder.download import read_files
+
+    [content] = read_files(fluent_mlama.REPOSITORY, [ARCHIVE], upstream)
+    records = list(fluent_mlama.read_records(content, fluent_mlama.TRANSLATED))
+    assert len(records) == 27_052
+    templates = {row[:2]: row[3] for row in real.templates.iter_rows()}
+    for r in records:
+        template = templates[r.language, r.relation]
+        assert template.replace("[X]", r.subject).replace("[Y]", r.object) == r.filled
+
+
+@pytest.mark.upstream
+def test_prompts_are_whole_sentences(real):
+    counts = real.prompts["prompt"].str.count_matches("[Y]", literal=True)
+    assert (counts == 1).all()
+    assert (real.prompts["form"].str.len_chars() > 0).all()
+    assert real.prompts.join(real.facts, on=list(FACTS), how="anti").is_empty()

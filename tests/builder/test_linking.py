@@ -1,0 +1,92 @@
+"""Rows get the fact that most languages' labels name."""
+
+import polars as pl
+import pytest
+
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.linking import Link, link_rows
+from polyprobe.builder.table import Row
+
+# Two Georgias that share a name in English and French, not in German and Spanish.
+LABELLED = {
+    "en": {"Q1": "Russia", "Q230": "Georgia", "Q1428": "Georgia", "Q812": "Florida"},
+    "fr": {"Q1": "Russie", "Q230": "Géorgie", "Q1428": "Géorgie", "Q812": "Floride"},
+    "de": {"Q1": "Russland", "Q230": "Georgien", "Q1428": "Georgia", "Q812": "Florida"},
+    "es": {"Q1": "Rusia", "Q230": "Georgia", "Q1428": "Georgia (EE.UU.)", "Q812": "Florida"},
+}
+TRIPLES = [("P47", "Q1", "Q230"), ("P47", "Q812", "Q1428"), ("P530", "Q1", "Q230")]
+
+
+def make_facts(triples, labelled):
+    labels = [(x, name, label) for x, part in labelled.items() for name, label in part.items()]
+    return Facts(
+        facts=pl.DataFrame(triples, schema=FACTS, orient="row"),
+        labels=pl.DataFrame(labels, schema=LABELS, orient="row"),
+        aliases=empty(ALIASES),
+        templates=empty(TEMPLATES),
+        prompts=empty(PROMPTS),
+        repairs={},
+    )
+
+
+def make_row(subject, answer, relation="P47"):
+    return Row("", relation, "", "", subject, "", [answer], [], [0], [answer], relation)
+
+
+def link(*labels):
+    """Link one row with these (subject, answer), one a language."""
+    rows = {language: [make_row(*pair)] for language, pair in zip(LABELLED, labels, strict=True)}
+    [found] = link_rows(rows, make_facts(TRIPLES, LABELLED))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (  # all agree
+            [("Russia", "Georgia"), ("Russie", "Géorgie"), ("Russland", "Georgien"),
+             ("Rusia", "Georgia")],
+            Link("Q1", "Q230", 4 / 4),
+        ),
+        (  # English has changed its label since: three of four
+            [("Russian Federation", "Georgia"), ("Russie", "Géorgie"), ("Russland", "Georgien"),
+             ("Rusia", "Georgia")],
+            Link("Q1", "Q230", 3 / 4),
+        ),
+        (  # one language of four is enough, where nothing speaks against it
+            [("Russian Federation", "Georgia"), ("x", "y"), ("x", "y"), ("Rusia", "Georgia")],
+            Link("Q1", "Q230", 1 / 4),
+        ),
+        ([("Russian Federation", "Georgia")] + [("x", "y")] * 3, None),
+        (  # one for each: nobody knows
+            [("Russia", "Georgia"), ("Floride", "Géorgie"), ("x", "y"), ("x", "y")],
+            None,
+        ),
+        (  # the subject of one fact with the object of another is no fact
+            [("Russia", "Florida"), ("Russie", "Floride"), ("Russland", "Florida"), ("x", "y")],
+            None,
+        ),
+    ],
+)  # fmt: skip
+def test_languages_vote(labels, expected):
+    assert link(*labels) == expected
+
+
+def test_homonyms_of_one_language_are_told_apart_by_the_others():
+    facts = make_facts([*TRIPLES, ("P47", "Q1", "Q1428")], LABELLED)
+    rows = {
+        language: [make_row(subject, answer)]
+        for language, subject, answer in (
+            ("en", "Russia", "Georgia"),  # either
+            ("fr", "Russie", "Géorgie"),  # either
+            ("de", "Russland", "Georgia"),  # the state
+            ("es", "Rusia", "Georgia (EE.UU.)"),  # the state
+        )
+    }
+    assert link_rows(rows, facts) == [Link("Q1", "Q1428", 4 / 4)]
+
+
+def test_only_the_relation_asked_for_counts():
+    rows = {"en": [make_row("Florida", "Georgia", "P530"), make_row("Russia", "Georgia", "P530")]}
+    facts = make_facts(TRIPLES, LABELLED)
+    assert link_rows(rows, facts) == [None, Link("Q1", "Q230", 1.0)]

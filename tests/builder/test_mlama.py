@@ -1,0 +1,323 @@
+import hashlib
+import io
+import json
+import zipfile
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.builder import download
+from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
+from polyprobe.builder.sources import bmlama_files, mlama, mlama_hub
+
+from ..hub.client import NOWHERE, run_client
+
+BIRTH, DEATH = mlama.GOOGLE_RE
+# (lineid, sub_uri, sub_label, obj_uri, obj_label) by language and relation; `None`: no such key.
+TRIPLES = {
+    ("en", "P36"): [(0, "Q419", "Peru", "Q2868", "Lima"), (1, "Q20", "Norway", "Q585", "Oslo")],
+    ("fr", "P36"): [(0, "Q419", "Pérou\xa0", "Q2868", "Lima"), (1, "Q20", "", "Q585", "Oslo")],
+    ("en", BIRTH): [
+        (3, None, "Ann", None, "Rome"),
+        (4, None, "Ben", None, "Rome"),
+        (5, "/m/05", "Cid", "/m/06", "Lima"),
+        (6, None, "Dan", None, "Dan"),
+    ],
+    ("fr", BIRTH): [
+        (3, None, "Anne", None, "Rome"),
+        (5, "/m/05", "Cid", "/m/06", "Lima"),
+        (6, None, "Dan", None, "Dan"),
+        (9, None, "Eve", None, "Nice"),
+    ],
+    ("en", "P31"): [(0, "Q1", "universe", "Q1", "universe")],  # equal, and right
+}
+TEMPLATES_GIVEN = {
+    "en": [
+        ("P36", "The capital of [X] is [Y] ."),
+        ("P31", "[X] is one [X] ."),
+        (BIRTH, "[X] was born in [Y] ."),
+        ("date_of_birth", "[X] (born [Y])."),
+    ],
+    "fr": [
+        ("P36", "[Y] capitale"),
+        ("P36", "La capitale de [Х] est [y]."),  # a Cyrillic letter
+        (BIRTH, "[X] est né à\xa0[Y] ."),
+    ],
+}
+ROME = "mlama:place_of_birth:Rome"
+KEYS = ("lineid", "sub_uri", "sub_label", "obj_uri", "obj_label")
+
+
+def write_lines(records) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def write_zip(languages=("en", "fr")) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for language in languages:
+            given = TEMPLATES_GIVEN[language]
+            text = write_lines({"relation": name, "template": text} for name, text in given)
+            archive.writestr(f"mlama1.1/{language}/templates.jsonl", text)
+            for relation in mlama.RELATIONS:
+                rows = [
+                    {"uuid": f"{relation}-{row[0]}"} | dict(zip(KEYS, row, strict=True))
+                    for row in TRIPLES.get((language, relation), ())
+                ]
+                rows = [{k: v for k, v in row.items() if v is not None} for row in rows]
+                archive.writestr(f"mlama1.1/{language}/{relation}.jsonl", write_lines(rows))
+    return content.getvalue()
+
+
+def use(monkeypatch, content: bytes) -> None:
+    monkeypatch.setattr(mlama, "SHA256", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(mlama, "LANGUAGES", ("en", "fr"))
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    content = write_zip()
+    use(monkeypatch, content)
+    (tmp_path / "mlama1.1.zip").write_bytes(content)
+    return tmp_path
+
+
+def hub_rows() -> pa.Table:
+    """The same rows as the Hub has them: null for a key that is not there, one template a row."""
+    rows = []
+    for (language, relation), triples in TRIPLES.items():
+        template = dict(TEMPLATES_GIVEN[language]).get(relation, "")
+        names = {"template": template, "language": language, "predicate_id": relation}
+        rows += [
+            {"uuid": f"{relation}-{row[0]}"} | dict(zip(KEYS, row, strict=True)) | names
+            for row in triples
+        ]
+    return pa.Table.from_pylist(rows).set_column(
+        1, "lineid", pa.array([row["lineid"] for row in rows], pa.uint32())
+    )
+
+
+def test_names_are_those_that_bmlama_was_made_of():
+    assert len(mlama.LANGUAGES) == 53
+    assert len(mlama.RELATIONS) == 41 + 2
+    assert set(mlama.RELATIONS) == {relation for relation, *_ in bmlama_files.BLOCKS} | {
+        BIRTH,
+        DEATH,
+    }
+
+
+def test_facts_have_wikidatas_ids_freebases_or_our_own(mirror):
+    facts = mlama.read_facts(mirror).facts
+    assert facts.schema == pl.Schema(FACTS)
+    assert facts.rows() == [
+        ("P31", "Q1", "Q1"),
+        ("P36", "Q20", "Q585"),
+        ("P36", "Q419", "Q2868"),
+        (BIRTH, "mlama:/m/05", "mlama:/m/06"),
+        (BIRTH, "mlama:place_of_birth:3", ROME),  # one id for Rome in both rows
+        (BIRTH, "mlama:place_of_birth:4", ROME),
+    ]
+
+
+def test_labels_in_each_language(mirror):
+    labels = mlama.read_facts(mirror, ["fr"]).labels
+    assert labels.schema == pl.Schema(LABELS)
+    assert labels.rows() == [
+        ("fr", "Q2868", "Lima"),
+        ("fr", "Q419", "Pérou"),
+        ("fr", "mlama:/m/05", "Cid"),
+        ("fr", "mlama:/m/06", "Lima"),
+        ("fr", "mlama:place_of_birth:3", "Anne"),
+        ("fr", ROME, "Rome"),
+    ]
+
+
+def test_templates_are_repaired(mirror):
+    templates = mlama.read_facts(mirror).templates
+    assert templates.schema == pl.Schema(TEMPLATES)
+    assert templates.rows() == [
+        ("en", "P36", "mlama:P36:0", "The capital of [X] is [Y]."),
+        ("en", BIRTH, "mlama:place_of_birth:0", "[X] was born in [Y]."),
+        ("fr", "P36", "mlama:P36:0", "La capitale de [X] est [Y]."),
+        ("fr", BIRTH, "mlama:place_of_birth:0", "[X] est né à [Y]."),
+    ]
+
+
+REPAIRS = {
+    mlama.UNTIDY: 1,  # Pérou
+    mlama.UNLABELLED: 1,  # Norway in French
+    mlama.REPEATED: 2,  # Dan, twice
+    mlama.UNKNOWN: 1,  # Eve: English has no line 9
+    mlama.NO_ID: 3 + 2,
+    mlama.SLOT_REPAIRED: 1,
+    mlama.SLOT_LOST: 1,
+    mlama.BLANK: 3,  # the capital, and the births
+    mlama.TWICE: 1,
+}
+
+
+def test_repairs_are_counted(mirror):
+    assert mlama.read_facts(mirror).repairs == REPAIRS
+
+
+def test_contradictory_labels_are_counted():
+    rows = hub_rows().to_pylist()
+    again = [row | {"lineid": 7 + n, "obj_label": label}
+             for n, label in enumerate(["Lyma", "Lima"]) for row in rows[:1]]  # fmt: skip
+    facts = mlama.from_rows(pa.Table.from_pylist(rows + again), ["en"])
+    assert facts.repairs[mlama.CONTRADICTIONS] == 1
+    assert facts.labels.filter(id="Q2868")["label"].to_list() == ["Lima"]  # 2 rows against 1
+
+
+def same(one: Facts, other: Facts) -> bool:
+    return all(a.equals(b) for a, b in zip(one[:-1], other[:-1], strict=True))
+
+
+def test_the_hubs_rows_give_the_same(mirror):
+    zipped, rows = mlama.read_facts(mirror), mlama.from_rows(hub_rows())
+    assert same(zipped, rows)
+    # of the templates, the Hub has one a relation already, and P31's
+    assert rows.repairs == {k: v for k, v in REPAIRS.items() if k != mlama.TWICE}
+
+
+def test_rows_without_a_column_are_told():
+    with pytest.raises(PolyprobeError, match="no column 'obj_uri' in the Hub's copy of mLAMA"):
+        mlama.from_rows(hub_rows().drop_columns("obj_uri"))
+
+
+def test_mirror_with_the_lists_alone_says_what_is_missing(tmp_path):
+    (tmp_path / "norakassner__mlama@bc51dee1ed41.zip").touch()
+    with pytest.raises(PolyprobeError) as caught:
+        mlama.read_facts(tmp_path)
+    message = str(caught.value)
+    assert "norakassner__mlama@bc51dee1ed41.zip holds lists of mLAMA's labels, not its" in message
+    assert "no archive mlama1.1.zip" in message
+    assert mlama.URL in message
+    assert "\n" not in message
+
+
+@pytest.mark.upstream
+def test_the_real_mirror_has_the_lists_alone(upstream):
+    with pytest.raises(PolyprobeError, match=r"norakassner__mlama@bc51dee1ed41\.zip holds lists"):
+        mlama.read_facts(upstream)
+
+
+def test_another_archive_is_refused_with_both_sums(mirror):
+    expected = mlama.SHA256
+    (mirror / "mlama1.1.zip").write_bytes(b"x")
+    with pytest.raises(PolyprobeError, match=f"expected SHA-256 {expected}, got 2d711642b7"):
+        mlama.read_facts(mirror)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(write_zip(["en"]), "lacks a file: .*mlama1.1/fr/"), (b"PK", "cut short or corrupt")],
+)
+def test_spoiled_archives_are_told(mirror, monkeypatch, content, message):
+    (mirror / "mlama1.1.zip").write_bytes(content)
+    use(monkeypatch, content)
+    with pytest.raises(PolyprobeError, match=message):
+        mlama.read_facts(mirror)
+
+
+def test_download_goes_on_where_it_was_cut(server, monkeypatch, mirror):
+    content = (mirror / "mlama1.1.zip").read_bytes()
+    monkeypatch.setattr(mlama, "URL", f"http://127.0.0.1:{server.server_port}/x/mlama1.1.zip")
+    monkeypatch.setattr(download, "CHUNK", 64)
+    server.contents["/x/mlama1.1.zip"] = content
+    server.cuts = [500]
+    assert same(mlama.read_facts(None), mlama.read_facts(mirror))
+    assert [wanted for _, wanted in server.requests][1].startswith("bytes=4")
+    mlama.read_facts(None)
+    assert len(server.requests) == 2  # now it lies in the cache
+
+
+def test_download_with_another_content_is_refused(server, monkeypatch, mirror):
+    monkeypatch.setattr(download, "RETRIES", 0)
+    monkeypatch.setattr(mlama, "URL", f"http://127.0.0.1:{server.server_port}/x/mlama1.1.zip")
+    server.contents["/x/mlama1.1.zip"] = b"a page about maintenance"
+    with pytest.raises(PolyprobeError, match="mlama1.1.zip: SHA256 hash of downloaded file"):
+        mlama.read_facts(None)
+
+
+def test_home_that_is_not_reached_names_the_mirror(monkeypatch, tmp_path):
+    monkeypatch.setattr(download, "RETRIES", 0)
+    monkeypatch.setattr(mlama, "URL", "http://127.0.0.1:9/mlama/mlama1.1.zip")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(PolyprobeError, match=r"folder that holds mlama1\.1\.zip with --mirror"):
+        mlama.read_facts(None)
+
+
+def write_hub(folder):
+    """The layout of the Hub's branch of Parquet, in two pieces."""
+    rows = hub_rows()
+    (folder / "all" / "test").mkdir(parents=True)
+    for number, part in enumerate((rows[:5], rows[5:])):
+        pq.write_table(part, folder / "all" / "test" / f"{number:04}.parquet")
+    return folder
+
+
+# The stand-in knows one branch, main.
+READ = """
+from polyprobe import PolyprobeError
+from polyprobe.builder.sources import mlama_hub
+mlama_hub.REVISION, mlama_hub.ROWS = "main", {rows}
+try:
+    found = mlama_hub.read_facts(None, ["fr"])
+    answer = [found.facts.rows(), found.labels.rows(), found.templates.rows(), found.repairs]
+except PolyprobeError as error:
+    answer = str(error)
+"""
+
+
+def test_the_hubs_copy_is_downloaded(hub, tmp_path, mirror):
+    hub.add("dataset", mlama_hub.NAME, write_hub(tmp_path / "served"))
+    code = READ.format(rows=hub_rows().num_rows)
+    facts, labels, templates, repairs = run_client(code, tmp_path / "home", hub.url)
+    zipped = mlama.read_facts(mirror, ["fr"])
+    expected = [zipped.facts, zipped.labels, zipped.templates]
+    for found, frame in zip((facts, labels, templates), expected, strict=True):
+        assert [tuple(row) for row in found] == frame.rows()
+    assert repairs == {k: v for k, v in zipped.repairs.items() if k != mlama.TWICE}
+    assert len(hub.asked(".parquet", "GET")) == 2
+    run_client(code, tmp_path / "home", hub.url, offline=True)
+    assert len(hub.asked(".parquet", "GET")) == 2
+
+
+def test_another_number_of_rows_on_the_hub_is_told(hub, tmp_path):
+    hub.add("dataset", mlama_hub.NAME, write_hub(tmp_path / "served"))
+    answer = run_client(READ.format(rows=843_143), tmp_path / "home", hub.url)
+    assert answer.endswith(f"holds {hub_rows().num_rows} rows of cis-lmu/m_lama, expected 843143")
+
+
+def test_hub_that_is_not_reached_is_told_in_one_line(tmp_path):
+    answer = run_client(READ.format(rows=1), tmp_path / "home", NOWHERE, offline=True)
+    assert answer.startswith("cannot download cis-lmu/m_lama from the Hub (")
+    assert "source mlama" in answer
+    assert "\n" not in answer
+
+
+def test_the_hubs_parquet_in_a_mirror(mirror, monkeypatch):
+    write_hub(mirror / "cis-lmu__m_lama")
+    monkeypatch.setattr(mlama_hub, "ROWS", hub_rows().num_rows)
+    assert same(mlama_hub.read_facts(mirror), mlama.read_facts(mirror))
+
+
+@pytest.mark.parametrize("damage", ["none", "cut"])
+def test_spoiled_parquet_in_a_mirror_is_told(tmp_path, damage):
+    if damage == "cut":
+        write_hub(tmp_path / "cis-lmu__m_lama")
+        file = tmp_path / "cis-lmu__m_lama" / "all" / "test" / "0001.parquet"
+        file.write_bytes(file.read_bytes()[:-20])
+    message = "no Parquet of cis-lmu/m_lama in|holds Parquet that is cut short or corrupt"
+    with pytest.raises(PolyprobeError, match=message) as caught:
+        mlama_hub.read_facts(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_licence_states_the_conflict():
+    assert "CC-BY-NC-4.0" in mlama.LICENCE
+    assert "CC-BY-NC-SA-4.0" in mlama.LICENCE

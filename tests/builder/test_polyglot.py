@@ -1,0 +1,239 @@
+import io
+
+import polars as pl
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.builder.facts import (
+    ALIASES,
+    FACTS,
+    LABELS,
+    PROMPTS,
+    TEMPLATES,
+    Facts,
+    empty,
+    read_source,
+)
+from polyprobe.builder.sources import mpararel, polyglot
+
+from .tiny import describe, pack
+
+# relation, dataset_id, stem, true, subject, object, in the manner of the released files.
+ENGLISH = [
+    ("P36", "rome_1", "The capital of Peru is", "Lima", "Peru", "Lima"),
+    ("P36", "calinet_2", "Lima is the capital of", "Peru", "Peru", "Lima"),
+    ("P36", "calinet_3", "Norway's capital is", "Oslo", "Norway", "Oslo"),
+    ("P36", "calinet_4", "Norway's seat of government is", "oslo", "Norway", "oslo"),
+    ("P47", "calinet_5", "Nordland borders", "Linden (Nord)", "Nordland", "Linden (Nord)"),
+    ("P449", "rome_6", "Newshour aired on", "BBC", "Newshour", "BBC"),
+]
+GERMAN = [
+    ("P36", "rome_1", "Perus Hauptstadt ist <br> Hauptstadt ist die", "Lima", "Peru", "Lima"),
+    ("P36", "calinet_2", "Lima ist die Hauptstadt von", "Peru", "Peru", "Limma"),
+    ("P36", "calinet_3", "Die Hauptstadt\xa0ist", "Oslo", "Norwegen", "Oslo"),
+    ("P36", "calinet_4", "Der Sitz ist", "Oslo", "Norwegen", "oslo"),
+    ("P47", "calinet_5", "Nordland neben Linden (Nord)", "Linden (Nord)", "Nordland", "Linden"),
+    ("P449", "rome_6", "Newshour lief auf", "Bbc", "Newshour", "BBC"),
+]
+# mParaRel knows two Oslos as capitals, and Newshour in another relation only.
+TUPLES = [
+    ("P36", "Q419", "Peru", "Q2868", "lima"),
+    ("P36", "Q20", "Norway", "Q585", "Oslo"),
+    ("P36", "Q21", "Kingdom", "Q586", "Oslo"),
+    ("P1", "Q7", "Newshour", "Q8", "BBC"),
+]
+BBC = "polyglot:P449:bbc"
+OSLO = "polyglot:P36:oslo"
+
+
+def known() -> Facts:
+    facts = [(relation, subject, thing) for relation, subject, _, thing, _ in TUPLES]
+    labels = {("en", t[i], t[i + 1]) for t in TUPLES for i in (1, 3)}
+    return Facts(
+        facts=pl.DataFrame(facts, schema=FACTS, orient="row"),
+        labels=pl.DataFrame(sorted(labels), schema=LABELS, orient="row"),
+        aliases=empty(ALIASES),
+        templates=empty(TEMPLATES),
+        prompts=empty(PROMPTS),
+        repairs={},
+    )
+
+
+def write_parquet(rows) -> bytes:
+    columns = ["relation", "dataset_id", "stem", "true", "subject", "object"]
+    table = pl.DataFrame(rows, schema=columns, orient="row").with_columns(false=pl.lit("x <br> y"))
+    file = io.BytesIO()
+    table.write_parquet(file)
+    return file.getvalue()
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    contents = {"d/en-x.parquet": write_parquet(ENGLISH), "d/de-x.parquet": write_parquet(GERMAN)}
+    repository = describe(contents)
+    monkeypatch.setattr(polyglot, "REPOSITORY", repository)
+    monkeypatch.setattr(polyglot, "PATHS", {"en": "d/en-x.parquet", "de": "d/de-x.parquet"})
+    monkeypatch.setattr(polyglot, "LANGUAGES", ("de", "en"))
+    monkeypatch.setattr(mpararel, "read_facts", lambda *_: known())
+    pack(tmp_path, repository, contents)
+    return tmp_path
+
+
+def test_ids_are_wikidatas_where_one_entity_of_the_relation_has_the_label(mirror):
+    facts = polyglot.read_facts(mirror).facts
+    assert facts.schema == pl.Schema(FACTS)
+    assert facts.rows() == [
+        ("P36", "Q20", OSLO),  # of two rows, one of which writes `oslo`
+        ("P36", "Q419", "Q2868"),  # of two rows, `Lima` and `lima`
+        ("P449", "polyglot:P449:newshour", BBC),
+        ("P47", "polyglot:P47:nordland", "polyglot:P47:linden (nord)"),
+    ]
+
+
+def test_labels_are_those_of_most_rows_and_true_names_what_is_asked_for(mirror):
+    labels = polyglot.read_facts(mirror).labels
+    german = {id_: label for _, id_, label in labels.filter(language="de").rows()}
+    assert german == {
+        "Q20": "Norwegen",
+        "Q419": "Peru",
+        "Q2868": "Lima",  # Lima and Limma: one row each, Lima first in order
+        OSLO: "Oslo",  # Oslo, and `oslo` for `Oslo`: once each, O before o
+        "polyglot:P449:newshour": "Newshour",
+        BBC: "BBC",  # not Bbc
+        "polyglot:P47:nordland": "Nordland",
+        "polyglot:P47:linden (nord)": "Linden (Nord)",  # not the object column's
+    }
+    assert set(labels["language"]) == {"de", "en"}
+
+
+def test_prompts_are_first_stems_that_ask_for_the_object(mirror):
+    prompts = polyglot.read_facts(mirror, ["de"]).prompts
+    assert prompts.schema == pl.Schema(PROMPTS)
+    assert prompts.rows() == [
+        ("de", "P36", "Q20", OSLO, "Der Sitz ist [Y].", "oslo"),
+        ("de", "P36", "Q20", OSLO, "Die Hauptstadt ist [Y].", "Oslo"),
+        ("de", "P36", "Q419", "Q2868", "Perus Hauptstadt ist [Y].", "Lima"),
+        ("de", "P449", "polyglot:P449:newshour", BBC, "Newshour lief auf [Y].", "BBC"),
+    ]
+
+
+def test_repairs_are_counted_in_the_languages_asked_for(mirror):
+    assert polyglot.read_facts(mirror, ["de"]).repairs == {
+        polyglot.LISTS: 1,
+        polyglot.UNTIDY: 1,
+        polyglot.SPOILED: 2,  # Bbc, and Oslo for oslo
+        polyglot.INVERTED: 1,
+        polyglot.ANSWERED: 1,
+        polyglot.CONTRADICTIONS: 2,  # Lima, Oslo
+        polyglot.OWN_IDS: 5,
+    }
+
+
+def test_english_is_read_for_the_ids_and_not_given_unasked(mirror):
+    german = polyglot.read_facts(mirror, ["de"])
+    both = polyglot.read_facts(mirror, ["en", "de"])
+    assert german.facts.equals(both.facts)
+    assert set(german.labels["language"]) == set(german.prompts["language"]) == {"de"}
+
+
+@pytest.mark.parametrize("archive", ["cut", "none"])
+def test_spoiled_mirrors_are_told_in_one_line(mirror, archive):
+    file = mirror / polyglot.REPOSITORY.archive
+    content = file.read_bytes()
+    file.unlink()
+    if archive == "cut":
+        file.write_bytes(content[: len(content) // 2])
+    with pytest.raises(PolyprobeError, match="cut short or corrupt|no archive someone__things@"):
+        polyglot.read_facts(mirror)
+
+
+def test_unknown_language_names_the_nearest():
+    with pytest.raises(PolyprobeError, match="unknown language 'sv2' in polyglot; did you mean 's"):
+        read_source("polyglot", None, ["sv2"])
+
+
+# Rows by language; their sum is 303,156.
+ROWS = {
+    "bg": 20577, "ca": 18898, "cs": 9427, "da": 23365, "de": 16287, "en": 26267, "es": 18786,
+    "fr": 18395, "hr": 7358, "hu": 4650, "it": 20448, "nl": 22590, "pl": 9484, "pt": 22974,
+    "ro": 17568, "ru": 3289, "sl": 7873, "sr": 5426, "sv": 21576, "uk": 7918,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def released(upstream) -> pl.DataFrame:
+    return polyglot.read_rows(upstream, polyglot.LANGUAGES)
+
+
+@pytest.fixture(scope="module")
+def facts(upstream) -> Facts:
+    return polyglot.read_facts(upstream)
+
+
+@pytest.mark.upstream
+def test_released_rows(released):
+    assert sum(ROWS.values()) == 303_156
+    assert dict(released.group_by("language").len().iter_rows()) == ROWS
+    english = released.filter(language="en")
+    assert english["relation"].n_unique() == 32
+    assert set(released["dataset_id"]) == set(english["dataset_id"])
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize(
+    ("without", "rows"),
+    [
+        ([], 214),
+        (["ru"], 415),
+        (["ru", "hu"], 705),
+        (["ru", "hu", "sr"], 1073),
+        (["ru", "hu", "sr", "hr"], 1520),
+    ],
+)
+def test_rows_that_stand_in_all_languages(released, without, rows):
+    """FINDINGS section 3."""
+    kept = released.filter(~pl.col("language").is_in(without))
+    counts = kept.group_by("dataset_id").len()
+    assert counts.filter(pl.col("len") == 20 - len(without)).height == rows
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize(("language", "percent"), [("sv", 89), ("de", 84), ("sr", 3)])
+def test_untranslated_subjects(released, language, percent):
+    english = released.filter(language="en").select("dataset_id", english="subject")
+    rows = released.filter(language=language).join(english, on="dataset_id")
+    assert round(100 * (rows["subject"] == rows["english"]).mean()) == percent
+
+
+@pytest.mark.upstream
+def test_real_counts(facts):
+    assert facts.facts.height == 25_651
+    assert facts.repairs == {
+        polyglot.LISTS: 94_851,
+        polyglot.UNTIDY: 759,
+        polyglot.SPOILED: 2889,
+        polyglot.INVERTED: 20_217,
+        polyglot.ANSWERED: 85,
+        polyglot.CONTRADICTIONS: 2060,
+        polyglot.OWN_IDS: 10_890,
+    }
+    # 303,156 rows without those two; a few facts have a stem twice
+    assert facts.prompts.height == 303_156 - 20_217 - 85 - 205
+    assert facts.prompts["prompt"].str.count_matches("[Y]", literal=True).unique().to_list() == [1]
+
+
+@pytest.mark.upstream
+def test_two_thirds_of_the_facts_are_linked_at_both_ends(facts):
+    ids = pl.col("subject_id", "object_id")
+    linked = facts.facts.filter(pl.all_horizontal(ids.str.starts_with("Q")))
+    assert linked.height == 16_912
+    assert round(linked.height / facts.facts.height, 2) == 0.66
+
+
+@pytest.mark.upstream
+def test_every_fact_has_its_english_labels_and_every_prompt_its_fact(facts):
+    english = facts.labels.filter(language="en")
+    for end in ("subject_id", "object_id"):
+        assert facts.facts.join(english, left_on=end, right_on="id", how="anti").is_empty()
+    assert facts.prompts.join(facts.facts, on=list(FACTS), how="anti").is_empty()
+    assert facts.labels.select("language", "id").is_duplicated().sum() == 0

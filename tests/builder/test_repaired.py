@@ -1,0 +1,233 @@
+"""The repaired configurations, held against the released files and sources by other means."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections import Counter, defaultdict
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe.builder.audit import audit_tables
+from polyprobe.builder.invisible import normalise
+from polyprobe.builder.sources import bmlama_card, mpararel
+from polyprobe.builder.sources.bmlama_files import PUBLISHED
+
+pytestmark = [pytest.mark.upstream, pytest.mark.slow]
+
+KEPT = {"17": 6792, "53": 3070 - 4}
+CHANGED = {"parallel", "second_answer", "second_answer_removed", "duplicate_label", "filled"}
+
+
+@pytest.fixture(scope="module")
+def tables(built):
+    """{configuration: {language: columns}}, read from the files."""
+    return {
+        folder.name: {p.stem: pq.read_table(p).to_pydict() for p in sorted(folder.iterdir())}
+        for folder in sorted((built / "data").iterdir())
+    }
+
+
+@pytest.fixture(scope="module")
+def tuples(upstream):
+    """mParaRel's English facts as they stand in the archive, read with the standard library."""
+    with zipfile.ZipFile(upstream / mpararel.REPOSITORY.archive) as archive:
+        return [
+            (name.rpartition("/")[2].removesuffix(".jsonl"), json.loads(line))
+            for name in archive.namelist()
+            if "/tuples/en/P" in name
+            for line in archive.read(name).decode("utf-8").splitlines()
+        ]
+
+
+def published_rows(tables, config):
+    """Yield (index in the published table, index in the repaired one)."""
+    for index, row in enumerate(tables[f"{config}-repaired"]["en"]["published_row"]):
+        number = int(row.removeprefix(f"{config}:"))
+        yield number - 1, index
+
+
+@pytest.mark.parametrize("config", PUBLISHED)
+def test_rows_are_kept_in_their_order(tables, config):
+    published, repaired = tables[config], tables[f"{config}-repaired"]
+    assert list(published) == list(repaired)
+    rows = repaired["en"]["published_row"]
+    assert len(set(rows)) == len(rows) == KEPT[config]
+    assert rows == sorted(rows)
+    assert set(rows) <= set(published["en"]["fact_id"])
+    assert len(set(repaired["en"]["fact_id"])) == len(rows)
+    shared = ("fact_id", "relation", "subject_id", "object_id", "candidate_ids", "answers")
+    for columns in repaired.values():
+        assert all(columns[name] == repaired["en"][name] for name in shared)
+
+
+@pytest.mark.parametrize(("config", "unique"), [("17", 6534), ("53", 2988 - 2)])
+def test_ids_are_those_of_the_english_labels_where_these_are_enough(tables, tuples, config, unique):
+    """The vote of all languages against English alone, on the rows that FINDINGS counts."""
+    found = defaultdict(set)
+    for relation, fact in tuples:
+        found[relation, fact["sub_label"], fact["obj_label"]].add(
+            (fact["sub_uri"], fact["obj_uri"])
+        )
+    english, repaired = tables[config]["en"], tables[f"{config}-repaired"]["en"]
+    agree = dropped = 0
+    linked = dict(published_rows(tables, config))
+    for old, forms in enumerate(english["answer_forms"]):
+        ids = found[english["relation"][old], english["subject"][old], forms[0]]
+        if len(ids) == 1:
+            new = linked.get(old)
+            dropped += new is None
+            agree += new is not None and ids == {
+                (repaired["subject_id"][new], repaired["object_id"][new])
+            }
+    assert agree + dropped == unique
+    assert dropped <= len(english["fact_id"]) - KEPT[config]
+
+
+@pytest.mark.parametrize("config", PUBLISHED)
+def test_candidates_bear_the_labels_of_published_answers_or_of_mpararel(tables, upstream, config):
+    published, repaired = tables[config], tables[f"{config}-repaired"]
+    known = mpararel.read_facts(upstream, list(published)).labels
+    spelled = {(language, name): label for language, name, label in known.iter_rows()}
+    sources = Counter()
+    for language, columns in repaired.items():
+        answers = {}
+        for old, new in published_rows(tables, config):
+            key = columns["relation"][new], columns["object_id"][new]
+            [form] = published[language]["answer_forms"][old]
+            assert answers.setdefault(key, normalise(form, language)) == normalise(form, language)
+        for relation, ids, labels in zip(
+            columns["relation"], columns["candidate_ids"], columns["candidates"], strict=True
+        ):
+            for name, label in zip(ids, labels, strict=True):
+                answer = answers.get((relation, name))
+                sources[answer is not None] += 1
+                assert label == (answer or normalise(spelled[language, name], language))
+    assert sources[True] > 50 * sources[False] > 0
+
+
+@pytest.mark.parametrize("config", PUBLISHED)
+def test_no_distractor_is_true_by_mpararels_english_facts(tables, tuples, config):
+    true = defaultdict(set)
+    for relation, fact in tuples:
+        true[relation, fact["sub_uri"]].add(fact["obj_uri"])
+        if relation in ("P530", "P190", "P47"):
+            true[relation, fact["obj_uri"]].add(fact["sub_uri"])
+    columns = tables[f"{config}-repaired"]["en"]
+    for relation, subject, answer, ids in zip(
+        *(columns[name] for name in ("relation", "subject_id", "object_id", "candidate_ids")),
+        strict=True,
+    ):
+        assert answer in true[relation, subject] or relation == "P407"
+        assert not set(ids) & (true[relation, subject] - {answer})
+
+
+@pytest.mark.parametrize("config", PUBLISHED)
+def test_what_no_code_tells_of_is_as_published(tables, config):
+    unchanged = 0
+    for language, columns in tables[f"{config}-repaired"].items():
+        published = tables[config][language]
+        for old, new in published_rows(tables, config):
+            codes = set(columns["repairs"][new])
+            before = [normalise(label, language) for label in published["candidates"][old]]
+            answer = columns["answers"][new][0]
+            after = list(columns["candidates"][new])
+            assert columns["answer_forms"][new] == [after[answer]] == [before[-1]]
+            assert ("answer_moved" in codes) == (answer != len(after) - 1)
+            after.append(after.pop(answer))
+            if not codes & CHANGED:
+                assert after == before
+                unchanged += 1
+            if "template" not in codes:
+                assert columns["prompt"][new] == normalise(published["prompt"][old], language)
+            if not codes & {"invisible_characters", "template"}:
+                assert columns["prompt"][new] == published["prompt"][old]
+            if "second_answer" in codes or "filled" in codes:
+                assert after != before
+            assert columns["prompt"][new].count("[Y]") == 1
+    assert unchanged > 0
+
+
+def test_the_wrong_capitals_are_gone(tables):
+    words = {"zh": "大写", "cs": "kapitál", "ja": "大文字"}
+    for language, word in words.items():
+        for config in PUBLISHED:
+            if language in tables[config]:
+                assert not any(word in p for p in tables[f"{config}-repaired"][language]["prompt"])
+    wrong = [p for p in tables["53"]["zh"]["prompt"] if "大写" in p]
+    assert len(wrong) == 262
+
+
+@pytest.mark.parametrize("config", PUBLISHED)
+def test_answers_and_candidates_stay_parallel_for_who_ignores_the_ids(built, config):
+    """The dictionary that convicts the published files acquits these."""
+    tables = {}
+    for path in sorted((built / "data" / f"{config}-repaired").iterdir()):
+        table = pq.read_table(path)
+        place = table.schema.get_field_index("candidate_ids")
+        empty = pa.array([[]] * len(table), table.schema.field(place).type)
+        tables[path.stem] = table.set_column(place, "candidate_ids", empty)
+    audit = audit_tables(tables, "x")
+    assert audit.rows_with_ids == 0
+    assert audit.rows_parallel_in_all == audit.rows == KEPT[config]
+    assert set(audit.ceiling.random.values()) == {1.0}
+
+
+@pytest.mark.parametrize("config", [*PUBLISHED, *(f"{name}-repaired" for name in PUBLISHED)])
+def test_the_cards_audit_is_what_the_audit_finds(built, config):
+    paths = sorted((built / "data" / config).iterdir())
+    audit = audit_tables({p.stem: pq.read_table(p) for p in paths}, f"bmlama/{config}")
+    found = bmlama_card.summarize(config, audit)
+    assert found == [line for line in bmlama_card.read_audit() if line.config == config]
+    if config in PUBLISHED:
+        return
+    for line in found:
+        assert (line.rows_not_parallel_to_en, line.rows_with_second_answer) == (0, 0)
+        assert (line.rows_with_duplicate_labels, line.rows_with_invisible_characters) == (0, 0)
+        assert line.answer_position_p_value > 0.01
+    assert set(audit.ceiling.random.values()) | set(audit.ceiling.answer_first.values()) == {1.0}
+    assert not any(sum(own.rows.values()) - own.rows["rows_with_shared_prompt"]
+                   for own in audit.languages.values())  # fmt: skip
+
+
+def test_verdicts_are_on_the_hundred_candidates_that_the_hash_draws(tables):
+    verdicts = defaultdict(list)
+    text = bmlama_card.VERDICTS.read_text(encoding="utf-8")
+    for row in csv.DictReader(io.StringIO(text)):
+        verdicts[row["language"]].append((row["published_row"], row["candidate_id"]))
+        assert row["verdict"] in ("right", "wrong")
+        assert row["reason"].isascii()
+    assert set(verdicts) == {"ru", "el", "ja", "zh", "ar", "fr"}
+    for language, judged in verdicts.items():
+        repaired, published = tables["17-repaired"][language], tables["17"][language]
+        new = [
+            (repaired["published_row"][index], name)
+            for old, index in published_rows(tables, "17")
+            for name, label in zip(
+                repaired["candidate_ids"][index], repaired["candidates"][index], strict=True
+            )
+            if label not in published["candidates"][old]
+        ]
+        key = {
+            (row, name): hashlib.sha256(f"{language}|{row}|{name}".encode()).hexdigest()
+            for row, name in new
+        }
+        assert judged == sorted(new, key=key.get)[:100]
+
+
+def test_another_hash_seed_makes_the_same_bytes(built, upstream, tmp_path):
+    script = "from pathlib import Path\nfrom polyprobe.builder.build import build_dataset\n" + (
+        f"build_dataset('bmlama', ['17-repaired', '53-repaired'], Path({str(upstream)!r}), "
+        f"Path({str(tmp_path)!r}))"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "1", "POLARS_MAX_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment)
+    for config in ("17-repaired", "53-repaired"):
+        for path in sorted((built / "data" / config).iterdir()):
+            assert (tmp_path / "data" / config / path.name).read_bytes() == path.read_bytes()

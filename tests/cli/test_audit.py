@@ -1,0 +1,177 @@
+"""`polyprobe audit` from the command line: what it writes, and what a mistake costs."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from polyprobe import PolyprobeError
+from polyprobe.cli.audit import audit
+from tests.eval.facts import write_facts
+
+app = typer.Typer()
+app.command()(audit)
+
+HEAD = "Prompt\tAns\tCandidate Ans\tSubject\n"
+RAW = {
+    "en": "Oslo lies in <mask>.\tNorway\tPeru, Norway\tOslo\n"
+    "Lima lies in <mask>.\tPeru\tNorway, Peru\tLima\n"
+    "In <mask> they pay in krone.\tNorway\tPeru, Norway\tkrone\n",
+    "fr": "Oslo est en <mask>.\tNorvège\tPérou, Norvège\tOslo\n"
+    "Lima est en <mask>.\tPérou\tNorvège, Pérou\tLima\n"
+    "On paie en krone en <mask>.\tNorvège\tPérou, Norvège\tkrone\n",
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Stand in a folder with a dataset `facts`, raw files in `raw`, and an empty folder."""
+    for module in ("huggingface_hub.constants", "datasets.config"):  # nobody to wait for
+        monkeypatch.setattr(f"{module}.HF_HUB_OFFLINE", True)
+    monkeypatch.chdir(tmp_path)
+    write_facts(tmp_path / "facts")
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "empty").mkdir()
+    for language, lines in RAW.items():
+        (tmp_path / "raw" / f"{language}.tsv").write_text(HEAD + lines, encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "220"})
+
+
+def test_a_dataset_of_our_schema_as_table_json_and_page(here):
+    done = run("facts", "--config", "small", "--json", "a.json", "--html", "a.html")
+    assert done.exit_code == 0, done.output
+    found = json.loads((here / "a.json").read_text())
+    assert found["rows"] == found["rows_parallel_in_all"] == found["rows_with_ids"] == 8
+    assert list(found["languages"]) == ["en", "ru", "zh_hans"]
+    assert list(found["ceiling"]["random"]) == ["en-ru", "en-zh_hans", "ru-zh_hans"]
+    assert set(found["ceiling"]["answer_first"].values()) == {1.0}
+    assert found["signature"].startswith("data:facts/small@")
+    assert found["signature"] in done.stdout.replace("\n", "")
+    assert found["signature"] in (here / "a.html").read_text()
+
+
+def test_keys_are_those_that_were_agreed(here):
+    run("facts", "--json", "a.json")
+    own = json.loads((here / "a.json").read_text())["languages"]["ru"]
+    for key in (
+        "rows_not_parallel_to_en", "answer_position_p_value", "rows_with_second_answer",
+        "rows_with_duplicate_labels", "labels_identical_to_en", "rows_with_invisible_characters",
+    ):  # fmt: skip
+        assert key in own
+
+
+def test_rows_that_no_model_could_be_asked_are_counted_not_refused(here):
+    def spoil(language, rows):
+        bad = rows[0]._replace(prompt="no slot", answers=[])
+        return [bad, *rows[1:]] if language == "ru" else rows
+
+    write_facts(here / "spoiled", spoil)
+    assert run("spoiled", "--json", "a.json").exit_code == 0
+    own = json.loads((here / "a.json").read_text())["languages"]["ru"]
+    assert own["rows_with_missing_slot"] == own["rows_without_answer"] == 1
+
+
+def test_released_files_with_relations_by_block(here):
+    assert run("raw", "--json", "a.json").exit_code == 0
+    found = json.loads((here / "a.json").read_text())
+    assert found["rows"] == found["rows_parallel_in_all"] == 3
+    assert found["languages"]["fr"]["answers_last"] == 3
+
+
+def test_languages_come_in_the_order_asked_for(here):
+    for dataset, asked in (("raw", "fr,en"), ("facts", "zh-hans, en")):
+        assert run(dataset, "--languages", asked, "--json", "a.json").exit_code == 0
+        found = json.loads((here / "a.json").read_text())
+        assert list(found["languages"]) == asked.replace(" ", "").replace("-", "_").split(",")
+        assert found["reference"] == "en"
+
+
+def write(folder, name, content):
+    (folder / name).write_bytes(content)
+
+
+MISTAKES = {
+    "unknown dataset": (
+        lambda here: ["nowhere"],
+        "no dataset 'nowhere' here, under ./datasets, installed or on the Hub",
+    ),
+    "unknown configuration": (
+        lambda here: ["facts", "--config", "smal"],
+        "facts/smal: BuilderConfig 'smal' not found. Available: ['small']",
+    ),
+    "unknown language": (
+        lambda here: ["facts", "--languages", "en,ro"],
+        "unknown language 'ro' in facts; did you mean 'ru'? available: en, ru, zh_hans",
+    ),
+    "unknown language of raw files": (
+        lambda here: ["raw", "--languages", "en,fra"],
+        "unknown language 'fra' in raw; did you mean 'fr'? available: en, fr",
+    ),
+    "no language": (
+        lambda here: ["facts", "--languages", ","],
+        "--languages names none; give codes as en,fr, or leave it out for all",
+    ),
+    "configuration of raw files": (
+        lambda here: ["raw", "--config", "17"],
+        "raw holds TSVs, which have no configurations",
+    ),
+    "neither Parquet nor TSV": (
+        lambda here: ["empty"],
+        "empty holds neither Parquet nor TSV files; give another folder",
+    ),
+    "damaged Parquet": (
+        lambda here: write(here, "facts/data/small/ru.parquet", b"PAR1 and no more") or ["facts"],
+        "{here}/facts/data/small/ru.parquet is not readable Parquet",
+    ),
+    "a row with a column less": (
+        lambda here: write(here, "raw/fr.tsv", (HEAD + "a <mask>\tb\tb, c\n").encode()) or ["raw"],
+        "raw/fr.tsv, row 1 has 3 columns; expected prompt, answer, candidates, subject",
+    ),
+    "an open quotation mark": (
+        lambda here: (
+            write(here, "raw/fr.tsv", (HEAD + 'a <mask>\tb\tb, c\t"s').encode()) or ["raw"]
+        ),
+        "raw/fr.tsv is no table of four columns: a quotation mark is left open",
+    ),
+    "an empty file": (
+        lambda here: write(here, "raw/fr.tsv", b"") or ["raw"],
+        "raw/fr.tsv is no table of four columns",
+    ),
+    "a head alone": (
+        lambda here: write(here, "raw/fr.tsv", HEAD.encode()) or ["raw"],
+        "raw/fr.tsv has no rows",
+    ),
+    "another encoding": (
+        lambda here: write(here, "raw/fr.tsv", HEAD.encode() + b"\xe9\t\t\t\n") or ["raw"],
+        f"raw/fr.tsv is not UTF-8 (byte {len(HEAD)})",
+    ),
+    "a file cut short": (
+        lambda here: (
+            write(here, "raw/fr.tsv", (HEAD + RAW["fr"].splitlines()[0]).encode()) or ["raw"]
+        ),
+        "raw/default: 'en' has 3 rows, 'fr' has 1; rows are compared by number",
+    ),
+    "no place for the JSON": (
+        lambda here: write(here, "file", b"") or ["facts", "--json", "file/a.json"],
+        "cannot write file/a.json: ",
+    ),
+    "a folder for the page": (
+        lambda here: ["facts", "--html", "empty"],
+        "cannot write empty: Is a directory",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line(here, mistake):
+    spoil, message = MISTAKES[mistake]
+    done = run(*spoil(here))
+    assert isinstance(done.exception, PolyprobeError), done.output
+    said = str(done.exception)
+    assert said.startswith(message.format(here=here))
+    assert "\n" not in said
