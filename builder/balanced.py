@@ -24,6 +24,7 @@ from .material import Material, Provenance, gather
 from .progress import track
 from .request import Request, check_buildable
 from .table import Row
+from .truths import read_truths
 from .verbalise import Query, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
@@ -74,10 +75,10 @@ def list_costs(request: Request, material: Material) -> pl.DataFrame:
 
 def build(request: Request, mirror: Path | None = None) -> Balanced:
     """Return the balanced set that is asked for, from the network or a mirror folder."""
-    return balance(request, gather(request, mirror))
+    return balance(request, gather(request, mirror), mirror)
 
 
-def balance(request: Request, material: Material) -> Balanced:
+def balance(request: Request, material: Material, mirror: Path | None = None) -> Balanced:
     """Return the balanced set that is asked for, sorted by relation, subject and object.
 
     Its facts are all that have labels and a sentence in every language, less those for which no
@@ -89,7 +90,7 @@ def balance(request: Request, material: Material) -> Balanced:
     facts = material.coverage.facts.filter(can_be_asked(layers))
     if facts.is_empty():
         raise explain_empty(request, material, layers)
-    drawn, left_out = draw(request, material, facts)
+    drawn, left_out = draw(request, material, facts, mirror)
     if not drawn:
         raise PolyprobeError(
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
@@ -101,10 +102,10 @@ def balance(request: Request, material: Material) -> Balanced:
 
 
 def draw(
-    request: Request, material: Material, facts: pl.DataFrame
+    request: Request, material: Material, facts: pl.DataFrame, mirror: Path | None
 ) -> tuple[list[Query], list[tuple[str, str, int]]]:
     """Return the queries that are kept, sorted, and counts of what is left out (LEFT_OUT)."""
-    rights = prepare_rights(request, material)
+    rights = prepare_rights(request, material, mirror)
     queries: list[Query] = []
     alone: dict[str, int] = {}
     over = 0
@@ -141,13 +142,14 @@ def draw_relation(
     return sorted(found, key=attrgetter("fact")), tried
 
 
-def prepare_rights(request: Request, material: Material) -> Rights:
+def prepare_rights(request: Request, material: Material, mirror: Path | None) -> Rights:
     """Return what is right, by all facts that are known and the wordings of the languages asked."""
+    facts = [material.known.facts, *read_truths(mirror, material.truths)]
     asked = pl.col("language").is_in(list(request.languages))
     known = material.known
     homonyms = find_homonyms(known.labels.filter(asked))
     return find_rights(
-        material.truths, material.templates.filter(asked), known.prompts.filter(asked), homonyms
+        facts, material.templates.filter(asked), known.prompts.filter(asked), homonyms
     )
 
 

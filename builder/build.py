@@ -77,7 +77,7 @@ def build_balanced(
         recover(folder, request.name)
         material = gather(request, mirror)
         announce(list_costs(request, material))
-        made = balance(request, material)
+        made = balance(request, material, mirror)
         write_config(folder, request.name, made.rows, balanced_card.dump(made.notes))
         write_card(folder, BALANCED, list_configs(folder), balanced_card)
     return folder, made.notes

@@ -9,11 +9,11 @@ import polars as pl
 
 from polyprobe import PolyprobeError
 
+from . import truths
 from .coverage import Coverage, measure_coverage
 from .facts import LABELS, TEMPLATES, Facts, empty, load_source, read_source
 from .labels import tidy
 from .request import Request, check_languages, check_relations, check_request
-from .truths import SOURCES, read_truths
 from .verbalise import choose_templates
 
 FALLBACK = "bmlama"  # lends templates for all of its relations in 53 languages
@@ -37,14 +37,14 @@ class Material(NamedTuple):
 
     `known` is the source with completed labels, `templates` one template for each language and
     relation, `coverage` where the facts of the relations asked for stand in each language of the
-    source, `truths` are tables of facts that tell what is right for a subject, `lent` the number of
-    labels that each source of `--labels` completed.
+    source, `truths` name the sources that tell what else is right for a subject, `lent` the number
+    of labels that each source of `--labels` completed.
     """
 
     known: Facts
     templates: pl.DataFrame
     coverage: Coverage
-    truths: tuple[pl.DataFrame, ...]
+    truths: tuple[str, ...]
     lent: dict[str, int]
     sources: tuple[Provenance, ...]
 
@@ -71,10 +71,9 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
         lender = load_source(FALLBACK)
         fallback = lender.read_templates(mirror)
         sources.append(describe(FALLBACK, lender, "templates"))
-    truths = read_truths(mirror)
-    sources += [describe(name, load_source(name), "truths") for name in SOURCES]
+    sources += [describe(name, load_source(name), "truths") for name in truths.SOURCES]
     return assemble(request, known, fallback, source.LANGUAGES)._replace(
-        truths=(known.facts, *truths), lent=lent, sources=tuple(sources)
+        truths=truths.SOURCES, lent=lent, sources=tuple(sources)
     )
 
 
@@ -91,7 +90,7 @@ def assemble(
     templates = tidy(choose_templates(known.templates, lent), ["template"])
     facts = choose_relations(known.facts, request)
     coverage = measure_coverage(known, facts, templates, languages)
-    return Material(known, templates, coverage, (known.facts,), {}, ())
+    return Material(known, templates, coverage, (), {}, ())
 
 
 def choose_relations(facts: pl.DataFrame, request: Request) -> pl.DataFrame:

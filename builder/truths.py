@@ -1,29 +1,28 @@
 """Which objects are right for a subject, by everything that the sources know."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from .facts import load_source, read_source
+from .facts import load_source
 
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
 
-SOURCES = ("mpararel", "xfactr")
+SOURCES = ("mpararel", "xfactr")  # each has `read_truths(mirror)`
 Truths = Mapping[tuple[str, str], frozenset[str]]
 
 
-def read_truths(mirror: Path | None) -> list[pl.DataFrame]:
-    """Return the facts of the sources that take theirs from Wikidata: mParaRel and X-FACTR.
+def read_truths(mirror: Path | None, sources: Sequence[str] = SOURCES) -> list[pl.DataFrame]:
+    """Return the facts (`facts.FACTS`) of the sources, by default all that Wikidata's are in.
 
     X-FACTR lists every object of a subject, also those that no prompt asks for. Of BMLAMA-17's
     rows 1,023 have a distractor that is right by mParaRel, and 1,685 by both (with symmetric and
     inverse relations read both ways).
     """
-    mpararel, xfactr = SOURCES
-    return [read_source(mpararel, mirror, ["en"]).facts, load_source(xfactr).read_truths(mirror)]
+    return [load_source(name).read_truths(mirror) for name in sources]
 
 
 def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozenset[str]]:

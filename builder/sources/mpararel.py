@@ -80,6 +80,11 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     )
 
 
+def read_truths(mirror: Path | None) -> pl.DataFrame:
+    """Return all that mParaRel knows to be true: the facts of English (one more is elsewhere)."""
+    return list_facts(read_tuples(mirror, ["en"]))
+
+
 def list_folders(language: str) -> tuple[str, ...]:
     """Return the folders that hold a language, the preferred one first."""
     return MERGED.get(language, (language,))

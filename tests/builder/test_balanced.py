@@ -5,11 +5,12 @@ import sys
 import unicodedata
 
 import pytest
+from huggingface_hub import DatasetCard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe import PolyprobeError
-from polyprobe.builder import balanced, material
+from polyprobe.builder import balanced, material, truths
 from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts import TEMPLATES, empty, read_source
 from polyprobe.builder.request import Request
@@ -162,11 +163,29 @@ def test_configurations_lie_side_by_side(monkeypatch, tmp_path):
     build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)
     build_balanced(Request("tiny", ("en", "fr", "el"), config="three"), None, tmp_path)
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["three", "tiny-2"]
+    card = DatasetCard.load(tmp_path / "README.md")
+    assert [config["config_name"] for config in card.data.configs] == ["three", "tiny-2"]
+    assert "--languages en,fr,el --candidates 10 --seed 0 --config three" in card.text
+    assert "| tiny | facts | someone/tiny | `0123456789ab` | licence of tiny |" in card.text
+    (tmp_path / "README.md").unlink()
     (tmp_path / "data" / "thesis").mkdir()
     (tmp_path / "data" / "thesis" / "chapter.tex").touch()
-    if not (tmp_path / "README.md").exists():
-        with pytest.raises(PolyprobeError, match="holds something other than a build of balanced"):
-            build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)
+    with pytest.raises(PolyprobeError, match="holds something other than a build of balanced"):
+        build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)
+
+
+def test_what_another_source_knows_to_be_true_is_no_distractor(monkeypatch):
+    serve(monkeypatch, "tiny", CAPITALS)
+    known = balanced.build(Request("tiny", ("en",)))
+    [athens] = [row for row in known.rows["en"] if row.object_id == "Q10"]
+    assert len(athens.candidate_ids) > 2
+    wrong = athens.candidate_ids[1 - athens.answers[0]]
+    serve(monkeypatch, "wiki", make_facts([("P36", athens.subject_id, wrong)], {}, {}))
+    monkeypatch.setattr(truths, "SOURCES", ("wiki",))
+    made = balanced.build(Request("tiny", ("en",)))
+    [again] = [row for row in made.rows["en"] if row.object_id == "Q10"]
+    assert set(again.candidate_ids) == set(athens.candidate_ids) - {wrong}
+    assert made.notes.sources[-1].role == "truths"
 
 
 SCRIPT = """
@@ -327,8 +346,8 @@ def mpararel(upstream) -> material.Material:
 
 
 @pytest.fixture(scope="module")
-def rebuilt(mpararel) -> balanced.Balanced:
-    return balanced.balance(Request("mpararel", BMLAMA_17), mpararel)
+def rebuilt(mpararel, upstream) -> balanced.Balanced:
+    return balanced.balance(Request("mpararel", BMLAMA_17), mpararel, upstream)
 
 
 @pytest.mark.upstream

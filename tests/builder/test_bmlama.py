@@ -154,27 +154,25 @@ def test_published_figures(built, upstream, config, mean, fewest, single, quoted
 @pytest.mark.upstream
 @pytest.mark.parametrize(("config", "count"), [("17", 1026), ("53", 956)])
 def test_other_answers_among_the_distractors(built, config, count):
-    """SPEC section 5, defect 4, and what the card says of it."""
+    """SPEC section 5, defect 4."""
     rows = read_built(built, config, "en")
     answers = defaultdict(set)
     for row in rows:
         answers[row["prompt"]].update(row["answer_forms"])
     found = [row for row in rows if answers[row["prompt"]] & set(row["candidates"][:-1])]
     assert len(found) == count
-    assert f"{count:,} rows of `{config}`" in card() or f"{count} of `{config}`" in card()
 
 
 @pytest.mark.upstream
 @pytest.mark.parametrize(("config", "total", "most"), [("17", 1490, 977), ("53", 2733, 970)])
 def test_invisible_characters(built, config, total, most):
-    """The card's fifth defect."""
+    """FINDINGS' count, in which joiners that are spelling are still counted."""
     invisible = re.compile("[\u00a0\u202f\u200b-\u200f\u2060\ufeff]")
     counts = [
         sum(map(bool, map(invisible.search, pq.read_table(path)["prompt"].to_pylist())))
         for path in (built / "data" / config).glob("*.parquet")
     ]
     assert (sum(counts), max(counts)) == (total, most)
-    assert f"{total:,}" in card()
 
 
 @pytest.mark.upstream

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import polars as pl
 
+from polyprobe.builder import truths
 from polyprobe.builder.download import Repository
 from polyprobe.builder.facts import (
     ALIASES,
@@ -67,6 +68,8 @@ def serve(monkeypatch, name: str, known: Facts) -> None:
         REPOSITORY=Repository(f"someone/{name}", "0123456789abcdef", {}),
         read_facts=lambda mirror, languages=None: known,
         read_templates=lambda mirror: known.templates,
+        read_truths=lambda mirror: known.facts,
     )
+    monkeypatch.setattr(truths, "SOURCES", ())  # nothing of the real ones is read
     monkeypatch.setitem(FACT_SOURCES, name, f"tiny_{name}")
     monkeypatch.setitem(sys.modules, f"tiny_{name}", module)

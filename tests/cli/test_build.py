@@ -31,9 +31,8 @@ def test_options_reach_the_builder(monkeypatch, tmp_path):
 def test_a_mistake_is_one_line():
     result = CliRunner().invoke(app, ["nothing"])
     assert isinstance(result.exception, PolyprobeError)
-    assert (
-        str(result.exception) == "unknown dataset 'nothing'; available: balanced, bmlama, geofacts"
-    )
+    known = "balanced, bmlama, geofacts"
+    assert str(result.exception) == f"unknown dataset 'nothing' in polyprobe; available: {known}"
 
 
 @pytest.fixture
