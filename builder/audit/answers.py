@@ -5,9 +5,8 @@ from collections import defaultdict
 import numpy as np
 from scipy.stats import chisquare
 
+from ..truths import SYMMETRIC
 from .split import Split
-
-SYMMETRIC = ("P530", "P190", "P47")  # diplomatic relation, twin town, shared border
 
 
 def count_positions(split: Split) -> tuple[list[int], list[float]]:

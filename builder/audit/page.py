@@ -16,9 +16,10 @@ DEFINITIONS = {
     "second answer": "rows with a distractor that answers another row with the same prompt, or "
     "that the data itself gives for the same subject and relation.",
     "label twice": "rows in which two candidates are written alike, but for case.",
-    "invisible characters": "rows with a character that is not seen and is no spelling, such as "
+    "invisible": "rows with a character that is not seen and is no spelling, such as "
     "U+200B, U+00A0 or U+FEFF, in prompt, subject or candidates.",
     "prompt shared": "rows whose prompt stands in another row with another answer.",
+    "last": "answers that stand last among several candidates.",
     "position p": "how likely the answers' places are if drawn at random (chi-square test).",
     "labels as in": "distinct labels written as in the reference, of those compared.",
     "ceiling": "RankC of a model that ranks the same entities alike in all languages, for random "

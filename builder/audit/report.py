@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +14,7 @@ from .checks import CHECKS
 HEADS = {
     "rows_with_second_answer": "second answer",
     "rows_with_duplicate_labels": "label twice",
-    "rows_with_invisible_characters": "invisible characters",
+    "rows_with_invisible_characters": "invisible",
     "rows_with_missing_slot": "no slot",
     "rows_with_several_slots": "several slots",
     "rows_with_one_candidate": "one candidate",
@@ -58,8 +59,10 @@ def language_json(own: LanguageAudit) -> dict[str, Any]:
 
 def audit_table(audit: Audit) -> Group:
     """Return the audit for a rich console: a line a language, then the totals."""
-    head, *lines = table_rows(audit)
-    table = Table(*head, title=audit.signature.split("|")[0])
+    [_, *head], *lines = table_rows(audit)
+    table = Table(
+        "", *head, title=audit.signature.split("|")[0], box=box.SIMPLE_HEAD, padding=0
+    )
     for line in lines:
         table.add_row(*line)
     for column in table.columns[1:]:
@@ -70,7 +73,7 @@ def audit_table(audit: Audit) -> Group:
 def table_rows(audit: Audit) -> Iterator[list[str]]:
     """Yield the head and a line a language; checks that find nothing anywhere have no column."""
     codes = [c for c in CHECKS if any(own.rows[c] for own in audit.languages.values())]
-    last = ["answers last", "position p", "labels as in", "ceiling", "answer first"]
+    last = ["last", "position p", "labels as in", "ceiling", "answer first"]
     last[2] += f" {audit.reference}"
     yield ["language", f"not parallel to {audit.reference}", *(HEADS[c] for c in codes), *last]
     for language, own in audit.languages.items():
@@ -96,7 +99,7 @@ def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | 
 
 def share(part: int, whole: int) -> str:
     """Return a share in per cent, `–` of nothing."""
-    return f"{100 * part / whole:.1f} %" if whole else "–"
+    return f"{100 * part / whole:.1f}%" if whole else "–"
 
 
 def number(value: float | None) -> str:

@@ -110,8 +110,11 @@ def read_queries(
         rows["en"], links, answers, zip(*rows.values(), strict=True), strict=True
     ):
         labels = zip(*(other.candidates for other in parallel), strict=True)
+        homonyms = by_label[row.relation]
         named = [
-            choose(by_label[row.relation][normalise(shown[place], "en")], shown) for shown in labels
+            choose(homonyms.get(normalise(shown[place], "en"), ()), shown)
+            or own_id(row.relation, shown[place])
+            for shown in labels
         ]
         named[row.answers[0]] = answer
         queries.append(

@@ -1,0 +1,122 @@
+"""All configurations of a BMLAMA of three rows, with a mParaRel and an X-FACTR to fit."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.sources import bmlama, mpararel, xfactr
+
+from .tiny import describe, pack
+
+NAMES = {
+    "en": {"Q585": "Oslo", "Q20": "Norway", "Q2868": "Lima", "Q419": "Peru", "Q1": "krone"},
+    "he": {"Q585": 'או"סלו', "Q20": "נורווגיה", "Q2868": "לימה", "Q419": "פרו", "Q1": "קרונה"},
+    "zh-hans": {"Q585": "奥斯陆", "Q20": "挪威", "Q2868": "利马", "Q419": "秘鲁", "Q1": "克朗"},
+}
+FACTS = [("P17", "Q585", "Q20"), ("P17", "Q2868", "Q419"), ("P127", "Q1", "Q20"),
+         ("P127", "Q585", "Q419")]  # fmt: skip
+
+
+@pytest.fixture
+def sources(tiny, monkeypatch):
+    """The mirror folder with the three archives."""
+    bmlama.read_linked.cache_clear()
+    tuples = {}
+    for language, names in NAMES.items():
+        for relation in ("P17", "P127"):
+            lines = [
+                json.dumps(
+                    {"sub_uri": s, "sub_label": names[s], "obj_uri": o, "obj_label": names[o]}
+                )
+                for r, s, o in FACTS
+                if r == relation
+            ]
+            path = f"data/mpararel_reviewed/tuples/{language}/{relation}.jsonl"
+            tuples[path] = "\n".join(lines).encode()
+    # Lima lies in Norway too, says X-FACTR, and Norway owns the krone.
+    listed = {"data/TREx_multi_rel.txt": b"Q2868\tP17\tQ419 Q20\n"}
+    fact = {"sub_uri": "Q1", "sub_label": "krone", "obj_uri": "Q20", "obj_label": "Norway"}
+    listed["data/mTREx/sub/P127.jsonl"] = json.dumps(fact).encode()
+    for module, name, contents in ((mpararel, "m/p", tuples), (xfactr, "x/f", listed)):
+        repository = describe(contents)._replace(name=name)
+        monkeypatch.setattr(module, "REPOSITORY", repository)
+        pack(tiny, repository, contents)
+    yield tiny
+    bmlama.read_linked.cache_clear()
+
+
+def read(folder, config, language):
+    return pq.read_table(folder / "data" / config / f"{language}.parquet").to_pylist()
+
+
+def test_all_configurations_are_built(sources, tmp_path, capsys):
+    folder = build_dataset("bmlama", mirror=sources, output=tmp_path / "out")
+    assert sorted(p.name for p in (folder / "data").iterdir()) == sorted(bmlama.CONFIGS)
+    oslo, krone = read(folder, "17-repaired", "en")
+    assert (oslo["fact_id"], oslo["published_row"]) == ("P17:Q585:Q20", "17:0001")
+    assert sorted(zip(oslo["candidate_ids"], oslo["candidates"], strict=True)) == [
+        ("Q20", "Norway"),
+        ("Q419", "Peru"),
+    ]
+    # Chad has labels nowhere: it goes. Lima has no wrong country left: its row goes.
+    assert (krone["fact_id"], krone["published_row"]) == ("P127:Q1:Q20", "17:0003")
+    assert "missing_label_removed" in krone["repairs"]
+    assert sorted(krone["candidate_ids"]) == ["Q20", "Q419"]
+    assert "17-repaired: 1 of 3 published rows left out" in capsys.readouterr().err
+    for language, norway in (("en", "Norway"), ("he", "נורווגיה"), ("zh", "挪威")):
+        for row in read(folder, "53-repaired", language):
+            assert row["candidates"][row["candidate_ids"].index("Q20")] == norway
+            assert [row["candidates"][i] for i in row["answers"]] == [norway]
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| `17-repaired` | 3 | 2 | 2 | 2.00 | 2 | 2 |" in card
+
+
+def test_a_repaired_configuration_can_be_taken_back(sources, tmp_path):
+    folder = build_dataset("bmlama", mirror=sources, output=tmp_path / "out")
+    for language in ("en", "he", "zh"):
+        published = {row["fact_id"]: row for row in read(folder, "17", language)}
+        for row in read(folder, "17-repaired", language):
+            before = published[row["published_row"]]
+            assert row["answer_forms"] == before["answer_forms"]
+            assert row["relation"] == before["relation"]
+
+
+def test_what_is_missing_is_named_and_what_is_built_stays(sources, tmp_path):
+    (sources / "m__p@0123456789ab.zip").unlink()
+    with pytest.raises(PolyprobeError, match=r"^no archive m__p@0123456789ab.zip in the mirror"):
+        build_dataset("bmlama", mirror=sources, output=tmp_path / "out")
+    assert [p.name for p in sorted((tmp_path / "out" / "data").iterdir())] == ["17", "53"]
+
+
+def test_an_archive_cut_short_is_named(sources, tmp_path):
+    archive = sources / "x__f@0123456789ab.zip"
+    archive.write_bytes(archive.read_bytes()[:-40])
+    with pytest.raises(PolyprobeError, match=r"x__f@0123456789ab.zip is cut short or corrupt"):
+        build_dataset("bmlama", ["17-repaired"], sources, tmp_path / "out")
+
+
+def test_a_row_that_no_fact_is_found_for_keeps_its_id(sources, tmp_path, monkeypatch):
+    contents = {
+        path: b"\n".join(
+            line for line in content.split(b"\n") if b'"Q585", "sub_label"' not in line
+        )
+        for path, content in read_archive(sources).items()
+    }
+    repository = describe(contents)._replace(name="m/p")
+    monkeypatch.setattr(mpararel, "REPOSITORY", repository)
+    pack(sources, repository, contents)
+    folder = build_dataset("bmlama", ["17-repaired"], sources, tmp_path / "out")
+    [oslo] = [r for r in read(folder, "17-repaired", "en") if r["published_row"] == "17:0001"]
+    assert (oslo["fact_id"], oslo["subject_id"]) == ("17:0001", "")
+    assert "unlinked" in oslo["repairs"]
+    assert oslo["object_id"] == "bmlama:P17:Norway"  # no linked row of P17 has this answer
+
+
+def read_archive(mirror):
+    from polyprobe.builder.download import read_files
+
+    paths = list(mpararel.REPOSITORY.sha256)
+    return dict(zip(paths, read_files(mpararel.REPOSITORY, paths, mirror), strict=True))
