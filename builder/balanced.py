@@ -41,7 +41,8 @@ class Notes(NamedTuple):
     `left_out` (LEFT_OUT) counts the source's facts that have no row: with an empty detail, those
     of a reason, each fact once; with a language or relation as the detail, where it struck (a fact
     may lack labels in several languages). `costs` are those of `coverage.trace_costs`; `lent` is
-    the number of labels that each source of `--labels` completed, in all languages.
+    the number of labels that each source of `--labels` completed, in all languages; `repairs` are
+    what the source's reader mended or left out ({what: how often}), in all its languages.
     """
 
     config: str
@@ -53,6 +54,7 @@ class Notes(NamedTuple):
     left_out: pl.DataFrame
     costs: pl.DataFrame
     lent: dict[str, int]
+    repairs: dict[str, int]
     sources: tuple[Provenance, ...]
 
 
@@ -206,6 +208,7 @@ def describe(
         left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
         costs=list_costs(request, material),
         lent=material.lent,
+        repairs=material.known.repairs,
         sources=tuple(s for s in material.sources if s.role != "templates" or not own),
     )
 

@@ -16,6 +16,7 @@ def dump(notes: Notes) -> str:
         "rows": notes.rows,
         "left_out": notes.left_out.rows(),
         "lent": notes.lent,
+        "repairs": notes.repairs,
         "costs": notes.costs.filter(notes.costs["asked"]).select("language", "facts").rows(),
         "sources": [list(source) for source in notes.sources],
     }
@@ -38,6 +39,7 @@ def describe_build(config: Config) -> str:
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
         sources_table(notes),
         left_out_table(notes),
+        *repairs_table(notes),
         "Facts left as languages are added, the one that costs least at each step: "
         + ", ".join(f"{language} {facts:,}" for language, facts in notes["costs"])
         + ".",
@@ -58,3 +60,9 @@ def left_out_table(notes: dict[str, Any]) -> str:
     """Return one line a reason for which facts were left out, and where it struck."""
     rows = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
     return markdown_table(("left out for", "where", "facts"), rows)
+
+
+def repairs_table(notes: dict[str, Any]) -> list[str]:
+    """Return what was mended in the source's files, in all its languages; nothing if nothing."""
+    rows = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
+    return [markdown_table(("mended or passed over in the source", "times"), rows)] if rows else []

@@ -29,6 +29,7 @@ FACT_SOURCES = {
     "bmlama": "polyprobe.builder.sources.bmlama",
     "fluent-mlama": "polyprobe.builder.sources.fluent_mlama",
     "mlama": "polyprobe.builder.sources.mlama",
+    "mlama-hub": "polyprobe.builder.sources.mlama_hub",
     "mpararel": "polyprobe.builder.sources.mpararel",
     "polyglot": "polyprobe.builder.sources.polyglot",
     "xfactr": "polyprobe.builder.sources.xfactr",

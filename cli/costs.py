@@ -41,6 +41,8 @@ def show_left_out(notes: "Notes") -> None:
         Console().print(draw_table(("reason", "where", "facts"), notes.left_out))
     for source, count in notes.lent.items():
         Console().print(f"{count:,} labels of {source}, in all languages", highlight=False)
+    for what, count in notes.repairs.items():
+        Console().print(f"in the source: {count:,} {what}", highlight=False, markup=False)
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from polyprobe.builder.build import SOURCES
+from polyprobe.builder.facts import FACT_SOURCES
 from polyprobe.eval.scorers import FAMILIES
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +38,8 @@ def test_dataset_folders_hold_no_code():
 def test_sources_and_families_name_every_file():
     in_sources = {p.stem for p in modules("builder/sources") if "\ndef build(" in p.read_text()}
     assert set(SOURCES) == in_sources
+    of_facts = {p.stem for p in modules("builder/sources") if "\ndef read_facts(" in p.read_text()}
+    assert {module.rpartition(".")[2] for module in FACT_SOURCES.values()} == of_facts
     in_scorers = {p.stem for p in modules("eval/scorers") if "(Scorer):" in p.read_text()}
     assert set(FAMILIES) == in_scorers
     for name, scorer in FAMILIES.items():

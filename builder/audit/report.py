@@ -60,9 +60,7 @@ def language_json(own: LanguageAudit) -> dict[str, Any]:
 def audit_table(audit: Audit) -> Group:
     """Return the audit for a rich console: a line a language, then the totals."""
     [_, *head], *lines = table_rows(audit)
-    table = Table(
-        "", *head, title=audit.signature.split("|")[0], box=box.SIMPLE_HEAD, padding=0
-    )
+    table = Table("", *head, title=audit.signature.split("|")[0], box=box.SIMPLE_HEAD, padding=0)
     for line in lines:
         table.add_row(*line)
     for column in table.columns[1:]:

@@ -14,6 +14,7 @@ from polyprobe.builder import balanced, material, truths
 from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts import TEMPLATES, empty, read_source
 from polyprobe.builder.request import Request
+from polyprobe.builder.sources import bmlama_files
 
 from .tiny_facts import CAPITALS, make_facts, serve
 
@@ -193,6 +194,7 @@ import hashlib, sys
 from pathlib import Path
 from polyprobe.builder.build import write_config
 from polyprobe.builder.request import Request
+from polyprobe.builder.sources import bmlama_files
 from tests.builder.test_balanced import balance
 from tests.builder.tiny_facts import make_facts
 facts = [(f"P{i % 3}", f"Q{i}", f"Q{i * 7 % 50}") for i in range(50)]
@@ -364,6 +366,15 @@ def test_bmlama_rebuilt_from_mpararel(rebuilt):
             assert len(row.candidates) == len(row.candidate_ids) >= 2
             assert len({plain(label) for label in row.candidates}) == len(row.candidates)
             assert all(row.candidates)
+
+
+@pytest.mark.upstream
+def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
+    """FINDINGS 3a has 5,551 of 6,792; the three facts with both kinds of Chinese come to that."""
+    made = {(row.relation, row.subject, row.answer_forms[0]) for row in rebuilt.rows["en"]}
+    published = bmlama_files.read_rows("17", upstream)["en"]
+    keys = [(row.relation, row.subject, row.answer_forms[0]) for row in published]
+    assert sum(key in made for key in keys) == 5_551 + 3
 
 
 @pytest.mark.upstream

@@ -105,14 +105,21 @@ def test_figures_of_both_configurations(built):
 
 @pytest.mark.upstream
 @pytest.mark.parametrize(
-    ("names", "languages", "rows"), [((), 17, 6792), (("17",), 17, 6792), (("53",), 53, 3070)]
+    ("names", "languages", "rows", "schema"),
+    [
+        ((), 17, 6792, SCHEMA),
+        (("17",), 17, 6792, SCHEMA),
+        (("53",), 53, 3070, SCHEMA),
+        (("17-repaired",), 17, 6792, REPAIRED),
+        (("53-repaired",), 53, 3066, REPAIRED),
+    ],
 )
-def test_load_dataset_reads_the_folder(built, load, names, languages, rows):
+def test_load_dataset_reads_the_folder(built, load, names, languages, rows, schema):
     loaded = load(built, *names)
     assert len(loaded) == languages
     assert {split.num_rows for split in loaded.values()} == {rows}
     english = loaded["en"]
-    assert english.features.arrow_schema.remove_metadata() == SCHEMA
+    assert english.features.arrow_schema.remove_metadata() == schema
     path = built / "data" / (names[0] if names else "17") / "en.parquet"
     assert english[-1] == pq.read_table(path).to_pylist()[-1]
 

@@ -189,6 +189,30 @@ def test_sample_does_not_depend_on_the_order_of_rows(tmp_path):
     assert ids == {turned["fact_id"][k].as_py() for k in choose_rows(turned, sample=20)}
 
 
+def test_a_larger_sample_holds_the_smaller(tmp_path):
+    table = load_facts(str(write_facts(tmp_path / "facts", copies=50)))["en"]
+    assert set(choose_rows(table, sample=20)) < set(choose_rows(table, sample=21))
+
+
+def test_a_repaired_dataset_gives_the_published_facts(tmp_path):
+    """By `published_row`, whatever the new ids; rows that are gone change no other relation."""
+
+    def repaired(language, made):
+        made = [r._replace(published_row=r.fact_id, fact_id=f"new:{r.fact_id}") for r in made]
+        return [row for row in made if row.published_row not in gone]
+
+    published = load_facts(str(write_facts(tmp_path / "a", copies=50)))["en"]
+    chosen = [published["fact_id"][k].as_py() for k in choose_rows(published, sample=20)]
+    gone = [name for name in chosen if published_relation(published, name) == "P37"][:1]
+    table = load_facts(str(write_facts(tmp_path / "b", repaired, copies=50)))["en"]
+    again = [table["published_row"][k].as_py() for k in choose_rows(table, sample=20)]
+    assert len(set(chosen) & set(again)) == 20 - 1
+
+
+def published_relation(table, name):
+    return table["relation"][table["fact_id"].to_pylist().index(name)].as_py()
+
+
 @pytest.mark.parametrize(
     ("limit", "sample", "message"),
     [
