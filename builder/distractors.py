@@ -1,13 +1,13 @@
 """Which objects are wrong for a fact, and which of them become its candidates."""
 
 import hashlib
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
+from .labels import fold
 from .truths import Truths, find_truths
 
 
@@ -63,16 +63,6 @@ class Rights(NamedTuple):
             for subject in self.homonyms.of(fact.subject_id):
                 right |= self.truths.get((relation, subject), frozenset())
         return right
-
-
-def fold(text: str) -> str:
-    """Return a text without what readers pass over: case, composition, kinds of blanks.
-
-    >>> fold("E\u0301TAT") == fold("\u00e9tat")
-    True
-    """
-    text = unicodedata.normalize("NFC", " ".join(text.split())).casefold()
-    return unicodedata.normalize("NFC", text)
 
 
 def fold_column(table: pl.DataFrame, column: str) -> pl.DataFrame:

@@ -1,10 +1,21 @@
-"""Labels that a source writes anew in every row: made plain, then one for an entity."""
+"""Labels: how they are compared, made plain, and one chosen for an entity."""
 
+import unicodedata
 from collections.abc import Sequence
 
 import polars as pl
 
 from .invisible import INVISIBLE, normalise
+
+
+def fold(text: str) -> str:
+    """Return a text without what readers pass over: case, composition, kinds of blanks.
+
+    >>> fold("E\u0301TAT") == fold("\u00e9tat")
+    True
+    """
+    text = unicodedata.normalize("NFC", " ".join(text.split())).casefold()
+    return unicodedata.normalize("NFC", text)
 
 
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

@@ -1,10 +1,10 @@
 """What is counted in each language, row by row: a table from code to function."""
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from ..invisible import find_invisible
+from ..labels import fold
 from ..table import SLOT
 from .answers import find_second_answers
 from .split import Split
@@ -37,13 +37,8 @@ def find_other_facts(split: Split, reference: Split) -> list[bool]:
 
 def find_duplicate_labels(split: Split, reference: Split) -> list[bool]:
     """Find rows with a label twice, upper and lower case and Unicode's compositions alike."""
-    fold = {label: fold_label(label) for row in split.candidates for label in row}
-    return [len({fold[label] for label in row}) < len(row) for row in split.candidates]
-
-
-def fold_label(label: str) -> str:
-    """Return what is equal for labels that differ in case or composition alone."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", label).casefold())
+    folded = {label: fold(label) for row in split.candidates for label in row}
+    return [len({folded[label] for label in row}) < len(row) for row in split.candidates]
 
 
 def find_invisible_characters(split: Split, reference: Split) -> list[bool]:

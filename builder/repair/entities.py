@@ -1,6 +1,5 @@
 """The entities that stand as candidates: one id, one label a language."""
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -9,6 +8,7 @@ import polars as pl
 
 from ..facts import Facts
 from ..invisible import normalise
+from ..labels import fold
 from ..linking import Link
 from ..table import Row
 from .query import Query
@@ -19,8 +19,8 @@ Rows = Mapping[str, Sequence[Row]]
 class Entity(NamedTuple):
     """A possible object of one relation: its labels, one a language in the dataset's order.
 
-    `folded` are (place of the language, label) with the labels as they are compared: NFC and
-    case-folded. `published` tells whether the relation's published rows have it as an answer.
+    `folded` are (place of the language, label) with the labels as `fold` leaves them.
+    `published` tells whether the relation's published rows have it as an answer.
     """
 
     id: str
@@ -37,11 +37,6 @@ def make_entity(name: str, labels: Iterable[str], published: bool = True) -> Ent
     """Return an entity of these labels."""
     labels = tuple(labels)
     return Entity(name, labels, frozenset(enumerate(map(fold, labels))), published)
-
-
-def fold(label: str) -> str:
-    """Return a label as it is compared with others."""
-    return unicodedata.normalize("NFC", label).casefold()
 
 
 def collect_entities(

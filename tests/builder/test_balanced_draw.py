@@ -10,10 +10,10 @@ from polyprobe.builder.distractors import (
     Homonyms,
     Rights,
     draw_distractors,
-    fold,
     place_answer,
     shuffle,
 )
+from polyprobe.builder.labels import fold
 
 FACT = Fact("P36", "Q142", "Q90")
 NOBODY = Homonyms({}, [])
