@@ -1,5 +1,6 @@
 """From a dataset's name to its folder: source, Parquet, card."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from polyprobe import PolyprobeError
 
-from .card import MARK, render_card
+from .card import MARK, is_built, read_config, render_card
 from .names import unknown
 from .write import recover, write_config, write_text
 
@@ -75,12 +76,24 @@ def build_balanced(
         check_mirror(mirror)
         check_folder(folder, BALANCED, sorted({*list_configs(folder), request.name}))
         recover(folder, request.name)
+        check_same(folder, request)
         material = gather(request, mirror)
         announce(list_costs(request, material))
         made = balance(request, material, mirror)
         write_config(folder, request.name, made.rows, balanced_card.dump(made.notes))
         write_card(folder, BALANCED, list_configs(folder), balanced_card)
     return folder, made.notes
+
+
+def check_same(folder: Path, request: "Request") -> None:
+    """Raise PolyprobeError where the configuration lies there already and was made otherwise."""
+    built = read_config(folder, request.name) if is_built(folder, request.name) else None
+    command = built.notes.get("command") if built else request.command
+    if command != request.command:
+        raise PolyprobeError(
+            f"{folder} holds another {request.name}, made by `{command}`; "
+            "name this one with --config, or remove that one"
+        )
 
 
 def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
@@ -111,7 +124,9 @@ def choose_configs(name: str, source: ModuleType, configs: Sequence[str]) -> lis
 
 
 def check_mirror(mirror: Path | None) -> None:
-    """Raise PolyprobeError where the mirror folder does not exist."""
+    """Raise PolyprobeError where the mirror is no folder."""
+    if mirror is not None and mirror.is_file():
+        raise PolyprobeError(f"{mirror} is a file; give --mirror the folder with the archives")
     if mirror is not None and not mirror.is_dir():
         raise PolyprobeError(f"no mirror folder {mirror}")
 
@@ -133,6 +148,9 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
         raise PolyprobeError(
             f"{folder} holds something other than a build of {name}; give another --output"
         )
+    place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise PolyprobeError(f"cannot write to {place}; give another --output")
 
 
 def list_paths(folder: Path) -> list[Path]:
@@ -144,6 +162,7 @@ def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
     """Return what a build may have left in its folder and in `data`, killed or not."""
     data = folder / "data"
     states = {data / state.format(config) for config in configs for state in STATES}
+    states = {path for path in states if not path.is_file()}
     return {data, folder / ".README.md.new", *folder.glob("LICENSE*")} | states
 
 

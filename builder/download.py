@@ -19,6 +19,10 @@ ENDPOINT_VARIABLE = "POLYPROBE_GITHUB_RAW"
 CHUNK = 8192  # bytes; what a cut connection loses at most
 TIMEOUT = 30  # seconds without a byte
 RETRIES = 2
+# What zipfile raises on a damaged archive: of its directory, its flags, its data, its offsets.
+ZIP_ERRORS = (
+    zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
+)  # fmt: skip
 THREADS = 8  # thousands of small files: most of the time goes into asking
 AHEAD = 4 * THREADS  # files that are fetched before the one that is read
 
@@ -72,7 +76,10 @@ def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
     archive = mirror / name
     if not archive.is_file():
         raise PolyprobeError(f"no archive {name} in the mirror folder {mirror}; it is at {url}")
-    content = archive.read_bytes()
+    try:
+        content = archive.read_bytes()
+    except OSError as error:
+        raise PolyprobeError(f"cannot read {archive}: {error.strerror or error}") from error
     _check(content, sha256, str(archive))
     return content
 
@@ -80,7 +87,7 @@ def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
 def _read_mirror(repository: Repository, paths: Iterable[str], mirror: Path) -> Iterator[bytes]:
     archive = mirror / repository.archive
     if not archive.is_file():
-        raise PolyprobeError(f"no archive {repository.archive} in the mirror folder {mirror}")
+        raise PolyprobeError(describe_missing(repository, mirror))
     root = f"{repository.name.partition('/')[2]}-{repository.commit}"
     try:
         with zipfile.ZipFile(archive) as zipball:
@@ -90,10 +97,24 @@ def _read_mirror(repository: Repository, paths: Iterable[str], mirror: Path) -> 
                 yield content
     except KeyError as error:
         raise PolyprobeError(f"{archive} lacks a file: {error.args[0]}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except ZIP_ERRORS as error:
         raise PolyprobeError(
             f"{archive} is cut short or corrupt ({error}); fetch it again"
         ) from error
+
+
+def describe_missing(repository: Repository, mirror: Path) -> str:
+    """Return what is said of an archive that the mirror lacks."""
+    return (
+        f"no archive {repository.archive} in the mirror folder {mirror}; put GitHub's zipball of "
+        f"{repository.name} at {repository.commit[:12]} there, or leave out --mirror"
+    )
+
+
+def check_archive(repository: Repository, mirror: Path | None) -> None:
+    """Raise PolyprobeError where the mirror lacks the archive, before hours of work need it."""
+    if mirror is not None and not (mirror / repository.archive).is_file():
+        raise PolyprobeError(describe_missing(repository, mirror))
 
 
 def _check(content: bytes, expected: str, source: str) -> None:

@@ -11,6 +11,7 @@ from polyprobe import PolyprobeError
 
 from . import truths
 from .coverage import Coverage, measure_coverage
+from .download import check_archive
 from .facts import LABELS, TEMPLATES, Facts, empty, load_source, read_source
 from .labels import tidy
 from .request import Request, check_languages, check_relations, check_request
@@ -55,6 +56,9 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     source = load_source(request.source)
     check_languages(request.languages, request.source, source.LANGUAGES)
     check_lenders(request)
+    for name in dict.fromkeys((request.source, *request.labels, *truths.SOURCES)):
+        if repository := getattr(load_source(name), "REPOSITORY", None):
+            check_archive(repository, mirror)
     known = read_source(request.source, mirror)
     check_relations(request, set(known.facts["relation"]))
     sources = [describe(request.source, source, "facts")]

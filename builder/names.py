@@ -12,8 +12,9 @@ def unknown(kind: str, name: str, place: str, known: Collection[str]) -> Polypro
     >>> print(unknown("language", "gr", "mpararel", ["el", "gl", "fr"]))
     unknown language 'gr' in mpararel; did you mean 'gl'? available: el, fr, gl
     """
-    [*near] = get_close_matches(name, known, n=1, cutoff=0.5)
-    guess = f" did you mean {near[0]!r}?" if near else ""
+    folded = {other.casefold(): other for other in known}
+    near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
+    guess = f" did you mean {folded[near[0]]!r}?" if near else ""
     return PolyprobeError(
         f"unknown {kind} {name!r} in {place};{guess} available: {', '.join(sorted(known))}"
     )

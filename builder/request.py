@@ -70,9 +70,13 @@ def check_request(request: Request) -> None:
         raise PolyprobeError(
             f"--labels {request.source}: its labels are those of --source already; name another"
         )
-    if not re.fullmatch(r"(\w[\w.-]*)?", request.config):
+    if not re.fullmatch(r"(\w[\w.-]{0,79})?", request.config):
         raise PolyprobeError(
-            f"--config {request.config!r}: expected letters, digits, '.', '-' and '_'"
+            f"--config {request.config[:99]!r}: expected at most 80 letters, digits, '.', '-', '_'"
+        )
+    if request.config == "default":
+        raise PolyprobeError(
+            "--config default: datasets takes that name for the one to load; choose another"
         )
 
 

@@ -1,7 +1,7 @@
 """The `polyprobe` command: one file a subcommand, named here once."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -50,8 +50,16 @@ def main() -> None:
     try:
         app()
     except PolyprobeError as error:
-        Console(stderr=True, soft_wrap=True).print(f"error: {error}", markup=False, highlight=False)
-        sys.exit(1)
+        fail(str(error))
+    except OSError as error:  # a disk, a permission, a name too long: in the system's words
+        place = f": {error.filename}" if error.filename else ""
+        fail(f"{error.strerror or error}{place}")
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted; the same line again goes on where it stopped")
         sys.exit(130)
+
+
+def fail(message: str) -> NoReturn:
+    """End with one line on standard error and status 1."""
+    Console(stderr=True, soft_wrap=True).print(f"error: {message}", markup=False, highlight=False)
+    sys.exit(1)

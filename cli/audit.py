@@ -34,6 +34,8 @@ def audit(
     with explain_missing_extras():
         from polyprobe.builder.audit import audit_table, audit_tables, render_page, to_json
     tables = read_tables(dataset, config, split_languages(languages))
+    if json_file and json_file == html_file:
+        raise PolyprobeError(f"--json and --html both name {json_file}; choose two files")
     found = audit_tables(tables, f"{Path(dataset).resolve().name}/{config or 'default'}")
     Console().print(audit_table(found))
     if json_file:
@@ -53,6 +55,8 @@ def read_tables(
     if languages == []:
         raise PolyprobeError("--languages names none; give codes as en,fr, or leave it out for all")
     folder = Path(dataset)
+    if folder.is_file():
+        raise PolyprobeError(f"{dataset} is a file; give the folder of a dataset")
     if folder.is_dir() and is_raw(folder):
         if config:
             raise PolyprobeError(f"{dataset} holds TSVs, which have no configurations: no --config")
@@ -61,6 +65,11 @@ def read_tables(
     if folder.is_dir() and not elsewhere and not any(folder.rglob("*.parquet")):
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
     tables = read_splits(dataset, config)
+    if set(tables) <= {"train", "test", "validation"}:
+        raise PolyprobeError(
+            f"{dataset} has the splits {', '.join(tables)}, and not one a language; "
+            "name the languages' files in the card's configs"
+        )
     for language in languages or ():
         if language not in tables:
             raise unknown("language", language, dataset, tables)
@@ -68,7 +77,10 @@ def read_tables(
 
 
 def write(file: Path, text: str) -> None:
-    """Write a text file whole."""
+    """Write a text file whole; what is no file (/dev/stdout) is written into, not replaced."""
     from polyprobe.eval.writing import write_whole
 
+    if file.exists() and not file.is_file() and not file.is_dir():
+        file.write_text(text, encoding="utf-8")
+        return
     write_whole(file, lambda part: part.write_text(text, encoding="utf-8"), "choose another file")

@@ -17,9 +17,13 @@ def build(
     name: Annotated[
         str, typer.Argument(help="Name of the dataset; a wrong one lists those known.")
     ],
+    further: Annotated[
+        list[str] | None,
+        typer.Argument(help="More configurations, after --config C.", show_default=False),
+    ] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option(help="Configuration to build; may be repeated. Without it: all of them."),
+        typer.Option(help="Configurations to build, as 17,53. Without it: all of them."),
     ] = None,
     mirror: Annotated[
         Path | None,
@@ -31,19 +35,25 @@ def build(
     ] = None,
     source: Annotated[
         str | None,
-        typer.Option(help="Where the facts come from, as mpararel.", rich_help_panel=SET),
+        typer.Option(
+            help="Where the facts come from: mpararel, xfactr, mlama, mlama-hub, polyglot, "
+            "fluent-mlama, bmlama.",
+            rich_help_panel=SET,
+        ),
     ] = None,
     languages: Annotated[
         list[str] | None, typer.Option(help="As en,fr,zh; may be repeated.", rich_help_panel=SET)
     ] = None,
     candidates: Annotated[
-        int | None, typer.Option(help="The answer and its distractors; 10.", rich_help_panel=SET)
+        int | None,
+        typer.Option(help="Of a query, the answer included; 10.", rich_help_panel=SET),
     ] = None,
     max_per_relation: Annotated[
-        int | None, typer.Option(help="Facts of a relation; all.", rich_help_panel=SET)
+        int | None,
+        typer.Option(help="At most so many facts of a relation.", rich_help_panel=SET),
     ] = None,
     relations: Annotated[
-        list[str] | None, typer.Option(help="As P36,P37; all.", rich_help_panel=SET)
+        list[str] | None, typer.Option(help="As P36,P37; all by default.", rich_help_panel=SET)
     ] = None,
     exclude: Annotated[
         list[str] | None,
@@ -54,7 +64,8 @@ def build(
         typer.Option(help="Sources that complete missing labels, in order.", rich_help_panel=SET),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of the draw of distractors; 0.", rich_help_panel=SET)
+        int | None,
+        typer.Option(help="Seed of the draw; 0.", rich_help_panel=SET),
     ] = None,
     plan: Annotated[
         bool,
@@ -76,14 +87,17 @@ def build(
         "labels": split_list(labels),
         "seed": seed,
     }
+    configs = split_list([*(config or ()), *(further or ())])
+    if further and not config:
+        raise PolyprobeError(f"what is {further[0]!r}? configurations follow --config")
     given = {option: value for option, value in own.items() if value not in (None, ())}
     if name == BALANCED:
-        build_set(given, config or (), mirror, output, plan)
+        build_set(given, configs, mirror, output, plan)
         return
     if given or plan:
         option = next(iter(given), "plan").replace("_", "-")
         raise PolyprobeError(f"--{option} is an option of {BALANCED}, not of {name}")
-    folder = build_dataset(name, config or (), mirror, output)
+    folder = build_dataset(name, configs, mirror, output)
     typer.echo(f"{name} lies in {folder}")
 
 
@@ -112,7 +126,8 @@ def build_set(
             return
         folder, notes = build_balanced(request, mirror, output, show_costs_in_short)
     show_left_out(notes)
-    typer.echo(f"balanced/{notes.config} lies in {folder}; again: {notes.command}")
+    places = [f" --mirror {mirror}" if mirror else "", f" --output {output}" if output else ""]
+    typer.echo(f"balanced/{notes.config} lies in {folder}; again: {notes.command}{''.join(places)}")
 
 
 def split_list(texts: Sequence[str] | None) -> tuple[str, ...]:

@@ -25,8 +25,16 @@ def show_costs(costs: "pl.DataFrame", others: int | None = None) -> None:
         shown = part if asked else part.head(others if others is not None else part.height)
         if shown.height:
             Console().print(draw_table(head, shown))
+            if asked:
+                Console().print(MEANING, highlight=False)
         if left := part.height - shown.height:
             Console().print(f"and {left} more: --plan shows all", highlight=False)
+
+
+MEANING = (
+    "facts: with labels and a sentence in all languages so far; labelled: with labels alone "
+    "(where facts fall to 0 and labelled do not, the language has no templates)"
+)
 
 
 def show_costs_in_short(costs: "pl.DataFrame") -> None:
@@ -41,6 +49,9 @@ def show_left_out(notes: "Notes") -> None:
         Console().print(draw_table(("reason", "where", "facts"), notes.left_out))
     for source, count in notes.lent.items():
         Console().print(f"{count:,} labels of {source}, in all languages", highlight=False)
+    lent = [source.source for source in notes.sources if source.role == "templates"]
+    if lent:
+        Console().print(f"templates lacking in the source are those of {lent[0]}", highlight=False)
     for what, count in notes.repairs.items():
         Console().print(f"in the source: {count:,} {what}", highlight=False, markup=False)
 

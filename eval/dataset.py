@@ -235,6 +235,11 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
             f"({one_line(error)})"
         ) from error
     except Exception as error:
+        if "BuilderConfig" in str(error) and "not found" in str(error):
+            available = str(error).rpartition("Available: ")[2]
+            raise PolyprobeError(
+                f"unknown configuration in '{name}'; available: {available}"
+            ) from error
         raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error
     finally:
         datasets.enable_progress_bars()

@@ -65,9 +65,12 @@ def read_tsv(path: Path) -> list[Record]:
 def find_fault(content: bytes) -> str:
     """Return where a file ceases to be a table of four columns, as the end of a sentence."""
     lines = csv.reader(io.StringIO(content.decode("utf-8"), newline=""), delimiter="\t")
-    for number, line in enumerate(lines):
-        if number and len(line) != len(FIELDS):
-            return f", row {number} has {len(line)} columns; expected {', '.join(FIELDS)}"
+    try:
+        for number, line in enumerate(lines):
+            if number and len(line) != len(FIELDS):
+                return f", row {number} has {len(line)} columns; expected {', '.join(FIELDS)}"
+    except csv.Error as error:
+        return f": {error}"
     return " is no table of four columns: a quotation mark is left open, or it is empty"
 
 

@@ -393,3 +393,17 @@ def test_labels_of_xfactr_bring_back_the_facts_without_chinese(mpararel, upstrea
     made = balance(known, Request("mpararel", BMLAMA_17, labels=("xfactr",)), mpararel.templates)
     assert made.notes.rows >= 6_500
     assert len({row.relation for row in made.rows["zh"]}) == 41
+
+
+def test_a_set_made_otherwise_is_not_replaced(monkeypatch, tmp_path):
+    serve(monkeypatch, "tiny", CAPITALS)
+    build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)
+    before = (tmp_path / "data/tiny-2/en.parquet").read_bytes()
+    with pytest.raises(PolyprobeError, match="holds another tiny-2, made by `polyprobe build"):
+        build_balanced(Request("tiny", ("en", "el")), None, tmp_path)
+    build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)  # the same again
+    assert (tmp_path / "data/tiny-2/en.parquet").read_bytes() == before
+    with pytest.raises(PolyprobeError, match="--config default: datasets takes that name"):
+        build_balanced(Request("tiny", ("en", "fr"), config="default"), None, tmp_path)
+    with pytest.raises(PolyprobeError, match="expected at most 80 letters"):
+        build_balanced(Request("tiny", ("en", "fr"), config="x" * 300), None, tmp_path)

@@ -239,3 +239,16 @@ def test_damaged_archive_is_told(damage, tmp_path):
     archive.write_bytes(damage(archive.read_bytes()))
     with pytest.raises(PolyprobeError, match="is cut short or corrupt"):
         read(describe(CONTENTS), tmp_path)
+
+
+@pytest.mark.parametrize("flag", [0x20, 0x01])
+def test_damage_in_an_archives_directory_is_told_in_one_line(tmp_path, flag):
+    """zipfile raises NotImplementedError and RuntimeError of flags that it does not know."""
+    repository = describe({"a.txt": b"content"})
+    archive = pack(tmp_path, repository, {"a.txt": b"content"})
+    content = bytearray(archive.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + offset] |= flag
+    archive.write_bytes(content)
+    with pytest.raises(PolyprobeError, match="is cut short or corrupt"):
+        list(read_files(repository, ["a.txt"], tmp_path))

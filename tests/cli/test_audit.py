@@ -1,6 +1,8 @@
 """`polyprobe audit` from the command line: what it writes, and what a mistake costs."""
 
 import json
+import os
+import threading
 
 import pytest
 import typer
@@ -175,3 +177,24 @@ def test_a_mistake_is_one_line(here, mistake):
     said = str(done.exception)
     assert said.startswith(message.format(here=here))
     assert "\n" not in said
+
+
+def test_a_folder_given_by_its_absolute_path(here):
+    assert CliRunner().invoke(app, [str(here / "facts")]).exit_code == 0
+
+
+def test_a_device_is_written_into_and_not_replaced(here, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
+    read: list[str] = []
+    reader.start()
+    assert CliRunner().invoke(app, ["facts", "--json", str(tmp_path / "pipe")]).exit_code == 0
+    reader.join(10)
+    assert json.loads(read[0])["rows"]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_splits_that_are_no_languages_are_refused(here):
+    (here / "facts" / "README.md").unlink()
+    result = CliRunner().invoke(app, ["facts"])
+    assert "has the splits train, and not one a language" in str(result.exception)

@@ -172,3 +172,20 @@ def test_options_of_a_balanced_set_are_no_options_of_another(options, option):
     error = CliRunner().invoke(app, ["bmlama", *options]).exception
     assert isinstance(error, PolyprobeError)
     assert str(error) == f"--{option} is an option of balanced, not of bmlama"
+
+
+def test_configurations_follow_their_option_in_every_spelling(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(
+        "polyprobe.builder.build.build_dataset",
+        lambda name, configs, *_: calls.append((name, list(configs))) or tmp_path,
+    )
+    for words in (
+        ["--config", "17-repaired", "53-repaired"],
+        ["--config", "17-repaired,53-repaired"],
+        ["--config", "17-repaired", "--config", "53-repaired"],
+    ):
+        assert CliRunner().invoke(app, ["bmlama", *words]).exit_code == 0
+    assert calls == [("bmlama", ["17-repaired", "53-repaired"])] * 3
+    stray = CliRunner().invoke(app, ["bmlama", "17"])
+    assert str(stray.exception) == "what is '17'? configurations follow --config"
