@@ -1,7 +1,7 @@
 """Mend a query's candidates: one right answer, no label twice, two candidates at least."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 
 from .entities import Entity
 from .query import Query
@@ -9,21 +9,21 @@ from .query import Query
 SIZE = 10  # candidates of a row that is filled, as many as most published rows have
 
 
-def mend(query: Query, entities: Mapping[str, Entity], rights: Set[str]) -> Query | None:
+def mend(query: Query, entities: Mapping[str, Entity], rights: Iterable[Entity]) -> Query | None:
     """Return the query with candidates that can be asked; None where only the answer is left.
 
-    A distractor that lacks a label in some language, that is right as well (by id, or by its label
-    in some language), or whose label another candidate has in some language, gives its place to
-    another entity of the relation, or goes where there is none. Of two candidates that share a
-    label the second one goes, never the answer. A row of one candidate gets distractors.
+    A distractor that lacks a label in some language, that is the subject itself, that is right as
+    well (by id, or by its label in some language), or whose label another candidate has in some
+    language, gives its place to another entity of the relation, or goes where there is none. Of two
+    candidates that share a label the second one goes, never the answer. A row of one candidate gets
+    distractors.
 
     Args:
         query: the row in ids.
         entities: {id: entity} of the query's relation.
-        rights: ids of everything that is right for the query, its answer or not.
+        rights: everything that is right for the query, its answer or not.
     """
-    others = sorted(rights - {query.answer})
-    right = [entities[name] for name in others if name in entities]
+    right = [entity for entity in rights if entity.id != query.answer]
     faults = find_faults(query, entities, right)
     kept = {name: entities[name] for name in query.candidates if name not in faults}
     if len(kept) == len(query.candidates) > 1:
@@ -60,6 +60,8 @@ def find_faults(
             faults[name] = "missing_label"
         elif name == query.answer:
             continue
+        elif name == query.subject_id:
+            faults[name] = "subject"
         elif clashes(entity, right):
             faults[name] = "second_answer"
         elif clashes(entity, kept):

@@ -1,7 +1,7 @@
 """The entities that stand as candidates: one id, one label a language."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import polars as pl
@@ -12,6 +12,7 @@ from ..labels import fold
 from ..linking import Link
 from ..table import Row
 from .query import Query
+from .spoiled import restore
 
 Rows = Mapping[str, Sequence[Row]]
 
@@ -19,13 +20,15 @@ Rows = Mapping[str, Sequence[Row]]
 class Entity(NamedTuple):
     """A possible object of one relation: its labels, one a language in the dataset's order.
 
-    `folded` are (place of the language, label) with the labels as `fold` leaves them.
-    `published` tells whether the relation's published rows have it as an answer.
+    `folded` are (place of the language, label) with the labels as `fold` leaves them. `original`
+    are the labels before they were restored (`spoiled`). `published` tells whether the relation's
+    published rows have it as an answer.
     """
 
     id: str
     labels: tuple[str, ...]
     folded: frozenset[tuple[int, str]]
+    original: tuple[str, ...]
     published: bool = True
 
     def clashes(self, other: "Entity") -> bool:
@@ -33,10 +36,16 @@ class Entity(NamedTuple):
         return self.id == other.id or not self.folded.isdisjoint(other.folded)
 
 
-def make_entity(name: str, labels: Iterable[str], published: bool = True) -> Entity:
-    """Return an entity of these labels."""
+def make_entity(
+    name: str,
+    labels: Iterable[str],
+    published: bool = True,
+    original: Sequence[str] | None = None,
+) -> Entity:
+    """Return an entity of these labels, which are the original ones unless those are given."""
     labels = tuple(labels)
-    return Entity(name, labels, frozenset(enumerate(map(fold, labels))), published)
+    folded = frozenset((place, fold(label)) for place, label in enumerate(labels) if label)
+    return Entity(name, labels, folded, labels if original is None else tuple(original), published)
 
 
 def collect_entities(
@@ -44,12 +53,14 @@ def collect_entities(
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer.
 
-    An answer has the labels that its published rows give it. That of a row without link is the
-    linked one with the very same labels, or gets the id `bmlama:RELATION:LABEL`. The relation's
-    other known objects come last, with the labels of `known`, if they have one in every language.
+    An answer has the labels that its published rows give it, restored where `spoiled`. That of a
+    row without link is the linked one with the very same labels, or gets the id
+    `bmlama:RELATION:LABEL`. The relation's other known objects come last, with the labels of
+    `known`, if they have one in every language.
     """
     found: dict[str, dict[str, Entity]] = defaultdict(dict)
     ids = [""] * len(links)
+    spelled = {(language, name): label for language, name, label in known.labels.iter_rows()}
     for number in sorted(range(len(links)), key=lambda number: links[number] is None):
         labels = [normalise(part[number].answer_forms[0], name) for name, part in rows.items()]
         english, link = rows["en"][number], links[number]
@@ -58,7 +69,9 @@ def collect_entities(
         if not ids[number]:
             ids[number] = own_id(english.relation, english.answer_forms[0])
         if ids[number] not in block:
-            block[ids[number]] = make_entity(ids[number], labels)
+            shown = dict(zip(rows, labels, strict=True))
+            ours = restore(english.relation, ids[number], shown, spelled)
+            block[ids[number]] = make_entity(ids[number], ours, True, labels)
     for relation, entity in list_objects(list(rows), known):
         found[relation].setdefault(entity.id, entity)
     return dict(found), ids
@@ -66,7 +79,7 @@ def collect_entities(
 
 def find_same(labels: Sequence[str], block: Mapping[str, Entity]) -> str:
     """Return the id of the entity with these labels, '' where there is none."""
-    return next((name for name, entity in block.items() if entity.labels == tuple(labels)), "")
+    return next((name for name, entity in block.items() if entity.original == tuple(labels)), "")
 
 
 def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]:
@@ -84,6 +97,15 @@ def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]
         (relation, make_entity(name, map(normalise, found, languages), False))
         for relation, name, *found in table.iter_rows()
     ]
+
+
+def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) -> dict[str, Entity]:
+    """Return {id: entity} of the ids by the labels that are known, '' where there is none."""
+    labels: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
+    asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
+    for language, name, label in known.filter(asked).iter_rows():
+        labels[name][languages.index(language)] = normalise(label, language)
+    return {name: make_entity(name, found, False) for name, found in labels.items()}
 
 
 def read_queries(
@@ -129,7 +151,7 @@ def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[
     """Return {label in one language: answers that bear it, or else other objects, by id}."""
     found: dict[str, list[Entity]] = defaultdict(list)
     for entity in sorted(entities, key=lambda entity: (not entity.published, entity.id)):
-        homonyms = found[entity.labels[language]]
+        homonyms = found[entity.original[language]]
         if entity.published or not any(other.published for other in homonyms):
             homonyms.append(entity)
     return dict(found)
@@ -140,7 +162,7 @@ def choose(entities: Sequence[Entity], labels: Sequence[str]) -> str:
 
     That is '' where there are no entities.
     """
-    votes = [sum(map(str.__eq__, entity.labels, labels)) for entity in entities]
+    votes = [sum(map(str.__eq__, entity.original, labels)) for entity in entities]
     return entities[votes.index(max(votes))].id if votes else ""
 
 

@@ -9,12 +9,16 @@ REPAIRS = {
     "missing_label": "distractors without a label in some language were replaced",
     "missing_label_removed": "distractors without a label in some language were removed: the "
     "relation has nothing to replace them",
+    "subject": "the subject stood among its own distractors and was replaced",
+    "subject_removed": "the subject stood among its own distractors and was removed: the relation "
+    "has nothing to replace it",
     "second_answer": "distractors that are right as well were replaced",
     "second_answer_removed": "distractors that are right as well were removed: the relation "
     "has nothing to replace them",
     "duplicate_label": "distractors whose label would stand twice, in some language, were replaced",
     "duplicate_label_removed": "distractors whose label would stand twice, in some language, "
     "were removed: the relation has nothing to replace them",
+    "label": "labels that the released files cut at a comma, or that are plainly wrong, are whole",
     "filled": "the row had a single candidate and got distractors",
     "answer_moved": "the answer no longer stands last",
     "template": "the published template is plainly wrong; the prompt was made from ours",

@@ -3,37 +3,46 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import polars as pl
+
 from ..facts import Facts
+from ..kinship import Edges
 from ..linking import link_rows
 from ..progress import track
 from ..table import Row
 from ..truths import Truths
 from .candidates import mend
-from .entities import Entity, Rows, collect_entities, read_queries
+from .entities import Entity, Rows, collect_entities, name_others, read_queries
 from .query import Query
 from .rights import find_rights
-from .verbalise import place_answer, verbalise
+from .verbalise import Wording, place_answer, verbalise
 
 
 class Linked(NamedTuple):
-    """The rows of a configuration, each as a query in ids, and the entities of each relation."""
+    """The rows of a configuration, each as a query in ids, and the entities of each relation.
+
+    `known` are all labels that are known (`facts.LABELS`).
+    """
 
     rows: Rows
     queries: list[Query]
     entities: Mapping[str, Mapping[str, Entity]]
+    known: pl.DataFrame
 
 
 def link(rows: Rows, known: Facts) -> Linked:
     """Return the rows with the Wikidata ids that `known` has for them."""
     links = link_rows(rows, known)
     entities, answers = collect_entities(rows, links, known)
-    return Linked(rows, read_queries(rows, links, entities, answers), entities)
+    queries = read_queries(rows, links, entities, answers)
+    return Linked(rows, queries, entities, known.labels)
 
 
 def repair(
     config: Linked,
     others: Sequence[Linked],
     truths: Truths,
+    edges: Edges,
     templates: Mapping[str, Mapping[str, str]],
 ) -> tuple[dict[str, list[Row]], list[Query]]:
     """Return {language: repaired rows} in the published order, and the queries that were dropped.
@@ -42,31 +51,29 @@ def repair(
         config: the configuration to repair.
         others: further published configurations, whose rows tell of right answers too.
         truths: {(relation, subject): right objects}.
+        edges: what things lie in or are kinds of.
         templates: {relation: {language: template in place of the published one}}.
     """
     published = [(linked.rows, linked.queries) for linked in (config, *others)]
-    rights = find_rights(config.queries, config.rows, published, truths)
+    rights = find_rights(config.queries, config.rows, published, truths, edges)
+    strangers = name_others(set().union(*rights), config.known, list(config.rows))
     repaired: dict[str, list[Row]] = {language: [] for language in config.rows}
     dropped = []
     for number, query in enumerate(track(config.queries, "repairing rows")):
         block = config.entities[query.relation]
-        mended = mend(query, block, rights[number])
+        right = [block.get(name) or strangers.get(name) for name in sorted(rights[number])]
+        mended = mend(query, block, [entity for entity in right if entity])
         if mended is None:
             dropped.append(query)
             continue
         placed = place_answer(mended)
-        meant = list_labels(query.candidates, block, len(config.rows))
-        labels = list_labels(placed.candidates, block, len(config.rows))
-        for (language, part), old, new in zip(config.rows.items(), meant, labels, strict=True):
-            template = templates.get(query.relation, {}).get(language)
-            row = verbalise(placed, part[number], old, new, language, template)
-            repaired[language].append(row)
+        for place, (language, part) in enumerate(config.rows.items()):
+            wording = Wording(
+                language,
+                meant=[block[n].original[place] if n in block else "" for n in query.candidates],
+                labels=[block[name].labels[place] for name in placed.candidates],
+                original=[block[name].original[place] for name in placed.candidates],
+                template=templates.get(query.relation, {}).get(language),
+            )
+            repaired[language].append(verbalise(placed, part[number], wording))
     return repaired, dropped
-
-
-def list_labels(
-    names: Sequence[str], block: Mapping[str, Entity], languages: int
-) -> list[tuple[str, ...]]:
-    """Return the labels of the entities, one tuple a language; '' where there is no such entity."""
-    found = [block[name].labels if name in block else ("",) * languages for name in names]
-    return list(zip(*found, strict=True))

@@ -2,12 +2,26 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..invisible import find_invisible, normalise
 from ..table import Row
 from .query import REPAIRS, Query
 
-Labels = Sequence[str]
+
+class Wording(NamedTuple):
+    """How one language says a query.
+
+    `meant` are the published labels of the entities that English's published candidates name,
+    `labels` those of the query's candidates, `original` the same before they were restored;
+    `template` takes the place of a published one that is plainly wrong.
+    """
+
+    language: str
+    meant: Sequence[str]
+    labels: Sequence[str]
+    original: Sequence[str]
+    template: str | None = None
 
 
 def place_answer(query: Query) -> Query:
@@ -20,27 +34,12 @@ def place_answer(query: Query) -> Query:
     return query.repaired(others, *codes)
 
 
-def verbalise(
-    query: Query,
-    published: Row,
-    meant: Labels,
-    labels: Labels,
-    language: str,
-    template: str | None = None,
-) -> Row:
-    """Return the row of one language.
-
-    Args:
-        query: mended, its answer placed.
-        published: the row it was made from, in this language.
-        meant: this language's labels of the entities that English's published candidates name.
-        labels: this language's labels of the query's candidates.
-        language: the language.
-        template: what takes the place of a published one that is plainly wrong.
-    """
-    subject = normalise(published.subject, language)
-    prompt = template or normalise(published.prompt, language)
-    codes = [*query.repairs, *find_codes(published, meant, bool(template), language)]
+def verbalise(query: Query, published: Row, wording: Wording) -> Row:
+    """Return the row of one language: the query, mended and its answer placed, in its words."""
+    subject = normalise(published.subject, wording.language)
+    prompt = wording.template or normalise(published.prompt, wording.language)
+    codes = [*query.repairs, *find_codes(published, wording)]
+    answer = query.candidates.index(query.answer)
     return Row(
         fact_id=query.fact_id,
         relation=query.relation,
@@ -48,22 +47,25 @@ def verbalise(
         object_id=query.answer,
         subject=subject,
         prompt=prompt.replace("[X]", subject),
-        candidates=list(labels),
+        candidates=list(wording.labels),
         candidate_ids=list(query.candidates),
-        answers=[query.candidates.index(query.answer)],
-        answer_forms=[labels[query.candidates.index(query.answer)]],
-        template_id=f"polyprobe:{query.relation}" if template else query.relation,
+        answers=[answer],
+        answer_forms=[wording.labels[answer]],
+        template_id=f"polyprobe:{query.relation}" if wording.template else query.relation,
         repairs=sorted(codes, key=list(REPAIRS).index),
         published_row=query.published_row,
     )
 
 
-def find_codes(published: Row, meant: Labels, template: bool, language: str) -> list[str]:
+def find_codes(published: Row, wording: Wording) -> list[str]:
     """Return the codes of what concerns one language alone."""
-    texts = [published.subject, *published.candidates, *([] if template else [published.prompt])]
+    shown = [normalise(label, wording.language) for label in published.candidates]
+    prompts = [] if wording.template else [published.prompt]
+    texts = [published.subject, *published.candidates, *prompts]
     found = {
-        "parallel": [normalise(label, language) for label in published.candidates] != list(meant),
-        "template": template,
-        "invisible_characters": any(find_invisible(text, language) for text in texts),
+        "parallel": shown != list(wording.meant),
+        "label": list(wording.labels) != list(wording.original),
+        "template": bool(wording.template),
+        "invisible_characters": any(find_invisible(text, wording.language) for text in texts),
     }
     return [code for code, is_so in found.items() if is_so]

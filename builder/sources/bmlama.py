@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from ..facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty, read_source
+from ..kinship import find_edges
 from ..labels import count_contradictions, settle_labels
 from ..progress import report
 from ..repair.repair import Linked, link, repair
@@ -37,9 +38,10 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
         return read_rows(config, mirror)
     published = config.removesuffix("-repaired")
     linked = read_linked(mirror)
-    truths = find_truths(read_truths(mirror))
+    facts = read_truths(mirror)
+    truths, edges = find_truths(facts), find_edges(facts)
     others = [linked[other] for other in PUBLISHED if other != published]
-    rows, dropped = repair(linked[published], others, truths, list_replacements(published))
+    rows, dropped = repair(linked[published], others, truths, edges, list_replacements(published))
     total = len(linked[published].queries)
     report(f"{config}: {len(dropped)} of {total} published rows left out, for want of distractors")
     return rows

@@ -1,12 +1,18 @@
 """What is done to one row: candidates, place of the answer, sentence."""
 
+import polars as pl
 import pytest
 
+from polyprobe.builder.facts import FACTS
+from polyprobe.builder.kinship import find_edges, find_implied
 from polyprobe.builder.repair.candidates import mend
-from polyprobe.builder.repair.entities import make_entity
+from polyprobe.builder.repair.entities import choose, make_entity
 from polyprobe.builder.repair.query import REPAIRS, Query
-from polyprobe.builder.repair.verbalise import place_answer, verbalise
+from polyprobe.builder.repair.rights import find_rights
+from polyprobe.builder.repair.spoiled import restore
+from polyprobe.builder.repair.verbalise import Wording, place_answer, verbalise
 from polyprobe.builder.table import Row
+from polyprobe.builder.truths import find_truths
 
 # Labels in two languages; the two Athens share theirs in the first alone, the two Brests in case.
 LABELS = {
@@ -17,6 +23,7 @@ LABELS = {
     "Q5": ("Brest", "Brest"),
     "Q6": ("brest", "Brest (Weißrussland)"),
     "Q7": ("Oslo", "Oslo"),
+    "Q99": ("Nafplio", "Nauplia"),
 }
 
 
@@ -26,13 +33,17 @@ def entities(*published, wide=()):
     }
 
 
+def right(*names):
+    return [make_entity(name, LABELS.get(name, ("Elsewhere", "Anderswo"))) for name in names]
+
+
 def query(*candidates, answer="Q1", subject="Q99"):
     return Query("17:0001", "P190", subject, answer, candidates)
 
 
 def test_a_sound_row_stays_as_it_is():
     sound = query("Q3", "Q4", "Q1")
-    assert mend(sound, entities("Q1", "Q3", "Q4", "Q7"), {"Q1"}) == sound
+    assert mend(sound, entities("Q1", "Q3", "Q4", "Q7"), right("Q1")) == sound
 
 
 @pytest.mark.parametrize(
@@ -60,12 +71,15 @@ def test_a_sound_row_stays_as_it_is():
          "missing_label"),
         (("bmlama:P190:Xx", "Q7", "Q1"), {"Q1"}, ("Q1", "Q7"), ("Q7", "Q1"),
          "missing_label_removed"),
+        # the subject is no answer to itself
+        (("Q99", "Q7", "Q1"), {"Q1"}, ("Q1", "Q4", "Q7", "Q99"), ("Q4", "Q7", "Q1"), "subject"),
+        (("Q99", "Q7", "Q1"), {"Q1"}, ("Q1", "Q7", "Q99"), ("Q7", "Q1"), "subject_removed"),
         # one candidate: all that may stand there comes in
         (("Q1",), {"Q1", "Q3"}, ("Q1", "Q3", "Q4"), ("Q1", "Q4"), "filled"),
     ],
 )  # fmt: skip
 def test_a_fault_is_mended_and_told(candidates, rights, pool, expected, code):
-    mended = mend(query(*candidates), entities(*pool), rights)
+    mended = mend(query(*candidates), entities(*pool), right(*rights))
     assert mended.candidates == expected
     assert mended.repairs == (code,)
     assert code in REPAIRS
@@ -74,24 +88,24 @@ def test_a_fault_is_mended_and_told(candidates, rights, pool, expected, code):
 def test_every_code_but_those_of_one_language_has_its_case_above():
     [mark] = test_a_fault_is_mended_and_told.pytestmark
     cases = {case[-1] for case in mark.args[1]}
-    others = {"unlinked", "answer_moved", "parallel", "template", "invisible_characters"}
+    others = {"unlinked", "answer_moved", "parallel", "label", "template", "invisible_characters"}
     assert cases | others == set(REPAIRS)
 
 
 def test_a_row_that_nothing_can_fill_is_dropped():
-    assert mend(query("Q1"), entities("Q1", "Q3"), {"Q1", "Q3"}) is None
-    assert mend(query("Q3", "Q1"), entities("Q1", "Q3"), {"Q1", "Q3"}) is None
+    assert mend(query("Q1"), entities("Q1", "Q3"), right("Q1", "Q3")) is None
+    assert mend(query("Q3", "Q1"), entities("Q1", "Q3"), right("Q1", "Q3")) is None
 
 
 def test_the_subject_never_comes_in():
-    assert mend(query("Q1", subject="Q4"), entities("Q1", "Q4"), {"Q1"}) is None
+    assert mend(query("Q1", subject="Q4"), entities("Q1", "Q4"), right("Q1")) is None
 
 
 def test_answers_of_the_relation_come_in_before_other_objects():
     faulty = query("Q3", "Q1")
     for other in ("Q4", "Q5", "Q7"):
         wide = {"Q4", "Q5", "Q7"} - {other}
-        mended = mend(faulty, entities("Q1", "Q3", other, wide=sorted(wide)), {"Q1", "Q3"})
+        mended = mend(faulty, entities("Q1", "Q3", other, wide=sorted(wide)), right("Q1", "Q3"))
         assert mended.candidates == (other, "Q1")
 
 
@@ -120,10 +134,16 @@ PUBLISHED = Row(
 )
 
 
+WORDING = Wording(
+    "de",
+    meant=["Oslo", "Rom", "Athen"],
+    labels=["Athen", "Rom", "Oslo"],
+    original=["Athen", "Rom", "Oslo"],
+)
+
+
 def test_a_row_is_written_in_one_language():
-    row = verbalise(
-        query("Q1", "Q4", "Q7"), PUBLISHED, ("Oslo", "Rom", "Athen"), ("Athen", "Rom", "Oslo"), "de"
-    )
+    row = verbalise(query("Q1", "Q4", "Q7"), PUBLISHED, WORDING)
     assert row == PUBLISHED._replace(
         fact_id="P190:Q99:Q1",
         subject_id="Q99",
@@ -138,14 +158,8 @@ def test_a_row_is_written_in_one_language():
 
 def test_what_concerns_one_language_is_told_there():
     spoiled = PUBLISHED._replace(subject="Naf\u00adplio", candidates=["Oslo", "Bonn", "Athen"])
-    row = verbalise(
-        query("Q1", "Q4", "Q7"),
-        spoiled,
-        ("Oslo", "Rom", "Athen"),
-        ("Athen", "Rom", "Oslo"),
-        "de",
-        "[X] und [Y] sind Partnerstädte.",
-    )
+    wording = WORDING._replace(template="[X] und [Y] sind Partnerstädte.")
+    row = verbalise(query("Q1", "Q4", "Q7"), spoiled, wording)
     assert row.prompt == "Nafplio und [Y] sind Partnerstädte."
     assert row.template_id == "polyprobe:P190"
     assert row.repairs == ["parallel", "template", "invisible_characters"]
@@ -154,6 +168,90 @@ def test_what_concerns_one_language_is_told_there():
 
 def test_an_unlinked_row_keeps_the_published_id():
     unlinked = query("Q4", "Q1")._replace(repairs=("unlinked",), subject_id="")
-    row = verbalise(unlinked, PUBLISHED, ("Rom", "Athen"), ("Rom", "Athen"), "de")
+    row = verbalise(unlinked, PUBLISHED, WORDING._replace(labels=["Rom", "Athen"]))
     assert (row.fact_id, row.subject_id) == ("17:0001", "")
     assert "unlinked" in row.repairs
+
+
+def test_a_right_answer_outside_the_relation_bars_its_name():
+    """Brazil and the Kingdom of the Netherlands: `Netherlands` is no fair distractor."""
+    stranger = make_entity("Q50", ("", "Oslo"))  # known in one of the languages only
+    mended = mend(query("Q7", "Q1"), entities("Q1", "Q4", "Q7"), [*right("Q1"), stranger])
+    assert mended.candidates == ("Q4", "Q1")
+    assert mended.repairs == ("second_answer",)
+
+
+def test_two_facts_draw_in_different_orders():
+    pool = entities("Q1", "Q3", "Q4", "Q5", "Q7")
+    orders = {mend(query("Q1", subject=f"Q{n}"), pool, []).candidates for n in range(200, 260)}
+    assert len(orders) > 12  # of 4! = 24
+
+
+def test_languages_decide_between_homonyms():
+    states = [
+        make_entity("Q230", ("Georgia", "Georgien", "Géorgie")),
+        make_entity("Q1428", ("Georgia", "Georgia", "Géorgie")),
+    ]
+    assert choose(states, ("Georgia", "Georgia", "Géorgie")) == "Q1428"
+    assert choose(states, ("Georgia", "Georgien", "Géorgie")) == "Q230"
+    assert choose(states, ("Georgia", "Florida", "Texas")) == "Q230"  # equal: the first
+    assert choose([], ("Georgia",)) == ""
+
+
+def facts(*triples):
+    return [pl.DataFrame(triples, schema=FACTS, orient="row")]
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "objects"),
+    [
+        (("P530", "Q1", "Q2"), ("P530", "Q2"), {"Q1"}),  # symmetric
+        (("P36", "Q1", "Q2"), ("P1376", "Q2"), {"Q1"}),  # inverse
+        (("P361", "Q1", "Q2"), ("P527", "Q2"), {"Q1"}),
+        (("P19", "Q1", "Q2"), ("P19", "Q2"), set()),
+    ],
+)
+def test_facts_are_read_both_ways_where_they_are_true_both_ways(known, asked, objects):
+    truths = find_truths(facts(known))
+    assert truths.get(asked, frozenset()) == objects
+    assert known[2] in truths[known[0], known[1]]
+
+
+def test_what_follows_is_right_too():
+    edges = find_edges(
+        facts(("P131", "london", "england"), ("P17", "england", "uk"), ("P30", "uk", "europe"),
+              ("P279", "opera", "music"), ("P361", "uk", "uk"))
+    )  # fmt: skip
+    wider = {"london", "england", "uk", "europe"}
+    assert find_implied("P937", "Q1", {"london"}, edges) == wider
+    assert find_implied("P17", "london", {"uk"}, edges) == {"england", "uk", "europe"}
+    assert find_implied("P136", "Q1", {"opera"}, edges) == {"opera", "music"}
+    assert find_implied("P530", "Q1", {"london"}, edges) == {"london"}
+    assert find_implied("P140", "Q1", {"Q432"}, edges) == {"Q432", "Q47740"}
+
+
+def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language():
+    row = PUBLISHED._replace(relation="P19")
+    first = row._replace(prompt="A: [Y]", subject="A")
+    second = row._replace(prompt="B: [Y]", subject="B")
+    same = row._replace(prompt="C: [Y]", subject="C")
+    rows = {"en": [first, second], "de": [same, same]}
+    queries = [query("Q1", "Q3")._replace(relation="P19"), query("Q4", answer="Q4", subject="Q8")]
+    one = {"en": [first], "de": [same]}
+    assert find_rights(queries[:1], one, [(rows, queries)], {}, {}) == [{"Q1", "Q4"}]
+    assert find_rights(queries[:1], {"en": [first]}, [(rows, queries)], {}, {}) == [{"Q1"}]
+
+
+@pytest.mark.parametrize(
+    ("relation", "name", "label", "whole", "shown"),
+    [
+        ("P463", "Q7809", "Organisation", "Organisation, Bildung", "Organisation, Bildung"),
+        ("P190", "Q1", "Providence", "Providence, Rhode Island", "Providence"),
+        ("P190", "Q1", "Dallas (sa Texas", "Dallas (sa Texas, USA)", "Dallas (sa Texas, USA)"),
+        ("P463", "Q1", "Nato", "NATO", "Nato"),  # another spelling is no damage
+        ("P140", "Q131036", "Ciencias", "Scientology", "Scientology"),
+    ],
+)
+def test_spoiled_labels_are_restored(relation, name, label, whole, shown):
+    assert restore(relation, name, {"en": label}, {("en", name): whole}) == [shown]
+    assert restore(relation, "Q5", {"en": label}, {}) == [label]
