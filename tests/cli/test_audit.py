@@ -104,7 +104,7 @@ MISTAKES = {
     ),
     "unknown configuration": (
         lambda here: ["facts", "--config", "smal"],
-        "facts/smal: BuilderConfig 'smal' not found. Available: ['small']",
+        "unknown configuration in 'facts/smal'; available: ['small']",
     ),
     "unknown language": (
         lambda here: ["facts", "--languages", "en,ro"],

@@ -22,7 +22,7 @@ def test_options_reach_the_builder(monkeypatch, tmp_path):
     out = tmp_path / "out"
     options = ["--config", "17", "--config", "53", "--mirror", str(tmp_path), "--output", str(out)]
     result = CliRunner().invoke(app, ["bmlama", *options])
-    assert calls == [("bmlama", ["17", "53"], tmp_path, out)]
+    assert calls == [("bmlama", ("17", "53"), tmp_path, out)]
     assert result.stdout == f"bmlama lies in {out}\n"
     CliRunner().invoke(app, ["geofacts"])
     assert calls[1] == ("geofacts", (), None, None)
@@ -129,7 +129,7 @@ TINY = ("--source", "tiny", "--languages", "en,el")
         ),
         (
             (*TINY, "--config", "../x"),
-            "--config '../x': expected letters, digits, '.', '-' and '_'",
+            "--config '../x': expected at most 80 letters, digits, '.', '-', '_'",
         ),
         ((*TINY, "--mirror", "nowhere"), "no mirror folder nowhere"),
         (("--source", "tiny", "--plan", "--mirror", "nowhere"), "no mirror folder nowhere"),

@@ -73,7 +73,7 @@ def test_facts_come_in_the_languages_asked_for(tmp_path):
     ("config", "languages", "message"),
     [
         (None, ["en", "xx"], "unknown language 'xx' in {}; available: en, ru, zh_hans"),
-        ("large", None, "{}/large: BuilderConfig 'large' not found. Available: ['small']"),
+        ("large", None, "unknown configuration in '{}/large'; available: ['small']"),
     ],
 )
 def test_unknown_names_list_the_known(config, languages, message, tmp_path):
