@@ -9,12 +9,12 @@ from typing import NamedTuple
 from scipy.stats import binomtest
 
 from ..audit import Audit
+from ..audit.report import find_pair
 from ..card_tables import Config, markdown_table, repairs_table
 from ..repair.query import REPAIRS
 
 AUDIT = Path(str(files(__package__).joinpath("bmlama_audit.csv")))
 VERDICTS = Path(str(files(__package__).joinpath("bmlama_verdicts.csv")))
-REFERENCE = "en"
 
 
 class Line(NamedTuple):
@@ -35,7 +35,6 @@ class Line(NamedTuple):
 
 def summarize(config: str, audit: Audit) -> list[Line]:
     """Return the lines of an audit; ceilings with four decimals, since they are estimates."""
-    ceiling = audit.ceiling
     return [
         Line(
             config,
@@ -48,18 +47,15 @@ def summarize(config: str, audit: Audit) -> list[Line]:
             own.rows["rows_with_invisible_characters"],
             float(f"{own.p_value or 0:.3g}"),
             *(
-                round(find_pair(values, language), 4)
-                for values in (ceiling.random, ceiling.answer_first)
+                round(1.0 if pair is None else pair, 4)
+                for pair in (
+                    find_pair(values, audit, language)
+                    for values in (audit.ceiling.random, audit.ceiling.answer_first)
+                )
             ),
         )
         for language, own in audit.languages.items()
     ]
-
-
-def find_pair(values: dict[str, float], language: str) -> float:
-    """Return the value of a language and English, 1 of English itself."""
-    pairs = (f"{language}-{REFERENCE}", f"{REFERENCE}-{language}")
-    return next((values[pair] for pair in pairs if pair in values), 1.0)
 
 
 def read_audit() -> list[Line]:

@@ -14,7 +14,8 @@ def list_replacements(config: str) -> dict[str, dict[str, str]]:
     """Return {relation: {language: our template}} for the plainly wrong ones of `17` or `53`."""
     path = files(__package__).joinpath("bmlama_templates.toml")
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    own = tables.pop("53") if config == "53" else tables.pop("53") and {}
+    of_53 = tables.pop("53")
+    own = of_53 if config == "53" else {}
     return {relation: table | own.get(relation, {}) for relation, table in tables.items()}
 
 
