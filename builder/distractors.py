@@ -3,12 +3,13 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import polars as pl
 
 from .labels import fold
-from .truths import Truths, find_truths
+from .truths import Knowledge, learn
 
 
 class Fact(NamedTuple):
@@ -46,23 +47,21 @@ class Homonyms(NamedTuple):
 class Rights(NamedTuple):
     """What is right for a question, whatever the languages in which its source knows it.
 
-    `truths[relation, subject]` are the objects; `alike[relation]` are the relations whose template
-    reads the same in some language, the relation itself among them; `echoes[fact]` are the objects
-    of facts with the same sentence in some language.
+    `alike[relation]` are the relations whose template reads the same in some language, the relation
+    itself among them; `echoes[fact]` are the objects of facts with the same sentence in some
+    language.
     """
 
-    truths: Truths
+    knowledge: Knowledge
     alike: dict[str, set[str]]
     echoes: dict[Fact, set[str]]
     homonyms: Homonyms
 
     def of(self, fact: Fact) -> set[str]:
         """Return what answers the fact's question rightly, for whomever its wording may mean."""
-        right = {fact.object_id} | self.echoes.get(fact, set())
-        for relation in self.alike.get(fact.relation, {fact.relation}):
-            for subject in self.homonyms.of(fact.subject_id):
-                right |= self.truths.get((relation, subject), frozenset())
-        return right
+        relations = self.alike.get(fact.relation, {fact.relation})
+        questions = list(product(relations, self.homonyms.of(fact.subject_id)))
+        return self.knowledge.complete({fact.object_id, *self.echoes.get(fact, ())}, questions)
 
 
 def fold_column(table: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -90,7 +89,7 @@ def find_homonyms(labels: pl.DataFrame) -> Homonyms:
 
 
 def find_rights(
-    facts: Iterable[pl.DataFrame],
+    facts: Sequence[pl.DataFrame],
     templates: pl.DataFrame,
     prompts: pl.DataFrame,
     homonyms: Homonyms,
@@ -99,7 +98,7 @@ def find_rights(
 
     Templates and prompts are those of the languages asked for.
     """
-    return Rights(find_truths(facts), find_alike(templates), find_echoes(prompts), homonyms)
+    return Rights(learn(facts), find_alike(templates), find_echoes(prompts), homonyms)
 
 
 def find_alike(templates: pl.DataFrame) -> dict[str, set[str]]:

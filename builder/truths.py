@@ -1,18 +1,37 @@
 """Which objects are right for a subject, by everything that the sources know."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from .facts import load_source
+from .kinship import Edges, find_edges, find_implied
 
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
 
 SOURCES = ("mpararel", "xfactr")  # each has `read_truths(mirror)`
 Truths = Mapping[tuple[str, str], frozenset[str]]
+
+
+class Knowledge(NamedTuple):
+    """What is known to be true, and what things lie in or are kinds of."""
+
+    truths: Truths
+    edges: Edges
+
+    def complete(self, answers: Iterable[str], questions: Collection[tuple[str, str]]) -> set[str]:
+        """Return everything that is right where the answers are, what follows from it included.
+
+        Args:
+            answers: what is known to answer the question rightly.
+            questions: (relation, subject) of all that the question's wording may ask for.
+        """
+        found = set(answers).union(*(self.truths.get(asked, ()) for asked in questions))
+        return found.union(*(find_implied(*asked, found, self.edges) for asked in questions))
 
 
 def read_truths(mirror: Path | None, sources: Sequence[str] = SOURCES) -> list[pl.DataFrame]:
@@ -23,6 +42,11 @@ def read_truths(mirror: Path | None, sources: Sequence[str] = SOURCES) -> list[p
     inverse relations read both ways).
     """
     return [load_source(name).read_truths(mirror) for name in sources]
+
+
+def learn(facts: Sequence[pl.DataFrame]) -> Knowledge:
+    """Return what tables with the columns of `facts.FACTS` tell."""
+    return Knowledge(find_truths(facts), find_edges(facts))
 
 
 def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozenset[str]]:

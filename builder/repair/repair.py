@@ -6,11 +6,10 @@ from typing import NamedTuple
 import polars as pl
 
 from ..facts import Facts
-from ..kinship import Edges
 from ..linking import link_rows
 from ..progress import track
 from ..table import Row
-from ..truths import Truths
+from ..truths import Knowledge
 from .candidates import mend
 from .entities import Entity, Rows, collect_entities, name_others, read_queries
 from .query import Query
@@ -41,8 +40,7 @@ def link(rows: Rows, known: Facts) -> Linked:
 def repair(
     config: Linked,
     others: Sequence[Linked],
-    truths: Truths,
-    edges: Edges,
+    knowledge: Knowledge,
     templates: Mapping[str, Mapping[str, str]],
 ) -> tuple[dict[str, list[Row]], list[Query]]:
     """Return {language: repaired rows} in the published order, and the queries that were dropped.
@@ -50,12 +48,11 @@ def repair(
     Args:
         config: the configuration to repair.
         others: further published configurations, whose rows tell of right answers too.
-        truths: {(relation, subject): right objects}.
-        edges: what things lie in or are kinds of.
+        knowledge: what is true, and what follows from it.
         templates: {relation: {language: template in place of the published one}}.
     """
     published = [(linked.rows, linked.queries) for linked in (config, *others)]
-    rights = find_rights(config.queries, config.rows, published, truths, edges)
+    rights = find_rights(config.queries, config.rows, published, knowledge)
     strangers = name_others(set().union(*rights), config.known, list(config.rows))
     repaired: dict[str, list[Row]] = {language: [] for language in config.rows}
     dropped = []

@@ -3,9 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..kinship import Edges, find_implied
 from ..table import Row
-from ..truths import Truths
+from ..truths import Knowledge
 from .entities import Rows
 from .query import Query
 
@@ -14,22 +13,20 @@ def find_rights(
     queries: Sequence[Query],
     rows: Rows,
     published: Iterable[tuple[Rows, Sequence[Query]]],
-    truths: Truths,
-    edges: Edges,
+    knowledge: Knowledge,
 ) -> list[set[str]]:
     """Return the ids of the right entities for each query, its own answer among them.
 
-    Right is what is true of the subject, or follows from it (`kinship`), in the query's relation or
-    in one with the same English template ("[X] is located in [Y]" stands for four), and the answer
-    of every published row that has, in some language, the same prompt: there a reader could not
-    know which one is meant.
+    Right is what is true of the subject in the query's relation or in one with the same English
+    template ("[X] is located in [Y]" stands for four), the answer of every published row that has,
+    in some language, the same prompt (there a reader could not know which one is meant), and what
+    follows from either (`kinship`).
 
     Args:
         queries: the queries to find right entities for.
         rows: what they were read from.
         published: every configuration's rows with their queries.
-        truths: {(relation, subject): right objects}.
-        edges: what things lie in or are kinds of.
+        knowledge: what is true, and what follows from it.
     """
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for configuration, asked in published:
@@ -39,14 +36,9 @@ def find_rights(
     alike = group_relations(rows["en"])
     rights = []
     for number, query in enumerate(queries):
-        right = {query.answer}
-        for relation in alike[query.relation]:
-            right |= truths.get((relation, query.subject_id), frozenset())
-        for relation in alike[query.relation]:
-            right |= find_implied(relation, query.subject_id, right, edges)
-        for language, part in rows.items():
-            right |= answers[language, part[number].prompt]
-        rights.append(right)
+        echoes = (answers[language, part[number].prompt] for language, part in rows.items())
+        questions = [(relation, query.subject_id) for relation in alike[query.relation]]
+        rights.append(knowledge.complete({query.answer}.union(*echoes), questions))
     return rights
 
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import polars as pl
 
 from ..facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty, read_source
-from ..kinship import find_edges
 from ..labels import count_contradictions, settle_labels
 from ..progress import report
 from ..repair.repair import Linked, link, repair
 from ..table import Row
-from ..truths import find_truths, read_truths
+from ..truths import learn, read_truths
 from .bmlama_card import describe
 from .bmlama_files import PUBLISHED, REPOSITORY, list_paths, read_rows
 from .bmlama_templates import list_replacements, recover_templates
@@ -38,10 +37,9 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
         return read_rows(config, mirror)
     published = config.removesuffix("-repaired")
     linked = read_linked(mirror)
-    facts = read_truths(mirror)
-    truths, edges = find_truths(facts), find_edges(facts)
+    knowledge = learn(read_truths(mirror))
     others = [linked[other] for other in PUBLISHED if other != published]
-    rows, dropped = repair(linked[published], others, truths, edges, list_replacements(published))
+    rows, dropped = repair(linked[published], others, knowledge, list_replacements(published))
     total = len(linked[published].queries)
     report(f"{config}: {len(dropped)} of {total} published rows left out, for want of distractors")
     return rows

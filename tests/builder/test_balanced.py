@@ -234,6 +234,7 @@ def plain(text: str) -> str:
 ENTITIES = [f"Q{i}" for i in range(7)]
 LANGUAGES = ["en", "fr", "ru"]
 RELATIONS = ["P36", "P47", "P17", "P30"]  # P47 is symmetric
+PLACES = ["P17", "P30"]  # what lies in a thing lies in all that the thing lies in
 TEXTS = ["[X] a [Y]", "[X] b [Y]", "[X] c [Y]", "[X] d [Y]", "[X] e [Y]"]
 NAMES = st.sampled_from(["a", "A", "b", "c", "d", "e", "f", "é", "e\u0301", "g", "h", "i", "j"])
 
@@ -264,21 +265,36 @@ def worlds(draw):
 def rightful(fact, facts, labels, templates, told, languages):
     """Everything that answers a question rightly, by trying all pairs of facts."""
     closure = set(facts) | {(r, o, s) for r, s, o in facts if r == "P47"}
-    right = {fact[2]}
-    for relation, subject, answer in closure:
-        same_subject = subject == fact[1] or any(
+    relations = [
+        relation for relation in RELATIONS
+        if relation == fact[0]
+        or any(templates[x].get(relation, "?") == templates[x].get(fact[0], "!") for x in languages)
+    ]  # fmt: skip
+    subjects = [
+        subject for subject in ENTITIES
+        if subject == fact[1]
+        or any(
             plain(labels[x].get(subject, "?")) == plain(labels[x].get(fact[1], "!"))
             for x in languages
         )
-        same_relation = relation == fact[0] or any(
-            templates[x].get(relation, "?") == templates[x].get(fact[0], "!") for x in languages
-        )
-        if same_subject and same_relation:
-            right.add(answer)
+    ]  # fmt: skip
+    right = {fact[2]} | {o for r, s, o in closure if r in relations and s in subjects}
     for other in facts:
         if any(told.get((x, other), "?") == told.get((x, fact), "!") for x in languages):
             right.add(other[2])
+    if set(relations) & set(PLACES):
+        for subject in subjects:
+            right |= above({subject}, facts) - {subject}
+        right |= above(right, facts)
     return right
+
+
+def above(things, facts):
+    """All that any of the things lies in, by passing over the facts until nothing is new."""
+    found = set()
+    while new := {o for r, s, o in facts if r in PLACES and s in things | found} - found:
+        found |= new
+    return found
 
 
 def allowed(entity, others, labels, languages):

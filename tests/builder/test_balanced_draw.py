@@ -14,6 +14,7 @@ from polyprobe.builder.distractors import (
     shuffle,
 )
 from polyprobe.builder.labels import fold
+from polyprobe.builder.truths import Knowledge
 
 FACT = Fact("P36", "Q142", "Q90")
 NOBODY = Homonyms({}, [])
@@ -55,14 +56,14 @@ def test_every_place_is_as_likely_as_any_other():
 
 
 def test_the_subject_is_no_candidate_and_a_small_pool_is_taken_whole():
-    rights = Rights({("P36", "Q142"): frozenset({"Q90", "Q5"})}, {}, {}, NOBODY)
+    rights = Rights(Knowledge({("P36", "Q142"): frozenset({"Q90", "Q5"})}, {}), {}, {}, NOBODY)
     pool = ["Q1", "Q142", "Q2", "Q3", "Q5", "Q90"]
     assert sorted(draw_distractors(FACT, pool, rights, 9, 0)) == ["Q1", "Q2", "Q3"]
     assert len(draw_distractors(FACT, pool, rights, 2, 0)) == 2
 
 
 def test_the_seed_and_the_fact_decide():
-    rights = Rights({}, {}, {}, NOBODY)
+    rights = Rights(Knowledge({}, {}), {}, {}, NOBODY)
     pool = [f"Q{i}" for i in range(100, 200)]
     drawn = {
         (fact, seed): tuple(draw_distractors(fact, pool, rights, 9, seed))

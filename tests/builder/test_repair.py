@@ -12,7 +12,7 @@ from polyprobe.builder.repair.rights import find_rights
 from polyprobe.builder.repair.spoiled import restore
 from polyprobe.builder.repair.verbalise import Wording, place_answer, verbalise
 from polyprobe.builder.table import Row
-from polyprobe.builder.truths import find_truths
+from polyprobe.builder.truths import Knowledge, find_truths
 
 # Labels in two languages; the two Athens share theirs in the first alone, the two Brests in case.
 LABELS = {
@@ -25,6 +25,7 @@ LABELS = {
     "Q7": ("Oslo", "Oslo"),
     "Q99": ("Nafplio", "Nauplia"),
 }
+NOTHING = Knowledge({}, {})
 
 
 def entities(*published, wide=()):
@@ -238,8 +239,8 @@ def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language(
     rows = {"en": [first, second], "de": [same, same]}
     queries = [query("Q1", "Q3")._replace(relation="P19"), query("Q4", answer="Q4", subject="Q8")]
     one = {"en": [first], "de": [same]}
-    assert find_rights(queries[:1], one, [(rows, queries)], {}, {}) == [{"Q1", "Q4"}]
-    assert find_rights(queries[:1], {"en": [first]}, [(rows, queries)], {}, {}) == [{"Q1"}]
+    assert find_rights(queries[:1], one, [(rows, queries)], NOTHING) == [{"Q1", "Q4"}]
+    assert find_rights(queries[:1], {"en": [first]}, [(rows, queries)], NOTHING) == [{"Q1"}]
 
 
 @pytest.mark.parametrize(
