@@ -1,6 +1,6 @@
 """The general builder: the largest multi-parallel set of a source for the languages asked for."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -108,6 +108,7 @@ def draw(
 ) -> tuple[list[Query], list[tuple[str, str, int]]]:
     """Return the queries that are kept, sorted, and counts of what is left out (LEFT_OUT)."""
     rights = prepare_rights(request, material, mirror)
+    objects = list_objects(request, material)
     queries: list[Query] = []
     alone: dict[str, int] = {}
     over = 0
@@ -115,7 +116,7 @@ def draw(
     for part in track(parts, "drawing candidates"):
         asked = list(map(Fact._make, part.iter_rows()))
         relation = asked[0].relation
-        found, tried = draw_relation(asked, rights, request)
+        found, tried = draw_relation(asked, objects[relation], rights, request)
         queries += found
         alone[relation] = tried - len(found)
         over += len(asked) - tried
@@ -123,14 +124,16 @@ def draw(
 
 
 def draw_relation(
-    facts: Sequence[Fact], rights: Rights, request: Request
+    facts: Sequence[Fact], objects: Collection[str], rights: Rights, request: Request
 ) -> tuple[list[Query], int]:
     """Return a relation's queries, sorted, and how many facts were tried for them.
 
-    The pool is every object of the facts. Facts are tried in the order of their hash until
-    `max_per_relation` have a distractor.
+    Distractors are drawn from the objects of the facts, and where these do not suffice from the
+    relation's other objects. Facts are tried in the order of their hash until `max_per_relation`
+    have a distractor.
     """
-    pool = sorted({fact.object_id for fact in facts})
+    own = {fact.object_id for fact in facts}
+    pools = (sorted(own), sorted({*objects} - own))
     limit = request.max_per_relation or len(facts)
     found: list[Query] = []
     tried = 0
@@ -138,10 +141,18 @@ def draw_relation(
         if len(found) == limit:
             break
         tried += 1
-        distractors = draw_distractors(fact, pool, rights, request.candidates - 1, request.seed)
+        distractors = draw_distractors(fact, pools, rights, request.candidates - 1, request.seed)
         if distractors:
             found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
     return sorted(found, key=attrgetter("fact")), tried
+
+
+def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
+    """Return {relation: objects of its facts that have a label in all languages asked for}."""
+    labels = material.known.labels.filter(pl.col("language").is_in(list(request.languages)))
+    named = labels.group_by("id").len().filter(pl.col("len") == len(request.languages))
+    objects = material.known.facts.filter(pl.col("object_id").is_in(named["id"].implode()))
+    return dict(objects.group_by("relation").agg(pl.col("object_id").unique()).iter_rows())
 
 
 def prepare_rights(request: Request, material: Material, mirror: Path | None) -> Rights:

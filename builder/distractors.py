@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 import polars as pl
@@ -124,19 +124,20 @@ def find_echoes(prompts: pl.DataFrame) -> dict[Fact, set[str]]:
 
 
 def draw_distractors(
-    fact: Fact, pool: Sequence[str], rights: Rights, count: int, seed: int
+    fact: Fact, pools: Iterable[Sequence[str]], rights: Rights, count: int, seed: int
 ) -> list[str]:
-    """Return up to `count` distractors from the pool (ids, sorted), in the order drawn.
+    """Return up to `count` distractors from the pools (ids, sorted), in the order drawn.
 
-    The pool is drawn empty without replacement; passed over is what is right, the subject itself,
-    what bears a right answer's name in some language, or that of a distractor drawn before.
+    A pool is drawn empty without replacement before the next one is touched; passed over is what
+    is right, the subject itself, what bears a right answer's name in some language, or that of a
+    distractor drawn before.
     """
     right = rights.of(fact)
     barred = right | {fact.subject_id}
     groups = rights.homonyms.groups_of
     taken = set().union(*(groups(entity) for entity in right))
     drawn: list[str] = []
-    for entity in shuffle(pool, f"{seed}|{fact.id}"):
+    for entity in chain.from_iterable(shuffle(pool, f"{seed}|{fact.id}") for pool in pools):
         if len(drawn) == count:
             break
         if entity not in barred and taken.isdisjoint(groups(entity)):

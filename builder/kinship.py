@@ -26,6 +26,13 @@ ALIKE = (
     ("Q19546", "Q29182", "Q49476", "Q45722"),  # pope, bishop, archbishop, cardinal
     ("Q828", "Q49", "Q18"),  # the Americas, North and South America
 )
+# {relation: objects that are right, or nearly so, for almost any subject}
+ALWAYS = {
+    "P39": {"Q152002"},  # pastor: those who hold a position are mostly clergy
+    "P101": {"Q336"},  # science
+    "P463": {"Q253414"},  # FIFA: members are mostly states and football associations
+    "P527": {"Q9121"},  # atom
+}
 
 Edges = Mapping[tuple[str, str], frozenset[str]]
 
@@ -49,6 +56,7 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edg
     if relation in FROM_SUBJECT and subject:
         start |= set(climb([subject], PLACES, edges)) - {subject}
     right = start | set(climb(start, UPWARD.get(relation, ()), edges))
+    right |= ALWAYS.get(relation, set())
     return right.union(*(alike for alike in ALIKE if not right.isdisjoint(alike)))
 
 

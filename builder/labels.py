@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from .alphabets import unmix
 from .invisible import INVISIBLE, normalise
 
 
@@ -16,6 +17,11 @@ def fold(text: str) -> str:
     """
     text = unicodedata.normalize("NFC", " ".join(text.split())).casefold()
     return unicodedata.normalize("NFC", text)
+
+
+def clean(text: str, language: str) -> str:
+    """Return a text without invisible characters, each word in one alphabet."""
+    return unmix(normalise(text, language))
 
 
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

@@ -10,6 +10,7 @@ import polars as pl
 from polyprobe import PolyprobeError
 
 from . import truths
+from .alphabets import unmix_column
 from .coverage import Coverage, measure_coverage
 from .download import check_archive
 from .facts import LABELS, TEMPLATES, Facts, empty, load_source, read_source
@@ -56,8 +57,9 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     source = load_source(request.source)
     check_languages(request.languages, request.source, source.LANGUAGES)
     check_lenders(request)
-    for name in dict.fromkeys((request.source, *request.labels, *truths.SOURCES)):
-        if repository := getattr(load_source(name), "REPOSITORY", None):
+    tellers = {name: truths.load_source(name) for name in truths.SOURCES}
+    for module in (source, *map(load_source, request.labels), *tellers.values()):
+        if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
     known = read_source(request.source, mirror)
     check_relations(request, set(known.facts["relation"]))
@@ -75,9 +77,9 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
         lender = load_source(FALLBACK)
         fallback = lender.read_templates(mirror)
         sources.append(describe(FALLBACK, lender, "templates"))
-    sources += [describe(name, load_source(name), "truths") for name in truths.SOURCES]
+    sources += [describe(name, teller, "truths") for name, teller in tellers.items()]
     return assemble(request, known, fallback, source.LANGUAGES)._replace(
-        truths=truths.SOURCES, lent=lent, sources=tuple(sources)
+        truths=tuple(tellers), lent=lent, sources=tuple(sources)
     )
 
 
@@ -86,9 +88,10 @@ def assemble(
 ) -> Material:
     """Return the material of facts at hand; `fallback` (TEMPLATES) lends missing templates.
 
-    Invisible characters that are no spelling are taken out of all texts; an empty label is none.
+    Invisible characters that are no spelling are taken out of all texts; labels get each word in
+    one alphabet; an empty label is none.
     """
-    labels = tidy(known.labels, ["label"]).filter(pl.col("label") != "")
+    labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
     known = known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
     lent = fallback.filter(pl.col("language").is_in(list(languages)))
     templates = tidy(choose_templates(known.templates, lent), ["template"])

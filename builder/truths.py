@@ -2,18 +2,23 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import polars as pl
 
-from .facts import load_source
 from .kinship import Edges, find_edges, find_implied
 
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
 
-SOURCES = ("mpararel", "xfactr")  # each has `read_truths(mirror)`
+SOURCES = {
+    "mpararel": "polyprobe.builder.sources.mpararel",
+    "xfactr": "polyprobe.builder.sources.xfactr",
+    "readers": "polyprobe.builder.sources.readers",
+}
 Truths = Mapping[tuple[str, str], frozenset[str]]
 
 
@@ -34,14 +39,23 @@ class Knowledge(NamedTuple):
         return found.union(*(find_implied(*asked, found, self.edges) for asked in questions))
 
 
-def read_truths(mirror: Path | None, sources: Sequence[str] = SOURCES) -> list[pl.DataFrame]:
-    """Return the facts (`facts.FACTS`) of the sources, by default all that Wikidata's are in.
+def load_source(name: str) -> ModuleType:
+    """Return the module of one of SOURCES.
+
+    It has LICENCE, REPOSITORY (or URL) and `read_truths(mirror)`, a table of `facts.FACTS`.
+    """
+    return import_module(SOURCES[name])
+
+
+def read_truths(mirror: Path | None, sources: Iterable[str] | None = None) -> list[pl.DataFrame]:
+    """Return the facts (`facts.FACTS`) of the sources, of all without.
 
     X-FACTR lists every object of a subject, also those that no prompt asks for. Of BMLAMA-17's
-    rows 1,023 have a distractor that is right by mParaRel, and 1,685 by both (with symmetric and
-    inverse relations read both ways).
+    rows 1,023 have a distractor that is right by mParaRel, and 1,685 by X-FACTR as well (with
+    symmetric and inverse relations read both ways).
     """
-    return [load_source(name).read_truths(mirror) for name in sources]
+    names = SOURCES if sources is None else sources
+    return [load_source(name).read_truths(mirror) for name in names]
 
 
 def learn(facts: Sequence[pl.DataFrame]) -> Knowledge:

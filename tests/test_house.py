@@ -13,6 +13,7 @@ import pytest
 
 from polyprobe.builder.build import SOURCES
 from polyprobe.builder.facts import FACT_SOURCES
+from polyprobe.builder.truths import SOURCES as TRUTH_SOURCES
 from polyprobe.eval.scorers import FAMILIES
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,10 @@ def test_sources_and_families_name_every_file():
     assert set(SOURCES) == in_sources
     of_facts = {p.stem for p in modules("builder/sources") if "\ndef read_facts(" in p.read_text()}
     assert {module.rpartition(".")[2] for module in FACT_SOURCES.values()} == of_facts
+    of_truths = {
+        p.stem for p in modules("builder/sources") if "\ndef read_truths(" in p.read_text()
+    }
+    assert {module.rpartition(".")[2] for module in TRUTH_SOURCES.values()} == of_truths
     in_scorers = {p.stem for p in modules("eval/scorers") if "(Scorer):" in p.read_text()}
     assert set(FAMILIES) == in_scorers
     for name, scorer in FAMILIES.items():

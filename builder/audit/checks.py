@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
+from ..alphabets import unmix
 from ..invisible import find_invisible
 from ..labels import fold
 from ..table import SLOT
@@ -43,10 +44,19 @@ def find_duplicate_labels(split: Split, reference: Split) -> list[bool]:
 
 def find_invisible_characters(split: Split, reference: Split) -> list[bool]:
     """Find rows with an invisible character in prompt, subject or candidates."""
+    return find_texts(split, lambda text: find_invisible(text, split.language))
+
+
+def find_mixed_alphabets(split: Split, reference: Split) -> list[bool]:
+    """Find rows with a word in two alphabets that one would do for."""
+    return find_texts(split, lambda text: unmix(text) != text)
+
+
+def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
+    """Find rows whose prompt, subject or one of whose candidates is bad."""
     rows = zip(split.prompt, split.subject, split.candidates, strict=True)
     texts = [(prompt, subject, *candidates) for prompt, subject, candidates in rows]
-    distinct = {text for row in texts for text in row}
-    bad = {text for text in distinct if find_invisible(text, split.language)}
+    bad = {text for text in {text for row in texts for text in row} if is_bad(text)}
     return [not bad.isdisjoint(row) for row in texts]
 
 
@@ -64,6 +74,7 @@ CHECKS: dict[str, Callable[[Split, Split], list[bool]]] = {
     "rows_with_second_answer": find_second_answers,
     "rows_with_duplicate_labels": find_duplicate_labels,
     "rows_with_invisible_characters": find_invisible_characters,
+    "rows_with_mixed_alphabets": find_mixed_alphabets,
     "rows_with_missing_slot": find_missing_slots,
     "rows_with_several_slots": find_several_slots,
     "rows_with_one_candidate": find_one_candidate,

@@ -15,6 +15,7 @@ HEADS = {
     "rows_with_second_answer": "second answer",
     "rows_with_duplicate_labels": "label twice",
     "rows_with_invisible_characters": "invisible",
+    "rows_with_mixed_alphabets": "mixed alphabets",
     "rows_with_missing_slot": "no slot",
     "rows_with_several_slots": "several slots",
     "rows_with_one_candidate": "one candidate",

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from ..facts import Facts
-from ..invisible import normalise
-from ..labels import fold
+from ..labels import clean, fold
 from ..linking import Link
 from ..table import Row
 from .query import Query
@@ -62,7 +61,7 @@ def collect_entities(
     ids = [""] * len(links)
     spelled = {(language, name): label for language, name, label in known.labels.iter_rows()}
     for number in sorted(range(len(links)), key=lambda number: links[number] is None):
-        labels = [normalise(part[number].answer_forms[0], name) for name, part in rows.items()]
+        labels = [clean(part[number].answer_forms[0], name) for name, part in rows.items()]
         english, link = rows["en"][number], links[number]
         block = found[english.relation]
         ids[number] = link.object_id if link else find_same(labels, block)
@@ -94,7 +93,7 @@ def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]
         "relation", "object_id"
     )
     return [
-        (relation, make_entity(name, map(normalise, found, languages), False))
+        (relation, make_entity(name, map(clean, found, languages), False))
         for relation, name, *found in table.iter_rows()
     ]
 
@@ -104,7 +103,7 @@ def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) ->
     labels: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
     asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
     for language, name, label in known.filter(asked).iter_rows():
-        labels[name][languages.index(language)] = normalise(label, language)
+        labels[name][languages.index(language)] = clean(label, language)
     return {name: make_entity(name, found, False) for name, found in labels.items()}
 
 
@@ -129,7 +128,7 @@ def read_queries(
         labels = zip(*(other.candidates for other in parallel), strict=True)
         homonyms = by_label[row.relation]
         named = [
-            choose(homonyms.get(normalise(shown[place], "en"), ()), shown)
+            choose(homonyms.get(clean(shown[place], "en"), ()), shown)
             or own_id(row.relation, shown[place])
             for shown in labels
         ]

@@ -24,6 +24,8 @@ REPAIRS = {
     "template": "the published template is plainly wrong; the prompt was made from ours",
     "invisible_characters": "invisible characters in the prompt, the subject or a candidate "
     "were replaced by blanks or removed",
+    "mixed_alphabets": "words of the prompt, the subject or a candidate that mixed alphabets (a "
+    "Latin A in Greek) are in one",
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..invisible import normalise
+from ..labels import clean
 
 # Where answers are places, what stands behind a comma only says which: `Providence, Rhode Island`.
 # fmt: off
@@ -28,7 +28,7 @@ def restore(relation: str, name: str, labels: Mapping[str, str], spelled: Labels
     """
     restored = []
     for language, label in labels.items():
-        whole = normalise(spelled.get((language, name), label), language)
+        whole = clean(spelled.get((language, name), label), language)
         spoiled = is_cut(label, whole, relation) or (language, name) in WRONG
         restored.append(whole if spoiled else label)
     return restored

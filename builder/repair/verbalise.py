@@ -4,7 +4,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..invisible import find_invisible, normalise
+from ..alphabets import unmix
+from ..invisible import find_invisible
+from ..labels import clean
 from ..table import Row
 from .query import REPAIRS, Query
 
@@ -36,8 +38,8 @@ def place_answer(query: Query) -> Query:
 
 def verbalise(query: Query, published: Row, wording: Wording) -> Row:
     """Return the row of one language: the query, mended and its answer placed, in its words."""
-    subject = normalise(published.subject, wording.language)
-    prompt = wording.template or normalise(published.prompt, wording.language)
+    subject = clean(published.subject, wording.language)
+    prompt = wording.template or clean(published.prompt, wording.language)
     codes = [*query.repairs, *find_codes(published, wording)]
     answer = query.candidates.index(query.answer)
     return Row(
@@ -59,7 +61,7 @@ def verbalise(query: Query, published: Row, wording: Wording) -> Row:
 
 def find_codes(published: Row, wording: Wording) -> list[str]:
     """Return the codes of what concerns one language alone."""
-    shown = [normalise(label, wording.language) for label in published.candidates]
+    shown = [clean(label, wording.language) for label in published.candidates]
     prompts = [] if wording.template else [published.prompt]
     texts = [published.subject, *published.candidates, *prompts]
     found = {
@@ -67,5 +69,6 @@ def find_codes(published: Row, wording: Wording) -> list[str]:
         "label": list(wording.labels) != list(wording.original),
         "template": bool(wording.template),
         "invisible_characters": any(find_invisible(text, wording.language) for text in texts),
+        "mixed_alphabets": any(unmix(text) != text for text in texts),
     }
     return [code for code, is_so in found.items() if is_so]

@@ -1,6 +1,7 @@
 """What BMLAMA's card says beside the common tables: repairs, audit, judged candidates."""
 
 import csv
+from collections import defaultdict
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -12,9 +13,11 @@ from ..audit import Audit
 from ..audit.report import find_pair
 from ..card_tables import Config, markdown_table, repairs_table
 from ..repair.query import REPAIRS
+from . import readers
 
 AUDIT = Path(str(files(__package__).joinpath("bmlama_audit.csv")))
 VERDICTS = Path(str(files(__package__).joinpath("bmlama_verdicts.csv")))
+SECOND = Path(str(files(__package__).joinpath("bmlama_second.csv")))
 
 
 class Line(NamedTuple):
@@ -60,12 +63,10 @@ def summarize(config: str, audit: Audit) -> list[Line]:
 
 def read_audit() -> list[Line]:
     """Return the audit that bench/bmlama_audit.py wrote."""
-    with AUDIT.open(encoding="utf-8", newline="") as file:
-        kinds = Line.__annotations__
-        return [
-            Line(**{name: kinds[name](text) for name, text in row.items()})
-            for row in csv.DictReader(file)
-        ]
+    kinds = Line.__annotations__
+    return [
+        Line(**{name: kinds[name](text) for name, text in row.items()}) for row in read_csv(AUDIT)
+    ]
 
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
@@ -76,6 +77,8 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "audit": audit_table(lines),
         "audit_languages": languages_table(lines),
         "verdicts": verdicts_table(),
+        "found": f"{readers.read_truths().height:,}",
+        "second": second_answers(),
     }
 
 
@@ -129,8 +132,7 @@ def languages_table(lines: Sequence[Line]) -> str:
 
 def verdicts_table() -> str:
     """Return one line a language: candidates judged, wrong ones, Wilson's 95 % interval."""
-    with VERDICTS.open(encoding="utf-8", newline="") as file:
-        verdicts = list(csv.DictReader(file))
+    verdicts = read_csv(VERDICTS)
     languages = sorted({row["language"] for row in verdicts})
     parts = {x: [row for row in verdicts if row["language"] == x] for x in languages}
     rows = [describe_verdicts(name, part) for name, part in {**parts, "all": verdicts}.items()]
@@ -140,6 +142,30 @@ def verdicts_table() -> str:
 def describe_verdicts(name: str, verdicts: Sequence[dict[str, str]]) -> tuple[str, ...]:
     """Return a line of the table."""
     wrong = sum(row["verdict"] != "right" for row in verdicts)
-    interval = binomtest(wrong, len(verdicts)).proportion_ci(method="wilson")
-    rate = f"{wrong / len(verdicts):.1%}, {interval.low:.1%} to {interval.high:.1%}"
-    return name, f"{len(verdicts)}", f"{wrong}", rate
+    return name, f"{len(verdicts)}", f"{wrong}", share(wrong, len(verdicts))
+
+
+def second_answers() -> str:
+    """Return how many of the rows read have a distractor that is right, or can be argued for."""
+    found = defaultdict(set)
+    for row in read_csv(SECOND):
+        found[row["published_row"]].add(row["verdict"])
+    right = sum("right" in verdicts for verdicts in found.values())
+    more = sum(verdicts != {"none"} for verdicts in found.values()) - right
+    total = len(found)
+    return (
+        f"Of {total} rows, {right} ({share(right, total)}) had a distractor that is right as well, "
+        f"and {more} more ({share(more, total)}) one that can be argued for."
+    )
+
+
+def share(count: int, total: int) -> str:
+    """Return a share and Wilson's 95 % interval."""
+    interval = binomtest(count, total).proportion_ci(method="wilson")
+    return f"{count / total:.1%}, {interval.low:.1%} to {interval.high:.1%}"
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the lines of one of the files beside this one."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

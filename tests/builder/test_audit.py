@@ -35,6 +35,14 @@ SPOILED = {
         ],
         3,
     ),
+    "rows_with_mixed_alphabets": (
+        [
+            ("fr", 0, {"subject": "Оslo"}),  # a Cyrillic O
+            ("fr", 1, {"candidates": ["Pérοu", "Norvège", "Tchad"]}),  # a Greek o
+            ("fr", 2, {"candidates": ["Pérou", "Norvège", "µTchad"]}),  # no letter looks like it
+        ],
+        2,
+    ),
     "rows_with_missing_slot": ([("fr", 0, {"prompt": "Oslo est en <mask>."})], 1),
     "rows_with_several_slots": ([("fr", 0, {"prompt": "[Y] : Oslo est en [Y]."})], 1),
     "rows_with_one_candidate": (

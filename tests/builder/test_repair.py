@@ -1,5 +1,8 @@
 """What is done to one row: candidates, place of the answer, sentence."""
 
+import csv
+import re
+
 import polars as pl
 import pytest
 
@@ -11,6 +14,7 @@ from polyprobe.builder.repair.query import REPAIRS, Query
 from polyprobe.builder.repair.rights import find_rights
 from polyprobe.builder.repair.spoiled import restore
 from polyprobe.builder.repair.verbalise import Wording, place_answer, verbalise
+from polyprobe.builder.sources import readers
 from polyprobe.builder.table import Row
 from polyprobe.builder.truths import Knowledge, find_truths
 
@@ -89,7 +93,15 @@ def test_a_fault_is_mended_and_told(candidates, rights, pool, expected, code):
 def test_every_code_but_those_of_one_language_has_its_case_above():
     [mark] = test_a_fault_is_mended_and_told.pytestmark
     cases = {case[-1] for case in mark.args[1]}
-    others = {"unlinked", "answer_moved", "parallel", "label", "template", "invisible_characters"}
+    others = {
+        "unlinked",
+        "answer_moved",
+        "parallel",
+        "label",
+        "template",
+        "invisible_characters",
+        "mixed_alphabets",
+    }
     assert cases | others == set(REPAIRS)
 
 
@@ -165,6 +177,10 @@ def test_what_concerns_one_language_is_told_there():
     assert row.template_id == "polyprobe:P190"
     assert row.repairs == ["parallel", "template", "invisible_characters"]
     assert row.subject == "Nafplio"
+    mixed = PUBLISHED._replace(prompt="Nafpli\u03bf und [Y].")  # a Greek o
+    row = verbalise(query("Q1", "Q4", "Q7"), mixed, WORDING)
+    assert row.prompt == "Nafplio und [Y]."
+    assert row.repairs == ["mixed_alphabets"]
 
 
 def test_an_unlinked_row_keeps_the_published_id():
@@ -229,6 +245,19 @@ def test_what_follows_is_right_too():
     assert find_implied("P136", "Q1", {"opera"}, edges) == {"opera", "music"}
     assert find_implied("P530", "Q1", {"london"}, edges) == {"london"}
     assert find_implied("P140", "Q1", {"Q432"}, edges) == {"Q432", "Q47740"}
+    assert find_implied("P527", "Q1", {"Q623"}, edges) == {"Q623", "Q9121"}  # carbon, atom
+
+
+def test_what_readers_found_is_sorted_and_explained():
+    lines = list(csv.DictReader(readers.FOUND.read_text(encoding="utf-8").splitlines()))
+    facts = [(line["relation"], line["subject_id"], line["object_id"]) for line in lines]
+    assert facts == sorted(set(facts))
+    for line in lines:
+        assert re.fullmatch(r"P\d+", line["relation"])
+        assert re.fullmatch(r"Q\d+", line["subject_id"])
+        assert re.fullmatch(r"Q\d+", line["object_id"])
+        assert line["reason"].isascii()
+        assert len(line["reason"].split()) > 1
 
 
 def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language():

@@ -70,6 +70,6 @@ def serve(monkeypatch, name: str, known: Facts) -> None:
         read_templates=lambda mirror: known.templates,
         read_truths=lambda mirror: known.facts,
     )
-    monkeypatch.setattr(truths, "SOURCES", ())  # nothing of the real ones is read
+    monkeypatch.setattr(truths, "SOURCES", {})  # nothing of the real ones is read
     monkeypatch.setitem(FACT_SOURCES, name, f"tiny_{name}")
     monkeypatch.setitem(sys.modules, f"tiny_{name}", module)
