@@ -2,7 +2,8 @@
 
 It looks right and is another word to a tokenizer. Only letters that look the same are taken for
 each other (a choice of Unicode Technical Standard 39's confusables), and only towards the alphabet
-of most of the word's letters: a name such as `μTorrent` stays.
+of most of the word's letters: a name such as `μTorrent` stays. A Latin I in Cyrillic stays too, for
+it stands for two letters: Ukrainian's I, and the palochka of the Caucasus.
 """
 
 import re
@@ -15,8 +16,9 @@ import polars as pl
 # Each group is one shape: the letters of Latin, Greek and Cyrillic that have it.
 # fmt: off
 _SHAPES = (
-    "AΑА", "BΒВ", "CС", "EΕЕ", "HΗН", "IΙІ", "JЈ", "KΚК", "MΜМ", "NΝ", "OΟО", "PΡР", "SЅ", "TΤТ",
+    "AΑА", "BΒВ", "CС", "EΕЕ", "HΗН", "IΙ", "JЈ", "KΚК", "MΜМ", "NΝ", "OΟО", "PΡР", "SЅ", "TΤТ",
     "XΧХ", "YΥУ", "ZΖ", "aа", "cс", "eе", "iі", "jј", "oοо", "pр", "sѕ", "xх", "yу", "əә", "ƏӘ",
+    "çҫ", "ÇҪ",
 )
 # fmt: on
 _ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")
@@ -62,9 +64,11 @@ def _render(letter: str, alphabet: str) -> str:
     """Return a letter in an alphabet, accents kept; '' where that has none of its shape."""
     if _alphabet(letter) in ("", alphabet):
         return letter
+    if whole := _TWINS.get((letter, alphabet)):
+        return whole
     apart = unicodedata.normalize("NFD", letter)
-    found = _TWINS.get((apart[0], alphabet), "")
-    return unicodedata.normalize("NFC", found + apart[1:]) if found else ""
+    base = _TWINS.get((apart[0], alphabet), "")
+    return unicodedata.normalize("NFC", base + apart[1:]) if base else ""
 
 
 def _alphabet(character: str) -> str:

@@ -150,14 +150,14 @@ def draw_relation(
 def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
     """Return {relation: objects of its facts that have a label in all languages asked for}."""
     labels = material.known.labels.filter(pl.col("language").is_in(list(request.languages)))
-    named = labels.group_by("id").len().filter(pl.col("len") == len(request.languages))
+    named = labels.group_by("id").len().filter(pl.col("len") == len(set(request.languages)))
     objects = material.known.facts.filter(pl.col("object_id").is_in(named["id"].implode()))
     return dict(objects.group_by("relation").agg(pl.col("object_id").unique()).iter_rows())
 
 
 def prepare_rights(request: Request, material: Material, mirror: Path | None) -> Rights:
     """Return what is right, by all facts that are known and the wordings of the languages asked."""
-    facts = [material.known.facts, *read_truths(mirror, material.truths)]
+    facts = {"": material.known.facts, **read_truths(mirror, material.truths)}
     asked = pl.col("language").is_in(list(request.languages))
     known = material.known
     homonyms = find_homonyms(known.labels.filter(asked))

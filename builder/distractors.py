@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import NamedTuple
 
@@ -89,12 +89,12 @@ def find_homonyms(labels: pl.DataFrame) -> Homonyms:
 
 
 def find_rights(
-    facts: Sequence[pl.DataFrame],
+    facts: Mapping[str, pl.DataFrame],
     templates: pl.DataFrame,
     prompts: pl.DataFrame,
     homonyms: Homonyms,
 ) -> Rights:
-    """Return what is right by all the facts, and which questions read the same.
+    """Return what is right by all the facts ({source: table}), and which questions read the same.
 
     Templates and prompts are those of the languages asked for.
     """

@@ -30,7 +30,6 @@ ALIKE = (
 ALWAYS = {
     "P39": {"Q152002"},  # pastor: those who hold a position are mostly clergy
     "P101": {"Q336"},  # science
-    "P463": {"Q253414"},  # FIFA: members are mostly states and football associations
     "P527": {"Q9121"},  # atom
 }
 

@@ -57,7 +57,7 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     source = load_source(request.source)
     check_languages(request.languages, request.source, source.LANGUAGES)
     check_lenders(request)
-    tellers = {name: truths.load_source(name) for name in truths.SOURCES}
+    tellers = {name: truths.load_teller(name) for name in truths.SOURCES}
     for module in (source, *map(load_source, request.labels), *tellers.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)

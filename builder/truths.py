@@ -1,7 +1,7 @@
 """Which objects are right for a subject, by everything that the sources know."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +19,7 @@ SOURCES = {
     "xfactr": "polyprobe.builder.sources.xfactr",
     "readers": "polyprobe.builder.sources.readers",
 }
+LOOSE = ("readers",)  # what they tell may be only arguable: nothing follows from it
 Truths = Mapping[tuple[str, str], frozenset[str]]
 
 
@@ -39,7 +40,7 @@ class Knowledge(NamedTuple):
         return found.union(*(find_implied(*asked, found, self.edges) for asked in questions))
 
 
-def load_source(name: str) -> ModuleType:
+def load_teller(name: str) -> ModuleType:
     """Return the module of one of SOURCES.
 
     It has LICENCE, REPOSITORY (or URL) and `read_truths(mirror)`, a table of `facts.FACTS`.
@@ -47,20 +48,23 @@ def load_source(name: str) -> ModuleType:
     return import_module(SOURCES[name])
 
 
-def read_truths(mirror: Path | None, sources: Iterable[str] | None = None) -> list[pl.DataFrame]:
-    """Return the facts (`facts.FACTS`) of the sources, of all without.
+def read_truths(
+    mirror: Path | None, sources: Iterable[str] | None = None
+) -> dict[str, pl.DataFrame]:
+    """Return {source: its facts} (`facts.FACTS`), of all SOURCES by default.
 
     X-FACTR lists every object of a subject, also those that no prompt asks for. Of BMLAMA-17's
     rows 1,023 have a distractor that is right by mParaRel, and 1,685 by X-FACTR as well (with
     symmetric and inverse relations read both ways).
     """
     names = SOURCES if sources is None else sources
-    return [load_source(name).read_truths(mirror) for name in names]
+    return {name: load_teller(name).read_truths(mirror) for name in names}
 
 
-def learn(facts: Sequence[pl.DataFrame]) -> Knowledge:
-    """Return what tables with the columns of `facts.FACTS` tell."""
-    return Knowledge(find_truths(facts), find_edges(facts))
+def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
+    """Return what the sources' facts (`facts.FACTS`) tell."""
+    firm = [table for name, table in facts.items() if name not in LOOSE]
+    return Knowledge(find_truths(facts.values()), find_edges(firm))
 
 
 def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozenset[str]]:

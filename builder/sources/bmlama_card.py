@@ -1,7 +1,7 @@
 """What BMLAMA's card says beside the common tables: repairs, audit, judged candidates."""
 
 import csv
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -31,6 +31,7 @@ class Line(NamedTuple):
     rows_with_second_answer: int
     rows_with_duplicate_labels: int
     rows_with_invisible_characters: int
+    rows_with_mixed_alphabets: int
     answer_position_p_value: float
     ceiling_random: float
     ceiling_answer_first: float
@@ -48,6 +49,7 @@ def summarize(config: str, audit: Audit) -> list[Line]:
             own.rows["rows_with_second_answer"],
             own.rows["rows_with_duplicate_labels"],
             own.rows["rows_with_invisible_characters"],
+            own.rows["rows_with_mixed_alphabets"],
             float(f"{own.p_value or 0:.3g}"),
             *(
                 round(1.0 if pair is None else pair, 4)
@@ -77,7 +79,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "audit": audit_table(lines),
         "audit_languages": languages_table(lines),
         "verdicts": verdicts_table(),
-        "found": f"{readers.read_truths().height:,}",
+        "barred": barred(),
         "second": second_answers(),
     }
 
@@ -105,6 +107,7 @@ def audit_table(lines: Sequence[Line]) -> str:
         ("with a second right answer, worst language", *worst("rows_with_second_answer")),
         ("with a label twice", *worst("rows_with_duplicate_labels")),
         ("with invisible characters", *worst("rows_with_invisible_characters")),
+        ("with a word in two alphabets", *worst("rows_with_mixed_alphabets")),
         ("answer's position, p of uniform", *positions),
         ("RankC ceiling against English, random", *lowest("ceiling_random")),
         ("the same, answer first", *lowest("ceiling_answer_first")),
@@ -143,6 +146,15 @@ def describe_verdicts(name: str, verdicts: Sequence[dict[str, str]]) -> tuple[st
     """Return a line of the table."""
     wrong = sum(row["verdict"] != "right" for row in verdicts)
     return name, f"{len(verdicts)}", f"{wrong}", share(wrong, len(verdicts))
+
+
+def barred() -> str:
+    """Return how many wrong answers readers struck out, by verdict."""
+    verdicts = Counter(row["verdict"] for row in read_csv(readers.FOUND))
+    return (
+        f"{verdicts['found']:,} that are right or can be argued for, {verdicts['possible']:,} that "
+        f"perhaps are (twin cities), and {verdicts['unfit']:,} that would insult"
+    )
 
 
 def second_answers() -> str:

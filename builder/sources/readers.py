@@ -1,9 +1,14 @@
-"""What readers of the data found to be true that no other source has: ours, by ids alone.
+"""What readers of the data would not offer as a wrong answer, and no other source tells: ours.
 
 Wikidata of 2020 lists few official languages of an organisation, works of two countries under one,
-and no former capital. `readers.csv` holds relation, subject, object and why, also where it can be
-argued: what is right in one reading is no fair distractor. It tells what is not asked for as a
-wrong answer, and is no source of facts to ask for.
+and few former capitals. `readers.csv` holds relation, subject and object by their ids, a verdict,
+and why:
+
+- `found`: right, or to be argued for in one reading;
+- `possible`: perhaps right (twin cities, of which nobody has a list);
+- `unfit`: insulting as a wrong answer, and not right at all.
+
+So it tells what is no fair distractor, and is no source of facts to ask for.
 """
 
 from importlib.resources import files

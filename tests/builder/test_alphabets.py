@@ -5,6 +5,7 @@ import unicodedata
 import polars as pl
 import pytest
 
+from polyprobe.builder import alphabets
 from polyprobe.builder.alphabets import unmix, unmix_column
 
 GREEK = "\u0391\u03c1\u03bc\u03b5\u03bd\u03b9\u03ba\u03ac"  # Armenian, all in Greek
@@ -20,6 +21,8 @@ GREEK = "\u0391\u03c1\u03bc\u03b5\u03bd\u03b9\u03ba\u03ac"  # Armenian, all in G
         ("Heyd\u04d9rabad", "Heyd\u0259rabad"),
         ("\u03bcTorrent", "\u03bcTorrent"),  # no Latin letter has the shape
         ("A\u0391", "A\u0391"),  # a tie
+        ("\u0423\u00e7\u043b\u04d1\u0445", "\u0423\u04ab\u043b\u04d1\u0445"),  # Chuvash
+        ("\u0413I\u0430\u043b", "\u0413I\u0430\u043b"),  # Chechen
         ("\u042fndex", "\u042fndex"),
         ("Aligarh \u0410лигарх", "Aligarh \u0410лигарх"),  # each word in its own
         ("plain", "plain"),
@@ -32,6 +35,6 @@ def test_unmix(text, expected):
     assert column["label"].to_list() == [expected, "x", None]
 
 
-@pytest.mark.parametrize("shape", ["AΑА", "oοо", "PΡР", "xх"])
+@pytest.mark.parametrize("shape", alphabets._SHAPES)
 def test_letters_of_one_shape_are_of_different_alphabets(shape):
     assert len({unicodedata.name(letter).split()[0] for letter in shape}) == len(shape)

@@ -16,7 +16,7 @@ from polyprobe.builder.repair.spoiled import restore
 from polyprobe.builder.repair.verbalise import Wording, place_answer, verbalise
 from polyprobe.builder.sources import readers
 from polyprobe.builder.table import Row
-from polyprobe.builder.truths import Knowledge, find_truths
+from polyprobe.builder.truths import Knowledge, find_truths, learn
 
 # Labels in two languages; the two Athens share theirs in the first alone, the two Brests in case.
 LABELS = {
@@ -256,8 +256,17 @@ def test_what_readers_found_is_sorted_and_explained():
         assert re.fullmatch(r"P\d+", line["relation"])
         assert re.fullmatch(r"Q\d+", line["subject_id"])
         assert re.fullmatch(r"Q\d+", line["object_id"])
+        assert line["verdict"] in ("found", "possible", "unfit")
         assert line["reason"].isascii()
         assert len(line["reason"].split()) > 1
+
+
+def test_nothing_follows_from_what_is_only_arguable():
+    known = {"wiki": facts(("P17", "Q1", "Q2"))[0], "readers": facts(("P30", "Q2", "Q3"))[0]}
+    knowledge = learn(known)
+    assert knowledge.complete({"Q2"}, [("P17", "Q1")]) == {"Q2"}
+    assert knowledge.complete([], [("P30", "Q2")]) == {"Q3"}
+    assert learn({**known, "sure": known["readers"]}).complete([], [("P17", "Q1")]) == {"Q2", "Q3"}
 
 
 def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language():
