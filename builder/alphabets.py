@@ -9,6 +9,7 @@ it stands for two letters: Ukrainian's I, and the palochka of the Caucasus.
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from itertools import permutations
 
 import polars as pl
@@ -30,6 +31,7 @@ _MIXED = "|".join(
 )
 
 
+@lru_cache(maxsize=1 << 17)  # labels come again, in thousands of rows
 def unmix(text: str) -> str:
     """Return the text with each word in one alphabet, where its letters allow that.
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from polyprobe import PolyprobeError
 
-from .coverage import LABELLED, can_be_asked, trace_costs
+from .coverage import LABELLED, can_be_asked, mark, trace_costs
 from .distractors import (
     Fact,
     Rights,
@@ -149,10 +149,9 @@ def draw_relation(
 
 def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
     """Return {relation: objects of its facts that have a label in all languages asked for}."""
-    labels = material.known.labels.filter(pl.col("language").is_in(list(request.languages)))
-    named = labels.group_by("id").len().filter(pl.col("len") == len(set(request.languages)))
-    objects = material.known.facts.filter(pl.col("object_id").is_in(named["id"].implode()))
-    return dict(objects.group_by("relation").agg(pl.col("object_id").unique()).iter_rows())
+    objects = material.coverage.facts.select("relation", id="object_id").unique()
+    named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
+    return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
 
 
 def prepare_rights(request: Request, material: Material, mirror: Path | None) -> Rights:

@@ -77,10 +77,7 @@ def read_tables(
 
 
 def write(file: Path, text: str) -> None:
-    """Write a text file whole; what is no file (/dev/stdout) is written into, not replaced."""
+    """Write a text file whole."""
     from polyprobe.eval.writing import write_whole
 
-    if file.exists() and not file.is_file() and not file.is_dir():
-        file.write_text(text, encoding="utf-8")
-        return
     write_whole(file, lambda part: part.write_text(text, encoding="utf-8"), "choose another file")

@@ -16,11 +16,16 @@ def part_of(file: Path) -> Path:
 def write_whole(file: Path, write: Callable[[Path], object], remedy: str) -> None:
     """Let `write` fill a file beside `file`, then put it in its place.
 
+    What is there and is no file (/dev/stdout) is written into, not replaced.
+
     Raises:
         PolyprobeError: it cannot be written (no room, no folder, no permission); what stood there
             is kept. The remedy ends the message.
     """
     try:
+        if file.exists() and not file.is_file() and not file.is_dir():
+            write(file)
+            return
         part = part_of(file)
         file.parent.mkdir(parents=True, exist_ok=True)
         write(part)

@@ -18,6 +18,8 @@ DEFINITIONS = {
     "label twice": "rows in which two candidates are written alike, but for case.",
     "invisible": "rows with a character that is not seen and is no spelling, such as "
     "U+200B, U+00A0 or U+FEFF, in prompt, subject or candidates.",
+    "mixed alphabets": "rows with a word in two of Latin, Greek and Cyrillic that one would do "
+    "for, such as a Latin A in a Greek word, in prompt, subject or candidates.",
     "prompt shared": "rows whose prompt stands in another row with another answer.",
     "last": "answers that stand last among several candidates.",
     "position p": "how likely the answers' places are if drawn at random (chi-square test).",

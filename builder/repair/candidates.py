@@ -29,18 +29,18 @@ def mend(query: Query, entities: Mapping[str, Entity], rights: Iterable[Entity])
     if len(kept) == len(query.candidates) > 1:
         return query
     barred = {query.subject_id, *query.candidates}
-    pool = [e for e in entities.values() if e.id not in barred and not clashes(e, right)]
+    pool = [entity for entity in entities.values() if entity.id not in barred]
     pool.sort(key=lambda entity: (not entity.published, rank(query, entity)))
     chosen = []
     codes = []
     for name in query.candidates:
-        replacement = take(pool, kept) if name in faults else name
+        replacement = take(pool, kept, right) if name in faults else name
         if replacement:
             chosen.append(replacement)
         if name in faults:
             codes.append(faults[name] if replacement else f"{faults[name]}_removed")
     if len(chosen) == 1:
-        while len(chosen) < SIZE and (found := take(pool, kept)):
+        while len(chosen) < SIZE and (found := take(pool, kept, right)):
             chosen.append(found)
         codes.append("filled")
     if len(chosen) == 1:
@@ -76,10 +76,13 @@ def clashes(entity: Entity, others: Iterable[Entity]) -> bool:
     return any(map(entity.clashes, others))
 
 
-def take(pool: list[Entity], kept: dict[str, Entity]) -> str:
-    """Move the pool's first entity that clashes with none kept to them and return its id, or ''."""
+def take(pool: list[Entity], kept: dict[str, Entity], right: Collection[Entity]) -> str:
+    """Move the pool's first entity that clashes with none kept or right to the kept ones.
+
+    Returns its id, '' where there is none.
+    """
     for entity in pool:
-        if not clashes(entity, kept.values()):
+        if not clashes(entity, kept.values()) and not clashes(entity, right):
             pool.remove(entity)
             kept[entity.id] = entity
             return entity.id
