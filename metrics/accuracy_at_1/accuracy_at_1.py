@@ -7,12 +7,15 @@ the query counts with the share of right ones among them, which is the expectati
 array([1. , 0.5])
 """
 
-from collections.abc import Sequence
-from itertools import chain
+from typing import Any
 
 import datasets
 import evaluate
 import numpy as np
+
+from .intervals import summarize
+from .rows import Answers, Scores, mark_right, read_rows
+from .ties import check_ties
 
 _DESCRIPTION = """\
 Accuracy@1 is the share of queries whose best-scored candidate is a right answer; candidates that \
@@ -25,15 +28,24 @@ Args:
     answers (list of list of int): indices of the right candidates, at least one a query.
     ties (str): expected (default) or released, the authors' stable sort, where the earliest of the
         candidates with the best score wins.
+    groups (list, optional): of each query, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
+    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
+    seed (int): of the bootstrap, 0.
+    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
 
 Returns:
     accuracy_at_1 (float): mean over the queries.
     chance (float): what a random choice scores on average.
+    accuracy_at_1_ci, chance_ci (list of float or None): 95 % bootstrap intervals; None where there
+        is a single query.
+    by_group (dict): the same for each group, where groups are given.
     n_queries, n_tied (int): the queries, and those where candidates share the best score.
 
 Examples:
     >>> accuracy = evaluate.load("accuracy_at_1")
-    >>> accuracy.compute(predictions=[[0.1, 0.9], [0.5, 0.5]], answers=[[1], [0]])
+    >>> scores = [[0.1, 0.9], [0.5, 0.5]]
+    >>> accuracy.compute(predictions=scores, answers=[[1], [0]], n_resamples=0)
     {'accuracy_at_1': 0.75, 'chance': 0.5, 'n_queries': 2, 'n_tied': 1}
 """
 
@@ -47,24 +59,17 @@ _CITATION = """\
 }
 """
 
-TIES = ("expected", "released")
-
-Answers = Sequence[Sequence[int]]
-Scores = np.ndarray | Sequence[Sequence[float]]
-
 
 def right_probability(scores: Scores, answers: Answers, ties: str = "expected") -> np.ndarray:
     """Return for each query the probability that its best-scored candidate is right.
 
-    Takes a 2-D array (queries x candidates), a masked array padded at the end of a row, or a list
-    of rows of any length. `expected`: the share of right ones among the t + 1 candidates with the
-    best score (1 / (t + 1) for a single right one). `released`: the earliest of them is chosen, as
-    the authors' stable sort does; 0 or 1. Infinite scores are compared; NaN is an error.
+    Scores are as `rows.read_rows` takes them. `expected`: the share of right ones among the t + 1
+    candidates with the best score (1 / (t + 1) for a single right one). `released`: the earliest of
+    them is chosen, as the authors' stable sort does; 0 or 1.
     """
-    if ties not in TIES:
-        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
-    flat, sizes = _read_rows(scores)
-    right = _mark_right(answers, sizes)
+    check_ties(ties)
+    flat, sizes = read_rows(scores, "predictions")
+    right = mark_right(answers, sizes)
     starts = sizes.cumsum() - sizes
     best = _find_best(flat, sizes)
     if ties == "expected":
@@ -75,23 +80,23 @@ def right_probability(scores: Scores, answers: Answers, ties: str = "expected") 
 
 def chance_accuracy(scores: Scores, answers: Answers) -> np.ndarray:
     """Return for each query the share of right ones among its candidates, what guessing scores."""
-    sizes = _read_rows(scores)[1]
-    return _count(_mark_right(answers, sizes), sizes.cumsum() - sizes) / sizes
+    sizes = read_rows(scores, "predictions")[1]
+    return _count(mark_right(answers, sizes), sizes.cumsum() - sizes) / sizes
 
 
 def measure_accuracy(
-    predictions: Scores, answers: Answers, ties: str = "expected"
-) -> dict[str, float | int]:
-    """Return accuracy@1 with its chance level and the counts they come from."""
+    predictions: Scores, answers: Answers, ties: str = "expected", **options: Any
+) -> dict[str, Any]:
+    """Return accuracy@1 with its chance level, intervals and the counts they come from.
+
+    `options` are those of `intervals.Resampling`.
+    """
     right = right_probability(predictions, answers, ties)
-    flat, sizes = _read_rows(predictions)
+    flat, sizes = read_rows(predictions, "predictions")
     best = _count(_find_best(flat, sizes), sizes.cumsum() - sizes)
-    return {
-        "accuracy_at_1": float(right.mean()),
-        "chance": float(chance_accuracy(predictions, answers).mean()),
-        "n_queries": len(right),
-        "n_tied": int((best > 1).sum()),
-    }
+    measures = {"accuracy_at_1": right, "chance": chance_accuracy(predictions, answers)}
+    counts = {"n_queries": len(right), "n_tied": int((best > 1).sum())}
+    return {**summarize(measures, **options), **counts}
 
 
 class AccuracyAt1(evaluate.Metric):
@@ -108,9 +113,9 @@ class AccuracyAt1(evaluate.Metric):
         )
 
     def _compute(
-        self, predictions: Scores, answers: Answers | None = None, ties: str = "expected"
-    ) -> dict[str, float | int]:
-        return measure_accuracy(predictions, answers, ties)
+        self, predictions: Scores, answers: Answers | None = None, **options: Any
+    ) -> dict[str, Any]:
+        return measure_accuracy(predictions, answers, **options)
 
 
 def _count(marked: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -120,61 +125,3 @@ def _count(marked: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def _find_best(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Mark every candidate that has its query's best score."""
     return flat == np.repeat(np.maximum.reduceat(flat, sizes.cumsum() - sizes), sizes)
-
-
-def _mark_right(answers: Answers | None, sizes: np.ndarray) -> np.ndarray:
-    """Mark the right candidates, over all queries on end."""
-    if answers is None:
-        raise ValueError("no answers; pass answers=[[right indices of query 0], …]")
-    if len(answers) != len(sizes):
-        raise ValueError(f"{len(sizes)} queries in 'predictions', {len(answers)} in 'answers'")
-    for query, right in enumerate(answers):
-        if not hasattr(right, "__len__"):
-            raise ValueError(f"answers of query {query} are {right!r}; expected a list: [{right}]")
-        if not len(right):
-            raise ValueError(f"query {query} has no right answer; expected at least one index")
-    queries = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
-    indices = np.array(list(chain.from_iterable(answers)))
-    if indices.dtype.kind not in "iu":
-        raise ValueError("answers are no indices; expected whole numbers")
-    for wrong in np.flatnonzero((indices < 0) | (indices >= sizes[queries]))[:1]:
-        query = queries[wrong]
-        raise ValueError(
-            f"answer {indices[wrong]} of query {query} is out of range; expected 0 to "
-            f"{sizes[query] - 1}, as it has {sizes[query]} candidates"
-        )
-    marked = np.zeros(sizes.sum(), dtype=bool)
-    marked[(sizes.cumsum() - sizes)[queries] + indices] = True
-    return marked
-
-
-def _read_rows(rows: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores on end (float) and the number of candidates per query."""
-    flat, sizes = _read_array(rows) if isinstance(rows, np.ndarray) else _read_lists(rows)
-    if not len(sizes):
-        raise ValueError("no queries in 'predictions'")
-    for query in np.flatnonzero(sizes == 0)[:1]:
-        raise ValueError(f"query {query} has no scores; expected one a candidate")
-    for query in np.repeat(np.arange(len(sizes)), sizes)[np.isnan(flat)][:1]:
-        raise ValueError(f"NaN among the scores of query {query}; expected numbers")
-    return flat, sizes
-
-
-def _read_array(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if rows.ndim != 2:
-        raise ValueError(f"scores of shape {rows.shape}; expected queries x candidates")
-    present = ~np.ma.getmaskarray(rows)
-    sizes = present.sum(axis=1)
-    padded = present != (np.arange(rows.shape[1]) < sizes[:, None])
-    for query in np.flatnonzero(padded.any(axis=1))[:1]:
-        raise ValueError(f"query {query} is masked before its end; pad at the end")
-    values = np.ma.getdata(rows)[present]
-    return values if values.dtype.kind == "f" else values.astype(np.float64), sizes
-
-
-def _read_lists(rows: Sequence[Sequence[float]]) -> tuple[np.ndarray, np.ndarray]:
-    for query, row in enumerate(rows):
-        if not hasattr(row, "__len__"):
-            raise ValueError(f"query {query} is {row!r}; expected a list of scores")
-    sizes = np.array([len(row) for row in rows], dtype=np.intp)
-    return np.array(list(chain.from_iterable(rows)), dtype=np.float64), sizes

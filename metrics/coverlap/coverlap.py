@@ -10,11 +10,14 @@ over the facts that both languages have. Where no fact is right in either it is 
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from typing import Any
 
 import datasets
 import evaluate
 import numpy as np
+
+from .intervals import Ratio, summarize
+from .rows import Answers, check_answers
 
 _DESCRIPTION = """\
 COverlap (correct overlap) is the number of facts that a model gets right in both of two languages \
@@ -26,14 +29,22 @@ Args:
     predictions (list of int): index of the chosen candidate in one language, one a query.
     references (list of int): the same in the other language.
     answers (list of list of int): indices of the right candidates, at least one a query.
+    groups (list, optional): of each query, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
+    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
+    seed (int): of the bootstrap, 0.
+    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
 
 Returns:
     coverlap (float or None): both / either; None where no query is right in either language.
+    coverlap_ci (list of float or None): its 95 % bootstrap interval.
+    by_group (dict): the same for each group, where groups are given.
     both, either, n_queries (int): the counts it comes from.
 
 Examples:
     >>> coverlap = evaluate.load("coverlap")
-    >>> coverlap.compute(predictions=[1, 0, 2], references=[1, 3, 2], answers=[[1], [0], [1]])
+    >>> english, spanish, right = [1, 0, 2], [1, 3, 2], [[1], [0], [1]]
+    >>> coverlap.compute(predictions=english, references=spanish, answers=right, n_resamples=0)
     {'coverlap': 0.5, 'both': 1, 'either': 2, 'n_queries': 3}
 """
 
@@ -46,8 +57,6 @@ _CITATION = """\
     url = "https://aclanthology.org/2020.emnlp-main.479",
 }
 """
-
-Answers = Sequence[Sequence[int]]
 
 
 def find_right(chosen: Sequence[int] | np.ndarray, answers: Answers, name: str) -> np.ndarray:
@@ -65,19 +74,21 @@ def find_right(chosen: Sequence[int] | np.ndarray, answers: Answers, name: str) 
 
 
 def compare_right(
-    predictions: Sequence[int], references: Sequence[int], answers: Answers
-) -> dict[str, float | int | None]:
-    """Return COverlap with the counts it comes from; None for 0/0."""
-    _check_answers(answers)
+    predictions: Sequence[int],
+    references: Sequence[int],
+    answers: Answers | None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Return COverlap with its interval and the counts it comes from; None for 0/0.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    check_answers(answers, len(predictions))
     first = find_right(predictions, answers, "predictions")
     second = find_right(references, answers, "references")
-    both, either = int((first & second).sum()), int((first | second).sum())
-    return {
-        "coverlap": both / either if either else None,
-        "both": both,
-        "either": either,
-        "n_queries": len(first),
-    }
+    both, either = first & second, first | second
+    counts = {"both": int(both.sum()), "either": int(either.sum()), "n_queries": len(first)}
+    return {**summarize({"coverlap": Ratio(both, either)}, **options), **counts}
 
 
 def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
@@ -103,7 +114,7 @@ def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.nda
     return matrix
 
 
-class COverlap(evaluate.Metric):
+class Coverlap(evaluate.Metric):
     """Compare which queries two languages get right."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -120,23 +131,9 @@ class COverlap(evaluate.Metric):
         predictions: Sequence[int],
         references: Sequence[int],
         answers: Answers | None = None,
-    ) -> dict[str, float | int | None]:
-        return compare_right(predictions, references, answers)
-
-
-def _check_answers(answers: Answers | None) -> None:
-    if answers is None:
-        raise ValueError("no answers; pass answers=[[right indices of query 0], …]")
-    if not len(answers):
-        raise ValueError("no queries in 'answers'")
-    for query, right in enumerate(answers):
-        if not hasattr(right, "__len__"):
-            raise ValueError(f"answers of query {query} are {right!r}; expected a list: [{right}]")
-        if not len(right):
-            raise ValueError(f"query {query} has no right answer; expected at least one index")
-    for index in chain.from_iterable(answers):
-        if not isinstance(index, int | np.integer) or index < 0:
-            raise ValueError(f"answer {index!r} is no index; expected whole numbers from 0")
+        **options: Any,
+    ) -> dict[str, Any]:
+        return compare_right(predictions, references, answers, **options)
 
 
 def _stack_probabilities(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:

@@ -3,8 +3,7 @@
     RankC(l, l2) = mean over queries of sum_j w_j * |top_j(l) & top_j(l2)| / j,   j = 1 ... N
 
 Equal scores get the expectation over all orders that the ties allow, independently in each
-language: with `better` candidates above candidate i and `equal` ones at its score (itself counted)
-it is among the first j with the probability p(i, j) = clip((j - better) / equal, 0, 1), and the
+language: candidate i is among the first j with the probability p(i, j) (see ties.py), and the
 expected overlap at j is sum_i p_l(i, j) * p_l2(i, j). So a language is one vector of values
 p * sqrt(w_j / j), and all pairs of languages are one matrix product.
 
@@ -15,12 +14,16 @@ array([[1.    , 0.8776, 0.4749],
        [0.4749, 0.4749, 1.    ]])
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import datasets
 import evaluate
 import numpy as np
+
+from .intervals import summarize
+from .rows import Scores, read_languages, split_by_size
+from .ties import break_ties, check_ties, count_ties, prefix_shares
 
 _DESCRIPTION = """\
 RankC (ranking-based consistency) tells how alike a model ranks the same candidates in two \
@@ -32,12 +35,22 @@ Args:
     predictions (list of list of float): a row a query, a score a candidate, higher is better.
     references (list of list of float): the same candidates' scores in the other language.
     weights (str): softmax (default), norm1, norm2, norm1-released or norm2-released.
+    ties (str): expected (default), over all orders that equal scores allow, or released, the
+        authors' stable sort, where the earlier of equal candidates ranks higher.
+    groups (list, optional): of each query, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
+    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
+    seed (int): of the bootstrap, 0.
+    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
 
 Returns:
     rankc (float): mean over the queries.
     chance (float): its exact expectation for independent random rankings of the same pools.
     rankc_adjusted (float or None): mean of (rankc - chance) / (1 - chance) over the queries with
         at least two candidates; None where there is none.
+    rankc_ci, chance_ci, rankc_adjusted_ci (list of float or None): 95 % bootstrap intervals; None
+        where there is a single query.
+    by_group (dict): the same for each group, where groups are given.
     n_queries, n_adjusted (int): the queries that the means are taken over.
 
 Examples:
@@ -70,8 +83,6 @@ _CHUNK = 100_000  # values at once, so that they stay in the processor's cache
 # OpenBLAS does so many multiplications in one thread; its threads stall on busy cores
 _PRODUCT = 2**18
 
-Scores = np.ndarray | Sequence[Sequence[float]]
-
 
 def rank_weights(size: int, weights: str = "softmax") -> np.ndarray:
     """Return w_1 ... w_N, which sum to 1, for a pool of N candidates.
@@ -98,22 +109,23 @@ def rankc_chance(sizes: Sequence[int] | np.ndarray, weights: str = "softmax") ->
 
 
 def rankc_per_query(
-    predictions: Scores, references: Scores, weights: str = "softmax"
+    predictions: Scores, references: Scores, weights: str = "softmax", ties: str = "expected"
 ) -> np.ndarray:
     """Return the RankC of each query; the measure is the mean of these.
 
-    Takes 2-D arrays (queries x candidates), masked arrays padded at the end of a row, or lists of
-    rows of any length. Infinite scores are ranked; NaN, empty rows and unequal pools are errors.
+    Scores are as `rows.read_rows` takes them; unequal pools are an error.
     """
-    (first, second), sizes = _read_languages({"predictions": predictions, "references": references})
+    check_ties(ties)
+    (first, second), sizes = read_languages({"predictions": predictions, "references": references})
     values = np.empty(len(sizes))
-    for size, queries, items in _split_by_size(sizes):
+    for size, queries, items in split_by_size(sizes):
         share = rank_weights(size, weights) / np.arange(1, size + 1)
         step = max(1, _CHUNK // size**2)
         for start in range(0, len(queries), step):
             part = np.s_[start : start + step]
-            one = _prefix_shares(*_count_ties(first[items[part]]), size)
-            other = _prefix_shares(*_count_ties(second[items[part]]), size)
+            pair = [flat[items[part]] for flat in (first, second)]
+            pair = [break_ties(scores) for scores in pair] if ties == "released" else pair
+            one, other = (prefix_shares(*count_ties(scores), size) for scores in pair)
             overlaps = np.einsum("iqj,iqj,j->q", one, other, share[:-1])
             values[queries[part]] = overlaps + share[-1] * size
     return values
@@ -127,9 +139,9 @@ def rankc_matrix(
     Scores are as for `rankc_per_query`, row i the same query in all. With `adjusted` the mean of
     (RankC - chance) / (1 - chance) over the queries with several candidates, NaN if there is none.
     """
-    languages, sizes = _read_languages(scores)
+    languages, sizes = read_languages(scores)
     total, counted = np.zeros((len(languages), len(languages))), 0
-    for size, queries, items in _split_by_size(sizes):
+    for size, queries, items in split_by_size(sizes):
         if adjusted and size == 1:
             continue
         sums = _sum_over_queries(languages, items, weights)
@@ -143,24 +155,26 @@ def rankc_matrix(
 
 
 def compare_rankings(
-    predictions: Scores, references: Scores, weights: str = "softmax"
-) -> dict[str, float | int | None]:
-    """Return RankC, its chance level and the adjusted value, with the counts they come from."""
-    values = rankc_per_query(predictions, references, weights)
-    sizes = _read_rows(predictions, "predictions")[1]
+    predictions: Scores,
+    references: Scores,
+    weights: str = "softmax",
+    ties: str = "expected",
+    **options: Any,
+) -> dict[str, Any]:
+    """Return RankC, its chance level and the adjusted value, with intervals and counts.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    values = rankc_per_query(predictions, references, weights, ties)
+    sizes = read_languages({"predictions": predictions})[1]
     chance = rankc_chance(sizes, weights)
-    several = sizes > 1
-    adjusted = (values[several] - chance[several]) / (1 - chance[several])
-    return {
-        "rankc": float(values.mean()),
-        "chance": float(chance.mean()),
-        "rankc_adjusted": float(adjusted.mean()) if several.any() else None,
-        "n_queries": len(values),
-        "n_adjusted": int(several.sum()),
-    }
+    room = np.where(sizes > 1, 1 - chance, np.nan)
+    measures = {"rankc": values, "chance": chance, "rankc_adjusted": (values - chance) / room}
+    counts = {"n_queries": len(values), "n_adjusted": int((sizes > 1).sum())}
+    return {**summarize(measures, **options), **counts}
 
 
-class RankC(evaluate.Metric):
+class Rankc(evaluate.Metric):
     """Compare two languages' scores of the same candidates."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -172,94 +186,8 @@ class RankC(evaluate.Metric):
             features=datasets.Features({"predictions": row, "references": row}),
         )
 
-    def _compute(
-        self, predictions: Scores, references: Scores, weights: str = "softmax"
-    ) -> dict[str, float | int | None]:
-        return compare_rankings(predictions, references, weights)
-
-
-def _read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return each language's scores on end, and the pool sizes that all of them share."""
-    if not scores:
-        raise ValueError("no languages: expected a mapping from language to scores")
-    languages, first, sizes = [], None, None
-    for name, rows in scores.items():
-        flat, own = _read_rows(rows, name)
-        if first is None:
-            first, sizes = name, own
-        if len(own) != len(sizes):
-            raise ValueError(f"{len(sizes)} queries in {first!r}, {len(own)} in {name!r}")
-        for query in np.flatnonzero(own != sizes)[:1]:
-            raise ValueError(
-                f"query {query} has {sizes[query]} candidates in {first!r}, {own[query]} in "
-                f"{name!r}; expected scores of the same candidates in the same order"
-            )
-        languages.append(flat)
-    return languages, sizes
-
-
-def _read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of one language on end (float) and the number of candidates per query."""
-    if isinstance(rows, np.ndarray) and rows.ndim == 2:
-        flat, sizes = _read_array(rows, name)
-    else:
-        flat, sizes = _read_lists(rows, name)
-    if not len(sizes):
-        raise ValueError(f"no queries in {name!r}")
-    for query in np.flatnonzero(sizes == 0)[:1]:
-        raise ValueError(f"query {query} of {name!r} has no scores; expected one a candidate")
-    for query in np.repeat(np.arange(len(sizes)), sizes)[np.isnan(flat)][:1]:
-        raise ValueError(f"NaN among the scores of query {query} in {name!r}; expected numbers")
-    return flat, sizes
-
-
-def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    values = np.ma.getdata(rows)
-    values = values if values.dtype.kind == "f" else values.astype(np.float64)
-    if np.ma.getmask(rows) is np.ma.nomask:
-        return values.ravel(), np.full(len(rows), rows.shape[1])
-    present = ~np.ma.getmaskarray(rows)
-    sizes = present.sum(axis=1)
-    padded = present != (np.arange(rows.shape[1]) < sizes[:, None])
-    for query in np.flatnonzero(padded.any(axis=1))[:1]:
-        raise ValueError(f"query {query} of {name!r} is masked before its end; pad at the end")
-    return values[present], sizes
-
-
-def _read_lists(rows: Sequence[Sequence[float]], name: str) -> tuple[np.ndarray, np.ndarray]:
-    for query, row in enumerate(rows):
-        if not hasattr(row, "__len__"):
-            raise ValueError(f"query {query} of {name!r} is {row!r}; expected a list of scores")
-    sizes = np.array([len(row) for row in rows], dtype=np.intp)
-    flat = np.array(list(chain.from_iterable(rows)), dtype=np.float64)
-    if flat.ndim != 1:
-        raise ValueError(f"scores of {name!r} are nested too deep; expected queries x candidates")
-    return flat, sizes
-
-
-def _split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each pool size N with its queries and the places (queries x N) of their scores."""
-    starts = sizes.cumsum() - sizes
-    for size in np.unique(sizes).tolist():
-        queries = np.flatnonzero(sizes == size)
-        yield size, queries, starts[queries, None] + np.arange(size)
-
-
-def _count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Count for each candidate of (queries x N) the better and the equal ones, as (N x queries)."""
-    columns = np.ascontiguousarray(scores.T)
-    count = np.min_scalar_type(len(columns))
-    better, equal = np.empty(columns.shape, count), np.empty(columns.shape, count)
-    for i, column in enumerate(columns):
-        np.add.reduce((columns > column).view(np.uint8), axis=0, dtype=count, out=better[i])
-        np.add.reduce((columns == column).view(np.uint8), axis=0, dtype=count, out=equal[i])
-    return better, equal
-
-
-def _prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarray:
-    """Return the probability of being among the first j = 1 ... N-1 (j = N is always 1)."""
-    depth = np.arange(1, size)
-    return np.clip((depth - better[..., None]) / equal[..., None], 0, 1)
+    def _compute(self, predictions: Scores, references: Scores, **options: Any) -> dict[str, Any]:
+        return compare_rankings(predictions, references, **options)
 
 
 def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: str) -> np.ndarray:
@@ -287,14 +215,14 @@ def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: in
     stacked = np.empty((2, *shape), np.min_scalar_type(size))
     stacked[0], stacked[1] = size, 1
     for i, flat in enumerate(languages):
-        stacked[:, i, : items.size] = [counts.ravel() for counts in _count_ties(flat[items])]
+        stacked[:, i, : items.size] = [counts.ravel() for counts in count_ties(flat[items])]
     return stacked
 
 
 def _make_curves(size: int, scale: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return the function from (better, equal) to p * scale; small pools look it up in a table."""
     if size > _LARGEST_TABLE:
-        return lambda better, equal: _prefix_shares(better, equal, size) * scale
+        return lambda better, equal: prefix_shares(better, equal, size) * scale
     better, equal = np.divmod(np.arange(size * size + 1), size)
-    table = _prefix_shares(better, equal + 1, size) * scale
+    table = prefix_shares(better, equal + 1, size) * scale
     return lambda better, equal: table.take(better * np.intp(size) + (equal - 1), axis=0)

@@ -1,0 +1,276 @@
+"""Bootstrap intervals of figures over queries: of all, by group, by cluster.
+
+A measure is a ratio of two sums over queries (a mean, where each query counts once), or a function
+of several such sums. So all resamples are one matrix product: how often each query was drawn, times
+its values. The folders of metrics/ hold this file as a link, so that each of them is whole.
+
+>>> result = summarize({"accuracy": [1, 0, 1, 1]}, groups=["P36", "P36", "P19", "P19"])
+>>> result["accuracy"], result["accuracy_ci"]
+(0.75, [0.5, 1.0])
+>>> result["by_group"]["P36"]
+{'accuracy': 0.5, 'accuracy_ci': [0.0, 1.0], 'n_queries': 2}
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, stdtrit
+
+AVERAGES = ("macro", "micro")
+EMPTY = ("skip", "zero")
+_CHUNK = 2**21  # draws at once
+
+Statistic = Callable[[np.ndarray], np.ndarray]
+Labels = Sequence[Hashable] | None
+Figures = dict[str, Any]
+Intervals = list[list[float] | None]
+
+
+class Ratio(NamedTuple):
+    """A measure as numerator and denominator of each query, both 0 where it does not count."""
+
+    numerators: np.ndarray
+    denominators: np.ndarray
+
+
+class Resampling(NamedTuple):
+    """How a figure is averaged and its interval drawn; the fields are keywords of every module.
+
+    Attributes:
+        groups: of each query, usually its relation.
+        average: `macro`, the unweighted mean over groups (queries are drawn within each group), or
+            `micro`, over all queries alike (and drawn from all); without groups they are the same.
+        n_resamples: 0 for no intervals.
+        seed: of the draws.
+        clusters: of each query what is drawn as a whole (its subject, its relation); None: itself.
+        empty: what a group without a defined value is to the macro average: `skip` or `zero`.
+    """
+
+    groups: Labels = None
+    average: str = "macro"
+    n_resamples: int = 1000
+    seed: int = 0
+    clusters: Labels = None
+    empty: str = "skip"
+
+
+class Draws(NamedTuple):
+    """Sums of resamples.
+
+    Attributes:
+        sums: [resamples, groups, columns].
+        units: how many queries or clusters were drawn from, of each group.
+        freedom: degrees of freedom of a figure over all groups.
+    """
+
+    sums: np.ndarray
+    units: np.ndarray
+    freedom: int
+
+
+def summarize(
+    measures: Mapping[str, Ratio | np.ndarray | Sequence[float]], **options: Any
+) -> Figures:
+    """Return each measure's average and 95 % interval, by group too; options as in `Resampling`.
+
+    A sequence of values is a mean; NaN is undefined and left out. A value that nothing defines
+    (0/0) is None, its interval too, as is the interval of a single query.
+
+    Returns:
+        NAME and `NAME_ci` = [low, high] of each measure, and where groups are given `by_group`:
+        GROUP to the same and `n_queries`, in the order in which groups first occur.
+    """
+    ratios = [v if isinstance(v, Ratio) else _as_ratio(v) for v in measures.values()]
+    columns = [*(r.numerators for r in ratios), *(r.denominators for r in ratios)]
+    table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+    return estimate(table, list(measures), divide, Resampling(**options))
+
+
+def estimate(
+    table: np.ndarray, names: Sequence[str], statistic: Statistic, options: Resampling
+) -> Figures:
+    """Return what `summarize` does for statistics of the sums of a table (queries x columns).
+
+    `statistic` takes sums [..., columns] and gives [..., names], NaN where undefined; the scale of
+    the sums must not matter. The interval is the percentile interval of resamples of n - 1 out of
+    n queries or clusters (n_g - 1 of n_g within each group: McCarthy and Snowden 1985), whose
+    variance is unbiased, at levels widened as Student's t is (Hesterberg 2015, section 5.3).
+    """
+    _check(options)
+    groups, codes = index_labels(options.groups, len(table), "groups")
+    values = statistic(sum_by(codes, table))
+    if options.average == "micro":
+        point = statistic(table.sum(axis=0))
+    else:
+        point = divide(_over_groups(values, options.empty).sum(axis=0))
+    overall, inside = None, [None] * len(groups)
+    if options.n_resamples:
+        overall, inside = _draw_intervals(table, codes, statistic, options)
+    result = _report(names, point, overall)
+    if options.groups is not None:
+        sizes = np.bincount(codes).tolist()
+        result["by_group"] = {
+            group: {**_report(names, values[i], inside[i]), "n_queries": sizes[i]}
+            for i, group in enumerate(groups)
+        }
+    return result
+
+
+def divide(sums: np.ndarray) -> np.ndarray:
+    """Return [..., k] ratios of [..., 2 k] sums, numerators first; NaN for 0/0."""
+    numerators, denominators = np.split(sums, 2, axis=-1)
+    ratios = np.full(numerators.shape, np.nan)
+    np.divide(numerators, denominators, out=ratios, where=denominators > 0)
+    return ratios
+
+
+def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], np.ndarray]:
+    """Return the distinct labels in the order of their first occurrence, and each query's number.
+
+    None is one label for all.
+    """
+    if labels is None:
+        return [None], np.zeros(size, dtype=np.intp)
+    if isinstance(labels, str) or len(labels) != size:
+        given = repr(labels) if isinstance(labels, str) else f"{len(labels)}"
+        raise ValueError(f"{given} in {name!r}, {size} queries; expected one for each query")
+    number: dict[Hashable, int] = {}
+    codes = [number.setdefault(label, len(number)) for label in labels]
+    return list(number), np.array(codes, dtype=np.intp)
+
+
+def sum_by(codes: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return the sums of a table's rows of each code 0 … [codes, columns]."""
+    sums = np.zeros((codes.max() + 1, table.shape[1]))
+    np.add.at(sums, codes, table)
+    return sums
+
+
+def resample(
+    table: np.ndarray, codes: np.ndarray, clusters: np.ndarray | None, options: Resampling
+) -> Draws:
+    """Return the sums of resamples by group (codes), of queries or of whole clusters.
+
+    They are drawn within each group. Clusters of which some lie in several groups are drawn from
+    all, so that a group's number of queries varies with the draw.
+    """
+    random = np.random.default_rng(options.seed)
+    if clusters is None:
+        return _resample_within(table, codes, options.n_resamples, random)
+    n_clusters, n_groups = clusters.max() + 1, codes.max() + 1
+    pairs = np.unique(clusters * n_groups + codes)
+    if len(pairs) == n_clusters:
+        return _resample_within(
+            sum_by(clusters, table), pairs % n_groups, options.n_resamples, random
+        )
+    wide = np.zeros((n_clusters, n_groups, table.shape[1]))
+    np.add.at(wide, (clusters, codes), table)
+    sums = _draw(wide.reshape(n_clusters, -1), options.n_resamples, random)
+    units = np.bincount(pairs % n_groups, minlength=n_groups)
+    return Draws(sums.reshape(-1, *wide.shape[1:]), units, n_clusters - 1)
+
+
+def interval(samples: np.ndarray, freedom: int) -> list[float] | None:
+    """Return the 95 % percentile interval of resampled figures, NaN left out; None for none."""
+    known = samples[~np.isnan(samples)]
+    if freedom < 1 or not len(known):
+        return None
+    tail = ndtr(stdtrit(freedom, 0.025))
+    return [float(bound) for bound in np.quantile(known, [tail, 1 - tail])]
+
+
+def _check(options: Resampling) -> None:
+    for name, known in (("average", AVERAGES), ("empty", EMPTY)):
+        if getattr(options, name) not in known:
+            raise ValueError(
+                f"unknown {name} {getattr(options, name)!r}; known: {', '.join(known)}"
+            )
+    if not isinstance(options.n_resamples, int | np.integer) or options.n_resamples < 0:
+        raise ValueError(f"n_resamples is {options.n_resamples!r}; expected a number from 0")
+
+
+def _as_ratio(values: np.ndarray | Sequence[float]) -> Ratio:
+    values = np.asarray(values, dtype=np.float64)
+    known = ~np.isnan(values)
+    return Ratio(np.where(known, values, 0), known)
+
+
+def _over_groups(values: np.ndarray, empty: str) -> np.ndarray:
+    """Turn figures [..., groups, names] into numerators and denominators of their mean."""
+    known = ~np.isnan(values) | (empty == "zero")
+    return np.concatenate([np.nan_to_num(values), known], axis=-1)
+
+
+def _draw_intervals(
+    table: np.ndarray, codes: np.ndarray, statistic: Statistic, options: Resampling
+) -> tuple[Intervals, list[Intervals]]:
+    """Return the intervals of the average [names] and of each group [groups][names]."""
+    clusters = None
+    if options.clusters is not None:
+        clusters = index_labels(options.clusters, len(table), "clusters")[1]
+    drawn = resample(table, codes, clusters, options)
+    samples = statistic(drawn.sums)
+    inside = [
+        [interval(column, units - 1) for column in samples[:, i].T]
+        for i, units in enumerate(drawn.units)
+    ]
+    if options.average == "micro":
+        drawn = resample(table, np.zeros_like(codes), clusters, options)
+        overall = statistic(drawn.sums[:, 0])
+    elif clusters is not None and _holds_groups(clusters, codes):
+        figures = _over_groups(statistic(sum_by(codes, table)), options.empty)
+        of_group = clusters[np.unique(codes, return_index=True)[1]]
+        drawn = resample(figures, np.zeros_like(of_group), of_group, options)
+        overall = divide(drawn.sums[:, 0])
+    else:
+        overall = divide(_over_groups(samples, options.empty).sum(axis=1))
+    return [interval(column, drawn.freedom) for column in overall.T], inside
+
+
+def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
+    """Tell whether each of several groups lies in one cluster, so that groups are drawn whole."""
+    several = codes.max() + 1
+    return several > 1 and len(np.unique(clusters * several + codes)) == several
+
+
+def _resample_within(
+    table: np.ndarray, codes: np.ndarray, n_resamples: int, random: np.random.Generator
+) -> Draws:
+    parts = [table[codes == code] for code in range(codes.max() + 1)]
+    sums = np.stack([_draw(part, n_resamples, random) for part in parts], axis=1)
+    return Draws(sums, np.array([len(part) for part in parts]), len(table) - len(parts))
+
+
+def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np.ndarray:
+    """Return the sums [resamples, columns] of n - 1 rows drawn from n; a single row stands."""
+    n = len(rows)
+    if n == 1:
+        return np.repeat(rows, n_resamples, axis=0)
+    distinct, times = np.unique(rows, axis=0, return_counts=True)
+    if len(distinct) * 8 <= n:  # equal rows (right or wrong) are drawn as one
+        return random.multinomial(n - 1, times / n, size=n_resamples) @ distinct
+    sums = np.empty((n_resamples, rows.shape[1]))
+    step = max(1, _CHUNK // n)
+    for start in range(0, n_resamples, step):
+        part = sums[start : start + step]
+        part[:] = count_draws(n, len(part), random) @ rows
+    return sums
+
+
+def count_draws(n: int, n_resamples: int, random: np.random.Generator) -> np.ndarray:
+    """Return how often each of n units is drawn in each resample of n - 1 [resamples, n]."""
+    drawn = random.integers(n, size=(n_resamples, n - 1))
+    drawn += np.arange(n_resamples)[:, None] * n
+    counts = np.bincount(drawn.ravel(), minlength=n_resamples * n)
+    return counts.reshape(n_resamples, n).astype(np.float64)
+
+
+def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | None) -> Figures:
+    """Return NAME and NAME_ci of each figure, without the latter where none were asked for."""
+    report: Figures = {}
+    for i, (name, value) in enumerate(zip(names, values.tolist(), strict=True)):
+        report[name] = None if np.isnan(value) else value
+        if intervals is not None:
+            report[f"{name}_ci"] = intervals[i]
+    return report

@@ -1,0 +1,122 @@
+"""Read rows of scores, a row a query, and the indices of the right candidates in each.
+
+Rows come as a 2-D array (queries x candidates), a masked array padded at the end of a row, or a
+list of rows of any length, and become one array of all scores on end and the sizes of the rows.
+Infinite scores are numbers to compare; NaN, empty rows and no rows at all are errors. The folders
+of metrics/ hold this file as a link, so that each of them is whole.
+
+>>> read_rows([[3.0, 2.0], [1.0]], "predictions")
+(array([3., 2., 1.]), array([2, 1]))
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+
+Scores = np.ndarray | Sequence[Sequence[float]]
+Answers = Sequence[Sequence[int]]
+
+
+def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return all scores on end (float) and the number of candidates per query.
+
+    `name` stands in the errors: the input's, or the language's.
+    """
+    if isinstance(rows, np.ndarray) and rows.ndim == 2:
+        flat, sizes = _read_array(rows, name)
+    else:
+        flat, sizes = _read_lists(rows, name)
+    if not len(sizes):
+        raise ValueError(f"no queries in {name!r}")
+    for query in np.flatnonzero(sizes == 0)[:1]:
+        raise ValueError(f"query {query} of {name!r} has no scores; expected one a candidate")
+    for query in np.repeat(np.arange(len(sizes)), sizes)[np.isnan(flat)][:1]:
+        raise ValueError(f"NaN among the scores of query {query} in {name!r}; expected numbers")
+    return flat, sizes
+
+
+def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return each language's scores on end, and the pool sizes that all of them share."""
+    if not scores:
+        raise ValueError("no languages: expected a mapping from language to scores")
+    languages, first, sizes = [], None, None
+    for name, rows in scores.items():
+        flat, own = read_rows(rows, name)
+        if first is None:
+            first, sizes = name, own
+        if len(own) != len(sizes):
+            raise ValueError(f"{len(sizes)} queries in {first!r}, {len(own)} in {name!r}")
+        for query in np.flatnonzero(own != sizes)[:1]:
+            raise ValueError(
+                f"query {query} has {sizes[query]} candidates in {first!r}, {own[query]} in "
+                f"{name!r}; expected scores of the same candidates in the same order"
+            )
+        languages.append(flat)
+    return languages, sizes
+
+
+def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "answers") -> np.ndarray:
+    """Mark the right candidates (bool), over all queries on end; `name` stands in the errors."""
+    check_answers(answers, len(sizes), name)
+    queries = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
+    indices = np.array(list(chain.from_iterable(answers)))
+    for wrong in np.flatnonzero(indices >= sizes[queries])[:1]:
+        query = queries[wrong]
+        raise ValueError(
+            f"answer {indices[wrong]} of query {query} is out of range; expected 0 to "
+            f"{sizes[query] - 1}, as it has {sizes[query]} candidates"
+        )
+    marked = np.zeros(sizes.sum(), dtype=bool)
+    marked[(sizes.cumsum() - sizes)[queries] + indices] = True
+    return marked
+
+
+def check_answers(answers: Answers | None, n_queries: int, name: str = "answers") -> None:
+    """Raise ValueError unless each query has a list of one index or more, whole numbers from 0."""
+    if answers is None:
+        raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
+    if not len(answers):
+        raise ValueError(f"no queries in {name!r}")
+    if len(answers) != n_queries:
+        raise ValueError(f"{n_queries} queries in 'predictions', {len(answers)} in {name!r}")
+    for query, right in enumerate(answers):
+        if not hasattr(right, "__len__"):
+            raise ValueError(f"{name} of query {query} are {right!r}; expected a list: [{right}]")
+        if not len(right):
+            raise ValueError(f"query {query} has no right answer; expected at least one index")
+    for index in chain.from_iterable(answers):
+        if not isinstance(index, int | np.integer) or index < 0:
+            raise ValueError(f"answer {index!r} is no index; expected whole numbers from 0")
+
+
+def split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield each pool size N with its queries and the places (queries x N) of their scores."""
+    starts = sizes.cumsum() - sizes
+    for size in np.unique(sizes).tolist():
+        queries = np.flatnonzero(sizes == size)
+        yield size, queries, starts[queries, None] + np.arange(size)
+
+
+def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    values = np.ma.getdata(rows)
+    values = values if values.dtype.kind == "f" else values.astype(np.float64)
+    if np.ma.getmask(rows) is np.ma.nomask:
+        return values.ravel(), np.full(len(rows), rows.shape[1])
+    present = ~np.ma.getmaskarray(rows)
+    sizes = present.sum(axis=1)
+    padded = present != (np.arange(rows.shape[1]) < sizes[:, None])
+    for query in np.flatnonzero(padded.any(axis=1))[:1]:
+        raise ValueError(f"query {query} of {name!r} is masked before its end; pad at the end")
+    return values[present], sizes
+
+
+def _read_lists(rows: Sequence[Sequence[float]], name: str) -> tuple[np.ndarray, np.ndarray]:
+    for query, row in enumerate(rows):
+        if not hasattr(row, "__len__"):
+            raise ValueError(f"query {query} of {name!r} is {row!r}; expected a list of scores")
+    sizes = np.array([len(row) for row in rows], dtype=np.intp)
+    flat = np.array(list(chain.from_iterable(rows)), dtype=np.float64)
+    if flat.ndim != 1:
+        raise ValueError(f"scores of {name!r} are nested too deep; expected queries x candidates")
+    return flat, sizes

@@ -1,0 +1,47 @@
+"""Rank candidates whose scores may tie.
+
+With `better` candidates above candidate i and `equal` ones at its score (itself counted), it is
+among the first j of a random order that the ties allow with p(i, j) = clip((j - better) / equal,
+0, 1). The authors' programs sort stably instead: of equal candidates the earlier one comes first.
+The folders of metrics/ hold this file as a link, so that each of them is whole.
+
+>>> count_ties(np.array([[2.0, 1.0, 2.0]]))
+(array([[0],
+       [2],
+       [0]], dtype=uint8), array([[2],
+       [1],
+       [2]], dtype=uint8))
+"""
+
+import numpy as np
+
+TIES = ("expected", "released")
+
+
+def check_ties(ties: str) -> None:
+    """Raise ValueError for a name that is none of TIES."""
+    if ties not in TIES:
+        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
+
+
+def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Count for each candidate of (queries x N) the better and the equal ones, as (N x queries)."""
+    columns = np.ascontiguousarray(scores.T)
+    count = np.min_scalar_type(len(columns))
+    better, equal = np.empty(columns.shape, count), np.empty(columns.shape, count)
+    for i, column in enumerate(columns):
+        np.add.reduce((columns > column).view(np.uint8), axis=0, dtype=count, out=better[i])
+        np.add.reduce((columns == column).view(np.uint8), axis=0, dtype=count, out=equal[i])
+    return better, equal
+
+
+def prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarray:
+    """Return p(i, j) for j = 1 … N-1 as [..., N-1]; j = N is always 1."""
+    depth = np.arange(1, size)
+    return np.clip((depth - better[..., None]) / equal[..., None], 0, 1)
+
+
+def break_ties(scores: np.ndarray) -> np.ndarray:
+    """Return scores (queries x N) in the same order without ties: the earlier of equals wins."""
+    ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+    return -ranks.astype(np.float64)
