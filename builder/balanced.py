@@ -1,5 +1,6 @@
 """The general builder: the largest multi-parallel set of a source for the languages asked for."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -25,9 +26,10 @@ from .progress import track
 from .request import Request, check_buildable
 from .table import Row
 from .truths import read_truths
-from .verbalise import Query, verbalise
+from .verbalise import Query, level_templates, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
+TOLD = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
 NOT_ASKED = "relation not asked for"
 NO_LABEL = "no label"
 NO_SENTENCE = "no template"
@@ -37,6 +39,10 @@ OVER = "over --max-per-relation"
 
 class Notes(NamedTuple):
     """How a set came about.
+
+    `facts` is the number of its facts, `rows` that of its rows in a language: they differ where
+    several templates were asked for. Then, and then alone, `told` (TOLD) says by relation in how
+    many templates, for how many facts, in how many rows.
 
     `left_out` (LEFT_OUT) counts the source's facts that have no row: with an empty detail, those
     of a reason, each fact once; with a language or relation as the detail, where it struck (a fact
@@ -50,7 +56,9 @@ class Notes(NamedTuple):
     seed: int
     languages: tuple[str, ...]
     source_facts: int
+    facts: int
     rows: int
+    told: pl.DataFrame
     left_out: pl.DataFrame
     costs: pl.DataFrame
     lent: dict[str, int]
@@ -81,13 +89,15 @@ def build(request: Request, mirror: Path | None = None) -> Balanced:
 
 
 def balance(request: Request, material: Material, mirror: Path | None = None) -> Balanced:
-    """Return the balanced set that is asked for, sorted by relation, subject and object.
+    """Return the balanced set that is asked for, sorted by relation, subject, object, template.
 
     Its facts are all that have labels and a sentence in every language, less those for which no
     distractor is found. Objects of one subject are rows of their own: a row has one answer, and
     the other objects are not among its candidates.
     """
     check_buildable(request)
+    level = level_templates(material.templates, request.languages, request.templates)
+    material = material._replace(templates=level)
     layers = material.coverage.within(request.languages)
     facts = material.coverage.facts.filter(can_be_asked(layers))
     if facts.is_empty():
@@ -155,14 +165,15 @@ def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
 
 
 def prepare_rights(request: Request, material: Material, mirror: Path | None) -> Rights:
-    """Return what is right, by all facts that are known and the wordings of the languages asked."""
+    """Return what is right, by all facts that are known and the wordings of the languages asked.
+
+    The material's templates are those that are used (`level_templates`).
+    """
     facts = {"": material.known.facts, **read_truths(mirror, material.truths)}
     asked = pl.col("language").is_in(list(request.languages))
     known = material.known
     homonyms = find_homonyms(known.labels.filter(asked))
-    return find_rights(
-        facts, material.templates.filter(asked), known.prompts.filter(asked), homonyms
-    )
+    return find_rights(facts, material.templates, known.prompts.filter(asked), homonyms)
 
 
 def list_missing(
@@ -208,19 +219,32 @@ def describe(
     own = all(
         row.template_id.startswith(f"{request.source}:") for part in rows.values() for row in part
     )
+    first = rows[request.languages[0]]
     return Notes(
         config=request.name,
         command=request.command,
         seed=request.seed,
         languages=request.languages,
         source_facts=material.known.facts.height,
-        rows=len(rows[request.languages[0]]),
+        facts=len({row.fact_id for row in first}),
+        rows=len(first),
+        told=count_told(first) if request.templates > 1 else pl.DataFrame(schema=TOLD),
         left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
         costs=list_costs(request, material),
         lent=material.lent,
         repairs=material.known.repairs,
         sources=tuple(s for s in material.sources if s.role != "templates" or not own),
     )
+
+
+def count_told(rows: Sequence[Row]) -> pl.DataFrame:
+    """Return TOLD for the rows of a language; a sentence of the source's own is a template too."""
+    counts = Counter((row.relation, row.fact_id) for row in rows)
+    repeated: dict[str, list[int]] = {}
+    for (relation, _), count in counts.items():
+        repeated.setdefault(relation, []).append(count)
+    told = [(relation, max(part), len(part), sum(part)) for relation, part in repeated.items()]
+    return pl.DataFrame(told, TOLD, orient="row")
 
 
 def explain_empty(request: Request, material: Material, layers: np.ndarray) -> PolyprobeError:

@@ -7,13 +7,22 @@ from typing import Any
 from .balanced import Notes
 from .card_tables import Config, markdown_table
 
+PARAPHRASES = (
+    " With `--templates N` the fact has a row for each of its relation's first N templates, or for "
+    "as many as every language has (equal texts are one); a sentence of its own stays its only "
+    "row. The rows of a fact stand together, in the source's order of templates: the same row in "
+    "another language is the same fact, but no translation of the template."
+)
+
 
 def dump(notes: Notes) -> str:
     """Return the notes as JSON, for the metadata of the Parquet files."""
+    several = {"facts": notes.facts, "told": notes.told.rows()} if notes.told.height else {}
     shown = {
         "command": notes.command,
         "source_facts": notes.source_facts,
         "rows": notes.rows,
+        **several,
         "left_out": notes.left_out.rows(),
         "lent": notes.lent,
         "repairs": notes.repairs,
@@ -25,7 +34,10 @@ def dump(notes: Notes) -> str:
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the parts of the card that only balanced sets have."""
-    return {"builds": "\n\n".join(describe_build(config) for config in configs)}
+    return {
+        "builds": "\n\n".join(describe_build(config) for config in configs),
+        "paraphrases": PARAPHRASES if any("told" in config.notes for config in configs) else "",
+    }
 
 
 def describe_build(config: Config) -> str:
@@ -35,8 +47,9 @@ def describe_build(config: Config) -> str:
     parts = [
         f"### `{config.name}`",
         f"```\n{notes['command']}\n```",
-        f"{notes['rows']:,} of {notes['source_facts']:,} facts of the source"
+        f"{notes.get('facts', notes['rows']):,} of {notes['source_facts']:,} facts of the source"
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
+        *told_table(notes),
         sources_table(notes),
         left_out_table(notes),
         *repairs_table(notes),
@@ -45,6 +58,20 @@ def describe_build(config: Config) -> str:
         + ".",
     ]
     return "\n\n".join(parts)
+
+
+def told_table(notes: dict[str, Any]) -> list[str]:
+    """Return how often facts repeat and in how many templates; nothing where none was to."""
+    if "told" not in notes:
+        return []
+    rows = [(relation, *(f"{n:,}" for n in counts)) for relation, *counts in notes["told"]]
+    text = (
+        f"{notes['rows']:,} rows a language: a fact has one for each template of its relation, "
+        "with the same `fact_id` and the same candidates. Accuracy, RankC and COverlap count rows, "
+        "so a fact counts as often as it has templates; `polyprobe metrics RUN --cluster subject` "
+        "draws its rows together for the intervals, and mParaRel's consistency compares them."
+    )
+    return [text, markdown_table(("relation", "templates", "facts", "rows"), rows)]
 
 
 def sources_table(notes: dict[str, Any]) -> str:

@@ -37,10 +37,10 @@ class Provenance(NamedTuple):
 class Material(NamedTuple):
     """All that a balanced set can be made of.
 
-    `known` is the source with completed labels, `templates` one template for each language and
-    relation, `coverage` where the facts of the relations asked for stand in each language of the
-    source, `truths` name the sources that tell what else is right for a subject, `lent` the number
-    of labels that each source of `--labels` completed.
+    `known` is the source with completed labels, `templates` those of each language and relation in
+    the order of preference, no text twice, `coverage` where the facts of the relations asked for
+    stand in each language of the source, `truths` name the sources that tell what else is right for
+    a subject, `lent` the number of labels that each source of `--labels` completed.
     """
 
     known: Facts
@@ -89,12 +89,14 @@ def assemble(
     """Return the material of facts at hand; `fallback` (TEMPLATES) lends missing templates.
 
     Invisible characters that are no spelling are taken out of all texts; labels get each word in
-    one alphabet; an empty label is none.
+    one alphabet; an empty label is none; templates that are then equal are one.
     """
     labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
     known = known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
     lent = fallback.filter(pl.col("language").is_in(list(languages)))
     templates = tidy(choose_templates(known.templates, lent), ["template"])
+    wording = ["language", "relation", "template"]
+    templates = templates.unique(wording, keep="first", maintain_order=True)
     facts = choose_relations(known.facts, request)
     coverage = measure_coverage(known, facts, templates, languages)
     return Material(known, templates, coverage, (), {}, ())

@@ -15,8 +15,9 @@ class Request(NamedTuple):
     """A balanced set: its source, its languages, and how it is drawn.
 
     Without `languages` all of the source are meant, without `relations` all of them but those of
-    `exclude`; `labels` names the sources that complete missing labels, in order; `config` is the
-    configuration's name, `SOURCE-N` for N languages where it is empty.
+    `exclude`; `labels` names the sources that complete missing labels, in order; of a relation's
+    `templates` so many at most give a row each; `config` is the configuration's name, where it is
+    empty `SOURCE-N` for N languages, `SOURCE-N-Kt` with K templates.
     """
 
     source: str
@@ -28,11 +29,13 @@ class Request(NamedTuple):
     labels: tuple[str, ...] = ()
     seed: int = 0
     config: str = ""
+    templates: int = 1
 
     @property
     def name(self) -> str:
         """Return the configuration's name."""
-        return self.config or f"{self.source}-{len(self.languages)}"
+        several = f"-{self.templates}t" if self.templates != 1 else ""
+        return self.config or f"{self.source}-{len(self.languages)}{several}"
 
     @property
     def command(self) -> str:
@@ -41,6 +44,7 @@ class Request(NamedTuple):
             ("--source", self.source),
             ("--languages", ",".join(self.languages)),
             ("--candidates", str(self.candidates)),
+            ("--templates", str(self.templates) if self.templates != 1 else ""),
             ("--max-per-relation", str(self.max_per_relation or "")),
             ("--relations", ",".join(self.relations)),
             ("--exclude", ",".join(self.exclude)),
@@ -59,6 +63,8 @@ def check_request(request: Request) -> None:
             f"--candidates {request.candidates}: a query needs the answer and a distractor, 2 or "
             "more"
         )
+    if request.templates < 1:
+        raise PolyprobeError(f"--templates {request.templates}: expected 1 or more")
     if request.max_per_relation is not None and request.max_per_relation < 1:
         raise PolyprobeError(f"--max-per-relation {request.max_per_relation}: expected 1 or more")
     if both := sorted({*request.relations} & {*request.exclude}):

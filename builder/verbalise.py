@@ -1,4 +1,4 @@
-"""From facts to sentences: which template or prompt a fact gets, and its row in each language."""
+"""From facts to sentences: which templates or prompt a fact gets, its rows in each language."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -32,21 +32,41 @@ class Sentence(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """How one language says things: labels by id, templates by relation, prompts by fact."""
+    """How one language says things: labels by id, templates by relation, prompts by fact.
+
+    A template is its text and its id.
+    """
 
     labels: dict[str, str]
-    templates: dict[str, tuple[str, str]]
+    templates: dict[str, list[tuple[str, str]]]
     prompts: dict[Fact, Sentence]
 
 
 def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
-    """Return one template for a language and relation (TEMPLATES): the first of the source's own.
+    """Return the templates of each language and relation (TEMPLATES): the source's own, in order.
 
-    Where the source has none, it is the first of the fallback's.
+    Where the source has none, they are the fallback's.
     """
-    both = pl.concat([own.select(*TEMPLATES), fallback.select(*TEMPLATES)])
-    first = both.unique(["language", "relation"], keep="first", maintain_order=True)
-    return first.sort("language", "relation")
+    lent = fallback.join(own, on=["language", "relation"], how="anti", maintain_order="left")
+    both = pl.concat([own.select(*TEMPLATES), lent.select(*TEMPLATES)])
+    return both.sort("language", "relation", maintain_order=True)
+
+
+def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int) -> pl.DataFrame:
+    """Return the first templates of each relation, as many in each of the languages (TEMPLATES).
+
+    They are `most`, or as many as the language has that has fewest. A language without any is
+    passed over here: in it no template can ask the relation, which coverage tells.
+    """
+    asked = templates.filter(pl.col("language").is_in(list(languages)))
+    counts = asked.group_by("language", "relation").len("count")
+    fewest = counts.group_by("relation").agg(pl.col("count").min())
+    number = pl.int_range(pl.len()).over("language", "relation")
+    return (
+        asked.join(fewest, on="relation", maintain_order="left")
+        .filter((number < pl.col("count")) & (number < most))
+        .drop("count")
+    )
 
 
 def verbalise(
@@ -56,29 +76,35 @@ def verbalise(
     languages: Sequence[str],
     source: str,
 ) -> dict[str, list[Row]]:
-    """Return {language: rows}: a query is one row, with the same candidates in every language.
+    """Return {language: rows}: the rows of a query stand together, in every language as many.
 
-    A fact that has a sentence of the source's own in every language takes that, any other the
-    template of its relation with the subject's label.
+    A fact that has a sentence of the source's own in every language takes that, any other each
+    template of its relation with the subject's label; `templates` are as many in every language
+    (`level_templates`). The candidates are the same in all rows of a query.
     """
     prompted = find_prompted(known.prompts, languages)
     rows = {}
     for language in track(languages, "writing sentences"):
         wording = Wording(
             labels=dict(of_language(known.labels, language).select("id", "label").iter_rows()),
-            templates={
-                relation: (template, template_id)
-                for relation, template_id, template in of_language(templates, language).iter_rows()
-            },
+            templates=group_templates(of_language(templates, language)),
             prompts=dict(read_prompts(known.prompts, language, prompted, source)),
         )
-        rows[language] = [make_row(query, wording, language) for query in queries]
+        rows[language] = [row for query in queries for row in make_rows(query, wording, language)]
     return rows
 
 
 def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
     """Return the rows of one language, without the column."""
     return table.filter(pl.col("language") == language).drop("language")
+
+
+def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:
+    """Return one language's templates and their ids by relation, in their order."""
+    grouped: dict[str, list[tuple[str, str]]] = {}
+    for relation, template_id, template in templates.iter_rows():
+        grouped.setdefault(relation, []).append((template, template_id))
+    return grouped
 
 
 def find_prompted(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
@@ -100,29 +126,37 @@ def read_prompts(
         yield fact, Sentence(prompt, form or "", f"{source}:{fact.relation}:sentence")
 
 
-def make_row(query: Query, wording: Wording, language: str) -> Row:
-    """Return the query as a row; PolyprobeError where its sentence has not exactly one slot."""
+def make_rows(query: Query, wording: Wording, language: str) -> Iterator[Row]:
+    """Yield the query's rows; PolyprobeError where a sentence has not exactly one slot."""
     fact, labels = query.fact, wording.labels
-    label, subject = labels[fact.object_id], labels[fact.subject_id]
-    sentence = wording.prompts.get(fact) or fill(*wording.templates[fact.relation], subject)
-    if sentence.prompt.count(SLOT) != 1:
-        raise PolyprobeError(
-            f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
-            f"leave the relation out with --exclude {fact.relation}"
+    subject = labels[fact.subject_id]
+    candidates = [labels[entity] for entity in query.candidates]
+    for sentence in list_sentences(fact, wording, subject):
+        if sentence.prompt.count(SLOT) != 1:
+            raise PolyprobeError(
+                f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
+                f"leave the relation out with --exclude {fact.relation}"
+            )
+        forms = dict.fromkeys(filter(None, (labels[fact.object_id], sentence.form)))
+        yield Row(
+            fact_id=fact.id,
+            relation=fact.relation,
+            subject_id=fact.subject_id,
+            object_id=fact.object_id,
+            subject=subject,
+            prompt=sentence.prompt,
+            candidates=candidates,
+            candidate_ids=query.candidates,
+            answers=[query.answer],
+            answer_forms=list(forms),
+            template_id=sentence.template_id,
         )
-    return Row(
-        fact_id=fact.id,
-        relation=fact.relation,
-        subject_id=fact.subject_id,
-        object_id=fact.object_id,
-        subject=subject,
-        prompt=sentence.prompt,
-        candidates=[labels[entity] for entity in query.candidates],
-        candidate_ids=query.candidates,
-        answers=[query.answer],
-        answer_forms=list(dict.fromkeys(filter(None, (label, sentence.form)))),
-        template_id=sentence.template_id,
-    )
+
+
+def list_sentences(fact: Fact, wording: Wording, subject: str) -> list[Sentence]:
+    """Return the fact's own sentence, or without one the templates of its relation, filled."""
+    own = wording.prompts.get(fact)
+    return [own] if own else [fill(*pair, subject) for pair in wording.templates[fact.relation]]
 
 
 def fill(template: str, template_id: str, subject: str) -> Sentence:

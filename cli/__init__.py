@@ -10,6 +10,7 @@ from polyprobe import PolyprobeError, __version__
 
 from .audit import audit
 from .build import build
+from .compare import compare
 from .demo import demo
 from .eval import evaluate
 from .install import install
@@ -28,6 +29,7 @@ COMMANDS = {
     "audit": audit,
     "eval": evaluate,
     "metrics": metrics,
+    "compare": compare,
     "report": report,
     "install": install,
 }

@@ -1,14 +1,18 @@
 """`polyprobe build`: a dataset from its sources."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyprobe import PolyprobeError
 
 from .costs import show_costs, show_costs_in_short, show_left_out
+
+if TYPE_CHECKING:  # polars is an extra
+    from polyprobe.builder.balanced import Notes
 
 SET = "balanced only"  # the heading of its options in the help
 
@@ -48,6 +52,13 @@ def build(
         int | None,
         typer.Option(help="Of a query, the answer included; 10.", rich_help_panel=SET),
     ] = None,
+    templates: Annotated[
+        int | None,
+        typer.Option(
+            help="Of a relation, at most; a fact gets a row for each of them; 1.",
+            rich_help_panel=SET,
+        ),
+    ] = None,
     max_per_relation: Annotated[
         int | None,
         typer.Option(help="At most so many facts of a relation.", rich_help_panel=SET),
@@ -81,6 +92,7 @@ def build(
         "source": source,
         "languages": tuple(part.replace("_", "-") for part in split_list(languages)),
         "candidates": candidates,
+        "templates": templates,
         "max_per_relation": max_per_relation,
         "relations": split_list(relations),
         "exclude": split_list(exclude),
@@ -126,8 +138,19 @@ def build_set(
             return
         folder, notes = build_balanced(request, mirror, output, show_costs_in_short)
     show_left_out(notes)
+    if notes.told.height:
+        typer.echo(tell_templates(notes))
     places = [f" --mirror {mirror}" if mirror else "", f" --output {output}" if output else ""]
     typer.echo(f"balanced/{notes.config} lies in {folder}; again: {notes.command}{''.join(places)}")
+
+
+def tell_templates(notes: "Notes") -> str:
+    """Return in how many templates the facts were told, where several were asked for."""
+    relations = Counter(notes.told["templates"].to_list())
+    parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
+    return (
+        f"{notes.rows:,} rows of {notes.facts:,} facts; templates (relations): {', '.join(parts)}"
+    )
 
 
 def split_list(texts: Sequence[str] | None) -> tuple[str, ...]:

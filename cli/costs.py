@@ -44,7 +44,7 @@ def show_costs_in_short(costs: "pl.DataFrame") -> None:
 
 def show_left_out(notes: "Notes") -> None:
     """Print how many of the source's facts became rows, and why the others did not."""
-    Console().print(f"{notes.rows:,} of {notes.source_facts:,} facts; left out:", highlight=False)
+    Console().print(f"{notes.facts:,} of {notes.source_facts:,} facts; left out:", highlight=False)
     if notes.left_out.height:
         Console().print(draw_table(("reason", "where", "facts"), notes.left_out))
     for source, count in notes.lent.items():

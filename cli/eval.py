@@ -22,7 +22,12 @@ def evaluate(
     sample: Annotated[int | None, typer.Option(help="N rows spread over all relations.")] = None,
     revision: Annotated[str | None, typer.Option(help="The model's branch, tag or commit.")] = None,
     scoring: Annotated[
-        str, typer.Option(help="bmlama, the one there is: equations 8-10 of the paper.")
+        str,
+        typer.Option(
+            help="bmlama (equations 8-10); object, object-tokens, object-characters, object-bytes "
+            "(the object alone: sum, or by length); contrastive (its first sub-word); mpararel, "
+            "mpararel-released, xfactr (masked models: all masks at once; free decoding)."
+        ),
     ] = "bmlama",
     bos: Annotated[
         str,
@@ -33,10 +38,40 @@ def evaluate(
     batch_tokens: Annotated[
         int | None, typer.Option(help="Token budget of a batch; by default chosen by device.")
     ] = None,
+    initial: Annotated[
+        str | None,
+        typer.Option(help="xfactr: fill masks independent (default), by order or confidence."),
+    ] = None,
+    refinement: Annotated[
+        str | None, typer.Option(help="xfactr: none (default), by order or confidence.")
+    ] = None,
+    max_masks: Annotated[
+        int | None, typer.Option(help="xfactr: most masks; 5 in en fr nl es, 10 elsewhere.")
+    ] = None,
+    length_norm: Annotated[
+        bool, typer.Option("--length-norm", help="xfactr: compare lengths by mean log-probability.")
+    ] = False,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="xfactr: ask anew for confidences at each change.")
+    ] = False,
+    beam: Annotated[int | None, typer.Option(help="xfactr: hypotheses kept, 1 by default.")] = None,
+    refresh: Annotated[
+        str | None,
+        typer.Option(help="xfactr: confidence of a token that stays: always (default), released."),
+    ] = None,
 ) -> None:
     """Score a dataset with a model, and write results.json and report.html."""
     from polyprobe.eval import evaluate_model  # here, because it imports torch
 
+    decoding = {
+        "initial": initial,
+        "refinement": refinement,
+        "max_masks": max_masks,
+        "length_norm": length_norm or None,
+        "recompute": recompute or None,
+        "beam": beam,
+        "refresh": refresh,
+    }
     evaluate_model(
         model,
         dataset,
@@ -51,6 +86,7 @@ def evaluate(
         device=device,
         dtype=dtype,
         batch_tokens=batch_tokens,
+        **{name: value for name, value in decoding.items() if value is not None},
     )
     show_run(output)
 

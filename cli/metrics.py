@@ -8,11 +8,20 @@ import typer
 from .output import show_run
 
 
-def metrics(runs: Annotated[list[Path], typer.Argument(help="Run folders.")]) -> None:
+def metrics(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    resamples: Annotated[
+        int, typer.Option(help="Of the facts, for the 95 % intervals; 0 for none.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
+    cluster: Annotated[
+        str, typer.Option(help="What is drawn as a whole: none, relation or subject.")
+    ] = "none",
+) -> None:
     """Compute results.json and the report again from the scores, without the model."""
-    from polyprobe.eval.results import compute_results
+    from polyprobe.eval.results import Resampling, compute_results
     from polyprobe.eval.run import Run
 
     for folder in runs:
-        compute_results(Run(folder))
+        compute_results(Run(folder), Resampling(resamples, seed, cluster))
         show_run(folder)

@@ -19,11 +19,17 @@ from rich.progress import (
 from polyprobe import PolyprobeError
 
 from .dataset import fingerprint, load_facts
+from .decoding import DecodingChoices, DecodingOptions, predict, take_decoding
 from .models import ModelOptions, load
+from .protocol import WHOLE_RELATION, as_asked, check_askable, list_columns
 from .results import compute_results
 from .run import SCORES, Run, Settings
 from .sample import choose_rows
-from .scorers import Scorer
+from .scorers import MaskedScorer, Scorer
+
+
+class Options(ModelOptions, DecodingChoices, total=False):
+    """How a model is loaded and asked, and how it decodes where it does."""
 
 
 def evaluate_model(
@@ -35,13 +41,14 @@ def evaluate_model(
     languages: Sequence[str] | None = None,
     limit: int | None = None,
     sample: int | None = None,
-    **options: Unpack[ModelOptions],
+    **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Score a dataset's candidates with a model and return what results.json then holds.
 
     Scores go to `output`, one file a language, each written whole; a call that was interrupted
     goes on where it was when it is repeated, and gives the same files. Languages can be added to
-    a run by naming them in a later call.
+    a run by naming them in a later call. With `scoring="xfactr"` a masked model fills the slot
+    freely, and predictions stand where scores would.
 
     Args:
         model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
@@ -51,14 +58,20 @@ def evaluate_model(
         languages: split names; None takes every one.
         limit: the first N rows.
         sample: N rows spread over the relations, the same in every language.
-        options: revision, device, dtype and so on, see `ModelOptions`.
+        options: revision, device, dtype and so on, see `ModelOptions`; for `xfactr` also initial,
+            refinement, beam and so on, see `DecodingOptions`.
 
     Raises:
         PolyprobeError: anything that the caller can mend, in one line.
     """
+    settings: dict[str, Any] = dict(options)
+    decoding = take_decoding(settings)
     tables = load_facts(dataset, config, languages)
     rows = choose_rows(next(iter(tables.values())), limit, sample)
-    loaded = load(model, **options)
+    loaded = load(model, **settings)
+    check_askable(tables, loaded.scorer.scoring)
+    scoring = decoding.name if decoding else loaded.scorer.scoring
+    also = list_columns(scoring)
     run = Run(output)
     run.open(
         Settings(
@@ -66,19 +79,29 @@ def evaluate_model(
             revision=loaded.revision,
             dataset=_absolute(dataset),
             config=config,
-            fingerprint={language: fingerprint(table) for language, table in tables.items()},
+            fingerprint={x: fingerprint(table, also) for x, table in tables.items()},
             languages=list(tables),
             limit=limit,
             sample=sample,
-            scoring=loaded.scorer.scoring,
+            scoring=scoring,
             bos=loaded.scorer.bos,
             dtype=loaded.dtype,
             device=loaded.scorer.model.device.type,
         )
     )
-    missing = {language: tables[language].take(rows) for language in run.missing(tables)}
-    _score_languages(run, loaded.scorer, missing)
+    asked, kind = _as_asked(run, tables), run.settings().kind
+    missing = {language: asked[language].take(rows) for language in run.missing(tables, kind)}
+    _fill_languages(run, loaded.scorer, decoding, missing)
     return compute_results(run)
+
+
+def _as_asked(run: Run, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """Return the rows as the run's protocol asks them, by what its first language lists."""
+    settings = run.settings()
+    first = settings.languages[0]
+    if settings.scoring in WHOLE_RELATION and first not in tables:
+        tables = load_facts(settings.dataset, settings.config, [first, *tables])
+    return as_asked(tables, settings.scoring, first)
 
 
 def _absolute(name: str) -> str:
@@ -86,7 +109,9 @@ def _absolute(name: str) -> str:
     return str(Path(name).resolve()) if Path(name).exists() else name
 
 
-def _score_languages(run: Run, scorer: Scorer, tables: dict[str, pa.Table]) -> None:
+def _fill_languages(
+    run: Run, scorer: Scorer, decoding: DecodingOptions | None, tables: dict[str, pa.Table]
+) -> None:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console) as bars:
@@ -94,7 +119,11 @@ def _score_languages(run: Run, scorer: Scorer, tables: dict[str, pa.Table]) -> N
         for language, table in tables.items():
             bar = bars.add_task(language, total=None)
             advance = partial(_advance, bars, bar)
-            run.write_scores(language, _score_table(scorer, table, language, advance, console))
+            work = (table, language, advance, console)
+            if decoding:
+                run.write_predictions(language, _predict_table(scorer, decoding, *work))
+            else:
+                run.write_scores(language, _score_table(scorer, *work))
             bars.remove_task(bar)
             bars.advance(overall)
 
@@ -119,6 +148,28 @@ def _score_table(
         console.print(_unknown_warning(scored.unknown, candidates, language), markup=False)
     asked = table.select(SCORES.names[:3]).to_pydict()
     return pa.table({**asked, "scores": scored.scores, "n_tokens": scored.n_tokens}, schema=SCORES)
+
+
+def _predict_table(
+    scorer: Scorer,
+    decoding: DecodingOptions,
+    table: pa.Table,
+    language: str,
+    progress: Callable[[int, int], None],
+    console: Console,
+) -> pa.Table:
+    assert isinstance(scorer, MaskedScorer)  # `load` has refused every other
+    try:
+        made, left_out = predict(scorer, table, language, decoding, progress)
+    except PolyprobeError as error:
+        raise PolyprobeError(f"language '{language}': {error}") from error
+    if left_out:
+        console.print(
+            f"warning: language '{language}': {len(left_out)} of {len(table)} facts are left out: "
+            f"their label holds a token unknown to this model (the first is {left_out[0]!r})",
+            markup=False,
+        )
+    return made
 
 
 def _unknown_warning(

@@ -14,11 +14,10 @@ from transformers.utils import cached_file
 from polyprobe import PolyprobeError
 
 from .errors import one_line
-from .scorers import FAMILIES, Scorer
+from .scorers import FAMILIES, SCORINGS, Scorer
 
 EMBEDDED = ("geolm",)
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-SCORINGS = ("bmlama",)
 # What a model's scores depend on: weights, settings, tokenizer.
 FILES = ("*.safetensors", "*.bin", "*.json", "*.model", "*.txt")
 
@@ -35,7 +34,12 @@ class ModelOptions(TypedDict, total=False):
         device: `auto` (CUDA, then MPS, then CPU) or any name torch knows.
         dtype: `float32`, `bfloat16` or `float16`; log-softmax is in float32 always. The shorter
             ones change rankings, so published figures are float32.
-        scoring: `bmlama`, equations 8 to 10 of the BMLAMA paper.
+        scoring: what a score is (`SCORINGS` says which family knows what). `bmlama`: equations 8
+            to 10 of the BMLAMA paper. `mpararel`: all masks at once, every object of the relation
+            a candidate; `mpararel-released`: logits in place of probabilities. `object`: the sum
+            over the object's tokens alone, `object-tokens`, `object-characters` and
+            `object-bytes`: by their number. `contrastive`: the object's first sub-word alone.
+            `xfactr`: free decoding with a masked model, see `DecodingOptions`.
         bos: `auto`, `always` or `never`, for decoder-only models.
         batch_tokens: the token budget of a batch; by default chosen by device and vocabulary,
             and halved whenever memory runs out.
@@ -82,7 +86,7 @@ def load(
 ) -> Loaded:
     """Return the scorer together with what identifies it; arguments as in `load_scorer`."""
     _check_choice("--dtype", dtype, tuple(DTYPES))
-    _check_choice("--scoring", scoring, SCORINGS)
+    _check_choice("--scoring", scoring, tuple(SCORINGS))
     if batch_tokens is not None and batch_tokens < 1:
         raise PolyprobeError(f"--batch-tokens must be at least 1, got {batch_tokens}")
     where = choose_device(device)
@@ -94,6 +98,7 @@ def load(
         raise PolyprobeError(
             f"--bos {bos} is for decoder-only models, '{model}' is {family}; leave it out"
         )
+    _check_fit(scoring, family, model)
     if os.path.isdir(place):
         exact = _hash(place, options)
     else:
@@ -102,7 +107,7 @@ def load(
     network = _load_weights(family, model, place, options, DTYPES[dtype])
     _move(network, where, model)
     extra = {"bos": bos} if family == "causal" else {}
-    scorer = FAMILIES[family](network, tokenizer, batch_tokens, **extra)
+    scorer = SCORINGS[scoring][family](network, tokenizer, batch_tokens, **extra)
     return Loaded(scorer, exact, dtype)
 
 
@@ -133,6 +138,15 @@ def _check_direction(config: Any, family: str, model: str) -> None:
         raise PolyprobeError(
             f"model '{model}' has a causal head but reads in both directions "
             f"(is_decoder is false in its {config.model_type} configuration): it cannot be scored"
+        )
+
+
+def _check_fit(scoring: str, family: str, model: str) -> None:
+    if family not in SCORINGS[scoring]:
+        known = ", ".join(name for name, families in SCORINGS.items() if family in families)
+        raise PolyprobeError(
+            f"--scoring {scoring} is for {' and '.join(SCORINGS[scoring])} models, "
+            f"'{model}' is {family}; known for {family}: {known}"
         )
 
 

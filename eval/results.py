@@ -1,96 +1,124 @@
 """Make results.json from the scores of a run, without the model."""
 
 from collections.abc import Mapping
-from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from polyprobe import PolyprobeError
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, right_probability
-from polyprobe.metrics.coverlap.coverlap import coverlap_matrix
-from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_matrix
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
+from polyprobe.metrics.analysis.all_languages import count_right
+from polyprobe.metrics.analysis.figures import estimate_figure
+from polyprobe.metrics.rankc.rankc import rankc_chance
 
+from .by_language import measure_languages
+from .figures import Facts, find_figures, find_joint, read_clusters
+from .predicted import read_predictions, summarize_predictions
 from .run import Run
 
+Estimates = dict[str, dict[str, Any]]
 
-def compute_results(run: Run) -> dict[str, Any]:
+
+class Resampling(NamedTuple):
+    """How the intervals of a run are drawn.
+
+    Attributes:
+        n_resamples: of the facts, for all languages at once; 0 for no intervals.
+        seed: of the draws.
+        clusters: what is drawn as a whole: `none` (each fact by itself), `relation` or `subject`.
+    """
+
+    n_resamples: int = 1000
+    seed: int = 0
+    clusters: str = "none"
+
+
+DEFAULT = Resampling()
+
+
+def compute_results(run: Run, resampling: Resampling = DEFAULT) -> dict[str, Any]:
     """Return the results of a run and write them to its results.json.
 
-    Accuracy is accuracy@1; it, COverlap and RankC take ties in expectation. Pairs are unordered,
-    in the run's order of languages; the diagonal is in no mean. An undefined COverlap (nothing
-    right in either language) is null, is left out of the mean, and is counted.
+    Accuracy is accuracy@1; it, agreement, COverlap and RankC take ties in expectation. Pairs are
+    unordered, in the run's order of languages; the diagonal is in no mean. What is undefined (a
+    COverlap where nothing is right in either language) is null, and left out of the mean;
+    `left_out` counts it. `intervals` has the 95 % bootstrap interval of every figure.
     """
     settings = run.settings()
-    tables = {language: run.scores(language) for language in settings.languages}
-    _check_aligned(tables)
+    if settings.kind == "predictions":
+        figures = summarize_predictions(read_predictions(run), resampling._asdict())
+    else:
+        facts = read_facts(run, read_aligned(run))
+        figures = summarize(facts, settings.scoring, resampling)
+    resampled = {"resampling": resampling._asdict()}
+    results = {"signature": settings.signature, **figures, **resampled}
+    run.write_json("results.json", results)
+    return results
+
+
+def read_facts(run: Run, tables: Mapping[str, pa.Table]) -> Facts:
+    """Return what the figures are made from; scores that are no numbers are a PolyprobeError."""
     try:
-        results = {"signature": settings.signature, **summarize(tables)}
+        return Facts(tables)
     except ValueError as error:
         raise PolyprobeError(
             f"{run.folder}/scores: {error}; delete that language's file and run the same "
             "`polyprobe eval` again"
         ) from error
-    run.write_json("results.json", results)
-    return results
 
 
-def summarize(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
-    """Return the figures of score tables, one a language, aligned row by row."""
-    scores = {language: masked_scores(table) for language, table in tables.items()}
-    answers = next(iter(tables.values()))["answers"].to_pylist()
-    counts = (~np.ma.getmaskarray(next(iter(scores.values())))).sum(1)
-    rankc = rankc_matrix(scores)  # before accuracy, because its errors name the language
-    right = {x: right_probability(s, answers) for x, s in scores.items()}
-    figures: dict[str, Any] = {
-        "accuracy": {x: float(p.mean()) for x, p in right.items()},
-        "rankc": _pairs(list(scores), rankc),
-        "rankc_adjusted": _pairs(list(scores), rankc_matrix(scores, adjusted=True)),
-        "coverlap": _pairs(list(scores), coverlap_matrix(right)),
-    }
-    undefined = sum(value is None for value in figures["coverlap"].values())
-    return {
-        "languages": list(tables),
-        "n_queries": len(answers),
-        **figures,
-        "chance": {
-            "accuracy": float(chance_accuracy(next(iter(scores.values())), answers).mean()),
-            "rankc": float(np.mean(rankc_chance(counts))),
-        },
-        "mean": {name: _mean(values) for name, values in figures.items()},
-        "left_out": {"rankc_adjusted": int((counts == 1).sum()), "coverlap": undefined},
-    }
-
-
-def masked_scores(table: pa.Table) -> np.ma.MaskedArray:
-    """Return the scores as [queries, most candidates], absent candidates masked."""
-    lists = table["scores"].combine_chunks()
-    counts = np.diff(lists.offsets.to_numpy())
-    mask = np.arange(counts.max(initial=0)) >= counts[:, None]
-    values = np.zeros(mask.shape, dtype=np.float32)
-    values[~mask] = lists.flatten().to_numpy()
-    return np.ma.MaskedArray(values, mask)
-
-
-def _check_aligned(tables: dict[str, pa.Table]) -> None:
+def read_aligned(run: Run) -> dict[str, pa.Table]:
+    """Return a run's scores by language; other facts in one of them are a PolyprobeError."""
+    tables = {language: run.scores(language) for language in run.settings().languages}
     first, *others = tables
     for language in others:
         for column in ("fact_id", "answers"):
             if tables[language][column] != tables[first][column]:
                 raise PolyprobeError(
-                    f"scores/{language}.parquet has other facts than scores/{first}.parquet "
-                    f"({column} differs); delete it and run the same `polyprobe eval` again"
+                    f"{run.folder}/scores/{language}.parquet has other facts than "
+                    f"scores/{first}.parquet ({column} differs); delete it and run the same "
+                    "`polyprobe eval` again"
                 )
+    return tables
 
 
-def _pairs(languages: list[str], matrix: np.ndarray) -> dict[str, float | None]:
+def summarize(facts: Facts, scoring: str, resampling: Resampling = DEFAULT) -> dict[str, Any]:
+    """Return all figures of the facts, their means, counts and intervals."""
+    clusters = read_clusters(facts.table, resampling.clusters)
+    options = resampling._asdict() | {"clusters": clusters}
+    found = {name: estimate_figure(f, **options) for name, f in find_figures(facts).items()}
+    joint = [estimate_figure(figure, **options) for figure in find_joint(facts)]
+    values = {name: _values(estimates) for name, estimates in found.items()}
     return {
-        f"{languages[i]}-{languages[j]}": None if np.isnan(matrix[i, j]) else float(matrix[i, j])
-        for i, j in combinations(range(len(languages)), 2)
+        "languages": list(facts.tables),
+        "n_queries": len(facts.table),
+        **values,
+        "chance": {
+            "accuracy": float(chance_accuracy(facts.first, facts.answers).mean()),
+            "rankc": float(rankc_chance(facts.sizes).mean()),
+        },
+        "mean": {name: estimates["mean"] for name, estimates in found.items()},
+        **{name: value for estimates in joint for name, value in estimates.items()},
+        "k_correct": count_right(facts.right).sum(axis=0).tolist(),
+        **measure_languages(facts, scoring, options),
+        "intervals": _all_intervals(found) if resampling.n_resamples else {},
+        "left_out": {
+            "rankc_adjusted": int((facts.sizes == 1).sum()),
+            "coverlap": list(values["coverlap"].values()).count(None),
+        },
     }
 
 
-def _mean(values: dict[str, float | None]) -> float | None:
-    known = [value for value in values.values() if value is not None]
-    return float(np.mean(known)) if known else None
+def _values(estimates: dict[str, Any]) -> dict[str, float | None]:
+    """Return the figures of languages or pairs, without their mean and the intervals."""
+    names = (name for name in estimates if not name.endswith("_ci") and name != "mean")
+    return {name: estimates[name] for name in names}
+
+
+def _all_intervals(found: Estimates) -> dict[str, Any]:
+    """Return the intervals of each figure under its name, those of the means under `mean`."""
+    by_figure = {
+        figure: {name: estimates[f"{name}_ci"] for name in _values(estimates)}
+        for figure, estimates in found.items()
+    }
+    return {**by_figure, "mean": {name: found[name]["mean_ci"] for name in found}}

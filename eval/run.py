@@ -24,6 +24,19 @@ SCORES = pa.schema(
         ("n_tokens", pa.list_(pa.int32())),
     ]
 )
+# What a model wrote freely; a fact that was not asked has nulls from `prediction` on.
+PREDICTIONS = pa.schema(
+    [
+        ("fact_id", pa.string()),
+        ("relation", pa.string()),
+        ("prompt", pa.string()),
+        ("answer_forms", pa.list_(pa.string())),
+        ("prediction", pa.string()),
+        ("n_masks", pa.int32()),
+        ("log_probability", pa.float32()),
+        ("single_token", pa.bool_()),
+    ]
+)
 
 
 def _versions() -> dict[str, str]:
@@ -68,6 +81,11 @@ class Settings:
         return f"{_short(self.dataset)}/{self.config or 'default'}"
 
     @property
+    def kind(self) -> str:
+        """Return what the run's files hold: `scores` of candidates, or free `predictions`."""
+        return "predictions" if self.scoring.startswith("xfactr") else "scores"
+
+    @property
     def signature(self) -> str:
         """Return everything that the figures depend on, in one line, in the manner of sacreBLEU."""
         rows = f"sample={self.sample}" if self.sample else f"limit={self.limit or 'none'}"
@@ -86,7 +104,7 @@ class Settings:
 
 
 class Run:
-    """A run folder: run.json, scores/LANG.parquet, results.json, report.html."""
+    """A run folder: run.json, scores/ or predictions/LANG.parquet, results.json, report.html."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -113,18 +131,32 @@ class Run:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
         return settings
 
-    def missing(self, languages: Iterable[str]) -> list[str]:
-        """Return the languages that have no scores yet."""
-        return [language for language in languages if not self._scores_file(language).exists()]
+    def missing(self, languages: Iterable[str], kind: str = "scores") -> list[str]:
+        """Return the languages that have no scores yet, or no `predictions`."""
+        return [language for language in languages if not self._file(kind, language).exists()]
 
     def write_scores(self, language: str, table: pa.Table) -> None:
         """Write one language's scores, whole or not at all."""
-        file = self._scores_file(language)
-        write_whole(file, lambda part: pq.write_table(table, part), GO_ON)
+        self._write("scores", language, table)
+
+    def write_predictions(self, language: str, table: pa.Table) -> None:
+        """Write what a model wrote freely in one language, whole or not at all."""
+        self._write("predictions", language, table)
 
     def scores(self, language: str) -> pa.Table:
         """Return one language's scores; a file that cannot be read is a PolyprobeError."""
-        file = self._scores_file(language)
+        return self._read("scores", language, SCORES)
+
+    def predictions(self, language: str) -> pa.Table:
+        """Return one language's predictions; a file that cannot be read is a PolyprobeError."""
+        return self._read("predictions", language, PREDICTIONS)
+
+    def _write(self, kind: str, language: str, table: pa.Table) -> None:
+        file = self._file(kind, language)
+        write_whole(file, lambda part: pq.write_table(table, part), GO_ON)
+
+    def _read(self, kind: str, language: str, schema: pa.Schema) -> pa.Table:
+        file = self._file(kind, language)
         try:
             table = pq.read_table(file)
         except FileNotFoundError:
@@ -136,8 +168,8 @@ class Run:
                 f"{file} is not readable Parquet ({error}); delete it and run the same "
                 "`polyprobe eval` again: the other languages are kept"
             ) from error
-        if not table.schema.equals(SCORES):
-            columns = ", ".join(f"{column.name} ({column.type})" for column in SCORES)
+        if not table.schema.equals(schema):
+            columns = ", ".join(f"{column.name} ({column.type})" for column in schema)
             raise PolyprobeError(f"{file} has other columns than {columns}")
         return table
 
@@ -161,8 +193,8 @@ class Run:
             raise PolyprobeError(f"{file} holds {type(value).__name__}, expected a JSON object")
         return value
 
-    def _scores_file(self, language: str) -> Path:
-        return self.folder / "scores" / f"{language}.parquet"
+    def _file(self, kind: str, language: str) -> Path:
+        return self.folder / kind / f"{language}.parquet"
 
     def _is_free(self) -> bool:
         """Return whether a run may begin here; a killed start leaves the part file of run.json."""

@@ -18,16 +18,20 @@ def results_table(results: dict[str, Any]) -> RenderableType:
     """
     table = Table(header_style="bold", highlight=False)
     table.add_column("language", no_wrap=True)
-    for name in ("accuracy", *COLUMNS.values()):
+    columns = {key: name for key, name in COLUMNS.items() if key in results}
+    for name in ("accuracy", *columns.values()):
         table.add_column(name, justify="right", no_wrap=True)
     for language in results["languages"]:
-        shares = (_mean_with_others(results, key, language) for key in COLUMNS)
+        shares = (_mean_with_others(results, key, language) for key in columns)
         table.add_row(Text(language), *map(number, (results["accuracy"][language], *shares)))
     table.add_section()
-    means = (results["mean"][key] for key in ("accuracy", *COLUMNS))
+    means = (results["mean"][key] for key in ("accuracy", *columns))
     table.add_row("mean", *map(number, means), style="bold")
-    chance = results["chance"]
-    table.add_row("chance", *map(number, (chance["accuracy"], chance["rankc"], 0.0, None)))
+    bounds = results.get("intervals", {}).get("mean")
+    if bounds:
+        table.add_row("95 %", *(interval(bounds.get(key)) for key in ("accuracy", *columns)))
+    if chance := results.get("chance"):
+        table.add_row("chance", *map(number, (chance["accuracy"], chance["rankc"], 0.0, None)))
     return Group(table, *map(Text, _notes(results)), Text(results["signature"], overflow="fold"))
 
 
@@ -48,13 +52,20 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:z.3f}"
 
 
+def interval(bounds: list[float] | None) -> str:
+    """Return an interval with three decimals, `–` where there is none."""
+    return "–" if bounds is None else f"{number(bounds[0])} to {number(bounds[1])}"
+
+
 def _notes(results: dict[str, Any]) -> list[str]:
     """Return what a reader must know beside the figures, a line each."""
     left = results["left_out"]
-    notes = [f"{results['n_queries']:,} facts; RankC and COverlap: means with the other languages"]
+    measures = "RankC and COverlap" if "rankc" in results else "COverlap"
+    what = "rows" if "paraphrase_consistency" in results else "facts"
+    notes = [f"{results['n_queries']:,} {what}; {measures}: means with the other languages"]
     if len(results["languages"]) < 2:
-        notes.append("RankC and COverlap need at least two languages")
-    if left["rankc_adjusted"]:
+        notes.append(f"{measures} need at least two languages")
+    if left.get("rankc_adjusted"):
         notes.append(f"{left['rankc_adjusted']:,} facts with one candidate: no adjusted RankC")
     if left["coverlap"]:
         notes.append(f"{left['coverlap']:,} pairs without COverlap: nothing right in either")

@@ -20,6 +20,7 @@ from scipy.special import ndtr, stdtrit
 AVERAGES = ("macro", "micro")
 EMPTY = ("skip", "zero")
 _CHUNK = 2**21  # draws at once
+_NARROW = 16  # columns; looking for equal rows in wide tables takes longer than it saves
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 Labels = Sequence[Hashable] | None
@@ -88,14 +89,20 @@ def summarize(
 
 
 def estimate(
-    table: np.ndarray, names: Sequence[str], statistic: Statistic, options: Resampling
+    table: np.ndarray,
+    names: Sequence[str],
+    statistic: Statistic,
+    options: Resampling,
+    by_group: bool = True,
 ) -> Figures:
     """Return what `summarize` does for statistics of the sums of a table (queries x columns).
 
-    `statistic` takes sums [..., columns] and gives [..., names], NaN where undefined; the scale of
-    the sums must not matter. The interval is the percentile interval of resamples of n - 1 out of
-    n queries or clusters (n_g - 1 of n_g within each group: McCarthy and Snowden 1985), whose
-    variance is unbiased, at levels widened as Student's t is (Hesterberg 2015, section 5.3).
+    Without `by_group` the groups' own figures are left out, which take most of the time where the
+    table is wide. `statistic` takes sums [..., columns] and gives [..., names], NaN where
+    undefined; the scale of the sums must not matter. The interval is the percentile interval of
+    resamples of n - 1 out of n queries or clusters (n_g - 1 of n_g within each group: McCarthy and
+    Snowden 1985), whose variance is unbiased, at levels widened as Student's t is (Hesterberg 2015,
+    section 5.3).
     """
     _check(options)
     groups, codes = index_labels(options.groups, len(table), "groups")
@@ -104,11 +111,12 @@ def estimate(
         point = statistic(table.sum(axis=0))
     else:
         point = divide(_over_groups(values, options.empty).sum(axis=0))
+    by_group = by_group and options.groups is not None
     overall, inside = None, [None] * len(groups)
     if options.n_resamples:
-        overall, inside = _draw_intervals(table, codes, statistic, options)
+        overall, inside = _draw_intervals(table, codes, statistic, options, by_group)
     result = _report(names, point, overall)
-    if options.groups is not None:
+    if by_group:
         sizes = np.bincount(codes).tolist()
         result["by_group"] = {
             group: {**_report(names, values[i], inside[i]), "n_queries": sizes[i]}
@@ -203,29 +211,31 @@ def _over_groups(values: np.ndarray, empty: str) -> np.ndarray:
 
 
 def _draw_intervals(
-    table: np.ndarray, codes: np.ndarray, statistic: Statistic, options: Resampling
+    table: np.ndarray, codes: np.ndarray, statistic: Statistic, options: Resampling, by_group: bool
 ) -> tuple[Intervals, list[Intervals]]:
     """Return the intervals of the average [names] and of each group [groups][names]."""
     clusters = None
     if options.clusters is not None:
         clusters = index_labels(options.clusters, len(table), "clusters")[1]
     drawn = resample(table, codes, clusters, options)
-    samples = statistic(drawn.sums)
-    inside = [
-        [interval(column, units - 1) for column in samples[:, i].T]
-        for i, units in enumerate(drawn.units)
-    ]
+    samples, freedom = statistic(drawn.sums), drawn.freedom
+    inside: list[Intervals] = []
+    if by_group:
+        inside = [
+            [interval(column, units - 1) for column in samples[:, i].T]
+            for i, units in enumerate(drawn.units)
+        ]
     if options.average == "micro":
         drawn = resample(table, np.zeros_like(codes), clusters, options)
-        overall = statistic(drawn.sums[:, 0])
+        samples, freedom = statistic(drawn.sums[:, 0]), drawn.freedom
     elif clusters is not None and _holds_groups(clusters, codes):
         figures = _over_groups(statistic(sum_by(codes, table)), options.empty)
         of_group = clusters[np.unique(codes, return_index=True)[1]]
         drawn = resample(figures, np.zeros_like(of_group), of_group, options)
-        overall = divide(drawn.sums[:, 0])
+        samples, freedom = divide(drawn.sums[:, 0]), drawn.freedom
     else:
-        overall = divide(_over_groups(samples, options.empty).sum(axis=1))
-    return [interval(column, drawn.freedom) for column in overall.T], inside
+        samples = divide(_over_groups(samples, options.empty).sum(axis=1))
+    return [interval(column, freedom) for column in samples.T], inside
 
 
 def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
@@ -247,9 +257,10 @@ def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np
     n = len(rows)
     if n == 1:
         return np.repeat(rows, n_resamples, axis=0)
-    distinct, times = np.unique(rows, axis=0, return_counts=True)
-    if len(distinct) * 8 <= n:  # equal rows (right or wrong) are drawn as one
-        return random.multinomial(n - 1, times / n, size=n_resamples) @ distinct
+    if rows.shape[1] <= _NARROW:  # equal rows (right or wrong) are drawn as one
+        distinct, times = np.unique(rows, axis=0, return_counts=True)
+        if len(distinct) * 8 <= n:
+            return random.multinomial(n - 1, times / n, size=n_resamples) @ distinct
     sums = np.empty((n_resamples, rows.shape[1]))
     step = max(1, _CHUNK // n)
     for start in range(0, n_resamples, step):

@@ -13,13 +13,15 @@ def count_positions(split: Split) -> tuple[list[int], list[float]]:
     """Return how many answers stand at each index, and how many would if indices were drawn.
 
     Expected is the sum over rows of (answers / candidates) for the indices that the row has. Rows
-    with one candidate leave no choice and are left out.
+    with one candidate leave no choice and are left out, as are further rows of a fact (templates),
+    whose answer stands where the first one's does.
     """
-    rows = [
-        (answers, len(candidates))
-        for answers, candidates in zip(split.answers, split.candidates, strict=True)
-        if len(candidates) > 1
-    ]
+    columns = zip(split.fact_id, split.answers, split.candidates, strict=True)
+    first: dict[tuple[str | int, tuple[int, ...]], int] = {}
+    for row, (fact, answers, candidates) in enumerate(columns):
+        if len(candidates) > 1:
+            first.setdefault((fact or row, tuple(answers)), len(candidates))
+    rows = [(list(answers), size) for (_, answers), size in first.items()]
     longest = max((size for _, size in rows), default=0)
     found: np.ndarray = np.zeros(longest, dtype=int)
     expected: np.ndarray = np.zeros(longest)

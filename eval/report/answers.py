@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..results import masked_scores
+from ..figures import masked_scores
 from ..run import Run
 
 KINDS = ("tied", "both_right", "both_wrong", "different")

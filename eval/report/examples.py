@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from polyprobe import PolyprobeError
 
-from ..dataset import fingerprint, load_facts
+from ..dataset import fingerprint, key_rows, load_facts
+from ..protocol import as_asked, list_columns
 from ..run import Settings
 from .answers import Answers, compare, count_kinds
 
@@ -79,18 +80,18 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
 def _load_texts(
     settings: Settings, answers: Answers
 ) -> tuple[dict[str, pa.Table] | None, str | None]:
-    """Return the dataset's splits, or None and the reason why the examples have no texts."""
+    """Return the rows as the run asked them, or None and why the examples have no texts."""
     try:
         tables = load_facts(settings.dataset, settings.config, answers.languages)
     except PolyprobeError as error:
         return None, f"The texts of the examples are not at hand: {error}."
     for language, table in tables.items():
-        if fingerprint(table) != settings.fingerprint[language]:
+        if fingerprint(table, list_columns(settings.scoring)) != settings.fingerprint[language]:
             return None, (
                 f"The texts of the examples are not at hand: '{language}' of the dataset "
                 f"'{settings.dataset}' has changed since the run."
             )
-    return tables, None
+    return as_asked(tables, settings.scoring), None
 
 
 def _texts(
@@ -101,9 +102,10 @@ def _texts(
         yield from ([None] * len(answers.languages) for _ in facts)
         return
     ids = next(iter(tables.values()))["fact_id"].to_pylist()
-    row_of = {fact_id: row for row, fact_id in enumerate(ids)}
+    row_of = {key: row for row, key in enumerate(key_rows(ids))}
+    keys = key_rows(answers.fact_ids)
     for fact in facts:
-        row = row_of[answers.fact_ids[fact]]
+        row = row_of[keys[fact]]
         yield [
             {name: table[name][row].as_py() for name in ("prompt", "candidates")}
             for table in tables.values()

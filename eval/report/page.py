@@ -14,7 +14,7 @@ from ..run import Run
 from ..writing import write_whole
 from .answers import read_answers
 from .examples import collect_examples
-from .sections import MEANINGS, RunPart, comparison, run_section, summary
+from .sections import MEANINGS, MEASURES, RunPart, comparison, run_section, summary
 
 BUDGET = 2_000_000  # bytes of examples in a page, shared by its runs
 
@@ -67,6 +67,11 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 def _read_part(run: Run, name: str, budget: int) -> RunPart:
     settings = run.settings()
+    if settings.kind == "predictions":
+        raise PolyprobeError(
+            f"{run.folder} holds free predictions, no rankings to report; its figures stand in "
+            "results.json, the texts in predictions/"
+        )
     if not (run.folder / "results.json").exists():
         raise PolyprobeError(
             f"{run.folder} has no results.json; make it with `polyprobe metrics {run.folder}`"
@@ -102,10 +107,20 @@ def _page(parts: Sequence[RunPart], plotly: str) -> str:
 def _embed(parts: Sequence[RunPart]) -> str:
     """Return the data as JSON that cannot end its script element."""
     runs: list[dict[str, Any]] = [
-        {"name": part.name, "results": part.results, **part.examples} for part in parts
+        {"name": part.name, "results": _shown(part.results), **part.examples} for part in parts
     ]
     text = json.dumps({"runs": runs}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
+
+
+def _shown(results: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the results that the page's script draws."""
+    drawn = ("accuracy", *MEASURES)
+    bounds = results.get("intervals", {})
+    return {
+        **{name: results[name] for name in ("languages", "chance", *drawn)},
+        "intervals": {name: bounds[name] for name in drawn if name in bounds},
+    }
 
 
 def _own(name: str) -> str:

@@ -38,6 +38,13 @@ function pairValue(results, measure, one, two) {
   return value === undefined ? values[`${two}-${one}`] ?? null : value;
 }
 
+/* " (low to high)" of a figure's 95 % interval; nothing where there is none. */
+function boundsOf(results, measure, ...names) {
+  const known = results.intervals?.[measure] ?? {};
+  const bounds = names.map((name) => known[name]).find((found) => found);
+  return bounds ? ` (${show(bounds[0])} to ${show(bounds[1])})` : "";
+}
+
 /* Accuracy */
 
 function drawAccuracy(place, runs) {
@@ -67,11 +74,16 @@ function drawAccuracy(place, runs) {
 function accuracyTrace(run, index, order, lying) {
   const places = order.map((_, i) => i);
   const values = order.map((code) => run.results.accuracy[code] ?? null);
+  const bounds = order.map((code, i) => run.results.intervals?.accuracy?.[code] ?? [values[i], values[i]]);
+  const bars = { type: "data", symmetric: false, thickness: 1, width: 2, color: css("--ink"),
+    array: bounds.map(([, high], i) => high - values[i]),
+    arrayminus: bounds.map(([low], i) => values[i] - low) };
   return {
     type: "bar", orientation: lying ? "h" : "v",
     x: lying ? values : places, y: lying ? places : values,
-    hovertext: order.map((code, i) =>
-      `${plain(run.name)}<br>${plain(languageName(code))}: ${show(values[i])}`),
+    [lying ? "error_x" : "error_y"]: bars,
+    hovertext: order.map((code, i) => `${plain(run.name)}<br>${plain(languageName(code))}: ` +
+      show(values[i]) + boundsOf(run.results, "accuracy", code)),
     hoverinfo: "text", marker: { color: css(`--bar-${index % 5}`) },
   };
 }
@@ -114,7 +126,8 @@ function drawHeat(section, run) {
   const cell = Math.max(numbers ? 38 : 15, Math.min(56, Math.floor(room / codes.length)));
   const z = codes.map((one) => codes.map((two) => pairValue(run.results, measure, one, two)));
   const tips = codes.map((one, i) => codes.map((two, j) => (i === j ? `${plain(one)}: itself`
-    : `${plain(one)} – ${plain(two)}<br>${MEASURES[measure]} ${show(z[i][j])}`)));
+    : `${plain(one)} – ${plain(two)}<br>${MEASURES[measure]} ${show(z[i][j])}` +
+    boundsOf(run.results, measure, `${one}-${two}`, `${two}-${one}`))));
   const trace = {
     type: "heatmap", z, zmin: low, zmax: high, showscale: false, xgap: 1, ygap: 1,
     colorscale: RAMP.map((colour, i) => [i / (RAMP.length - 1), colour]),
@@ -189,7 +202,8 @@ function drawExamples(section, run) {
   const agree = counts.both_right + counts.both_wrong;
   place.replaceChildren(
     make("p", { class: "values" }, pair.join(" – ") + ": " + Object.entries(MEASURES)
-      .map(([key, name]) => `${name} ${show(pairValue(run.results, key, ...pair))}`).join(" · ")),
+      .map(([key, name]) => `${name} ${show(pairValue(run.results, key, ...pair))}` +
+        boundsOf(run.results, key, pair.join("-"), pair.toReversed().join("-"))).join(" · ")),
     ...group(`Same answer: ${agree} of ${run.total} facts (${counts.both_right} right, ` +
       `${counts.both_wrong} wrong)`, "agree", same, pair, [one, two]),
     ...group(`Different answers: ${counts.different} of ${run.total} facts`, "differ",

@@ -6,9 +6,24 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from ..run import Settings
-from ..table import number
+from ..table import interval, number
 
 MEASURES = {"rankc": "RankC", "rankc_adjusted": "adjusted RankC", "coverlap": "COverlap"}
+MEANS = {
+    **MEASURES,
+    "agreement": "agreement: the same answer in both languages",
+    "rankc_excess": "RankC less what the two accuracies alone give",
+    "rankc_right_right": "RankC, both languages right",
+    "rankc_right_wrong": "RankC, one of them right",
+    "rankc_wrong_wrong": "RankC, both wrong",
+    "rbo": "RBO (p = .9)",
+    "kendall_tau_b": "Kendall’s τ-b",
+}
+JOINT = {
+    "fleiss_kappa": "Fleiss’ κ over all languages",
+    "right_in_all": "facts right in all languages",
+    "right_in_any": "facts right in at least one",
+}
 PAIRS = 10
 
 MEANINGS = """<details><summary>What the figures mean</summary><dl>
@@ -103,7 +118,8 @@ def run_section(index: int, part: RunPart, heading: str) -> str:
         _language_table(part.results),
     ]
     if len(part.results["languages"]) > 1:
-        parts += [_heat_map(index), _pair_tables(index, part.results), _chooser(index, part)]
+        parts += [_mean_table(part.results), _heat_map(index)]
+        parts += [_pair_tables(index, part.results), _chooser(index, part)]
     return "".join([*parts, "</section>"])
 
 
@@ -133,12 +149,34 @@ def _left_out(results: dict[str, Any]) -> str:
 
 
 def _language_table(results: dict[str, Any]) -> str:
-    rows = ([escape(x), number(results["accuracy"][x])] for x in results["languages"])
-    chance = number(results["chance"]["accuracy"])
+    bounds = results.get("intervals", {}).get("accuracy", {})
+    rows = (
+        [escape(x), number(results["accuracy"][x]), interval(bounds.get(x))]
+        for x in results["languages"]
+    )
+    chance = ["<em>chance</em>", number(results["chance"]["accuracy"]), ""]
     return (
         "<details><summary>The same as a table</summary>"
-        + _table(["language", "accuracy"], [*rows, ["<em>chance</em>", chance]])
+        + _table(["language", "accuracy", "95 % interval"], [*rows, chance])
         + "</details>"
+    )
+
+
+def _mean_table(results: dict[str, Any]) -> str:
+    """Return the means over languages and pairs with their intervals, and the joint figures."""
+    bounds = results.get("intervals", {}).get("mean", {})
+    rows = [
+        [MEANS.get(name, name), number(value), interval(bounds.get(name))]
+        for name, value in results["mean"].items()
+    ]
+    rows += [
+        [meaning, number(results[name]), interval(results.get(f"{name}_ci"))]
+        for name, meaning in JOINT.items()
+        if name in results
+    ]
+    return (
+        "<details><summary>All means with their intervals</summary>"
+        f"{_table(['figure', 'mean', '95 % interval'], rows)}</details>"
     )
 
 

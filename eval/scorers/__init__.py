@@ -1,7 +1,17 @@
-"""How a model of one family scores candidates: one file a family, named here once."""
+"""How a model of one family scores candidates: one file a family or protocol, named here once."""
+
+from collections.abc import Callable
+from functools import partial
 
 from .causal import CausalScorer
+from .contrastive import (
+    CausalContrastiveScorer,
+    MaskedContrastiveScorer,
+    Seq2SeqContrastiveScorer,
+)
 from .masked import MaskedScorer
+from .mpararel import MparaRelScorer, ReleasedMparaRelScorer
+from .object import CausalObjectScorer, MaskedObjectScorer, Seq2SeqObjectScorer
 from .scorer import Scored, Scorer
 from .seq2seq import Seq2SeqScorer
 
@@ -12,4 +22,38 @@ FAMILIES: dict[str, type[Scorer]] = {
     "causal": CausalScorer,
 }
 
-__all__ = ["FAMILIES", "CausalScorer", "MaskedScorer", "Scored", "Scorer", "Seq2SeqScorer"]
+
+def _object(scoring: str) -> dict[str, Callable[..., Scorer]]:
+    return {
+        "seq2seq": partial(Seq2SeqObjectScorer, scoring=scoring),
+        "masked": partial(MaskedObjectScorer, scoring=scoring),
+        "causal": partial(CausalObjectScorer, scoring=scoring),
+    }
+
+
+# What `--scoring` names, and the families that each protocol is for.
+SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
+    "bmlama": {**FAMILIES},
+    "mpararel": {"masked": MparaRelScorer},
+    "mpararel-released": {"masked": ReleasedMparaRelScorer},
+    "object": _object("object"),
+    "object-tokens": _object("object-tokens"),
+    "object-characters": _object("object-characters"),
+    "object-bytes": _object("object-bytes"),
+    "contrastive": {
+        "seq2seq": Seq2SeqContrastiveScorer,
+        "masked": MaskedContrastiveScorer,
+        "causal": CausalContrastiveScorer,
+    },
+    "xfactr": {"masked": MaskedScorer},  # decodes (eval/decoding); nothing is scored
+}
+
+__all__ = [
+    "FAMILIES",
+    "SCORINGS",
+    "CausalScorer",
+    "MaskedScorer",
+    "Scored",
+    "Scorer",
+    "Seq2SeqScorer",
+]

@@ -1,6 +1,7 @@
 """Decoder-only models: the mean log-probability of the whole sentence (BMLAMA eq. 10)."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -63,6 +64,32 @@ class CausalScorer(Scorer):
     def logits(self, batch: list[Input]) -> torch.Tensor:
         """Return next-token logits."""
         return self.model(**self.padded([row.ids for row in batch]), use_cache=False).logits
+
+    def prefixes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the ids of texts that something is read behind.
+
+        Special tokens in front are kept and `bos` applies; those that the tokenizer appends, an
+        EOS as a rule, are dropped.
+
+        Raises:
+            PolyprobeError: a text that is empty, without a BOS.
+        """
+        appended = self._n_appended
+        found = [ids[: len(ids) - appended] for ids in self._sentence_ids(list(texts))]
+        if () in found:
+            raise PolyprobeError(
+                f"{texts[found.index(())]!r} before the slot is no token, and there is no BOS: "
+                "nothing can be scored; use --bos always"
+            )
+        return found
+
+    @cached_property
+    def _n_appended(self) -> int:
+        """Return how many tokens the tokenizer appends to any text by itself."""
+        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        whole = self.tokenizer("a")["input_ids"]
+        ends = range(len(bare), len(whole) + 1)
+        return next((len(whole) - k for k in ends if whole[k - len(bare) : k] == bare), 0)
 
     def _read_sentence(self, plan: Plan, ids: tuple[int, ...]) -> range:
         if len(ids) < 2:

@@ -43,7 +43,7 @@ class MaskedScorer(Scorer):
         mask = self.tokenizer.mask_token_id
         wanted = []
         for prompt, row in zip(prompts, candidates, strict=True):
-            before, after = self._around_slot(prompt)
+            before, after = self.around_slot(prompt)
             fillings = fit(prompt, [pieces[c] for c in row], self.tokenizer)
             wanted.append([_read_filling(plan, before, f, after, mask) for f in fillings])
         return wanted
@@ -52,7 +52,7 @@ class MaskedScorer(Scorer):
         """Return the logits at every position."""
         return self.model(**self.padded([row.ids for row in batch])).logits
 
-    def _around_slot(self, prompt: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def around_slot(self, prompt: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the ids before and behind the mask, special tokens included."""
         mask = self.tokenizer.mask_token_id
         ids = self.tokenizer(prompt.replace(SLOT, self.tokenizer.mask_token))["input_ids"]

@@ -3,27 +3,30 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
 from polyprobe import PolyprobeError
 
-from ..slot import SLOT
 from .boundary import only_unknown
 from .plan import Input, Plan
+from .queries import check_queries
 
 CPU_TOKENS, GPU_TOKENS = 2048, 16384
 LOGIT_BYTES = 2**30
+
+Read = TypeVar("Read")
 
 
 class Scored(NamedTuple):
     """Scores of a list of queries, in candidate order.
 
     Attributes:
-        scores: mean log-probabilities in nats, a list a query.
-        n_tokens: how many tokens each mean is over.
+        scores: what the protocol makes of each candidate (see `Scorer.scoring`), a list a query.
+        n_tokens: how many tokens each score is made of.
         unknown: (query, candidate) of every candidate that is nothing but unknown tokens.
     """
 
@@ -36,7 +39,8 @@ class Scorer(ABC):
     """A model and its tokenizer, ready to score candidates.
 
     A family says in `plan` which tokens are read in which inputs, and in `logits` how its model
-    is called. Nothing is kept between two calls.
+    is called; another protocol than BMLAMA's is a family whose `plan`, `values` or `combine` says
+    something else (`SCORINGS` names them). Nothing is kept between two calls.
 
     Attributes:
         scoring: the name of what a score is, for the signature.
@@ -55,7 +59,10 @@ class Scorer(ABC):
         self.batch_tokens = batch_tokens or self._default_budget()
 
     def score(self, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
-        """Return the score of each candidate of each prompt: a mean log-probability in nats.
+        """Return the score of each candidate of each prompt, higher for the likelier.
+
+        By BMLAMA's equations it is a mean log-probability in nats; other protocols say what theirs
+        is. Prompts and candidates are taken as they are given.
 
         Args:
             prompts: sentences with exactly one slot `[Y]`.
@@ -77,21 +84,18 @@ class Scorer(ABC):
         progress: Callable[[int, int], None] | None = None,
     ) -> Scored:
         """Return scores with their token counts; progress is called with (inputs done, inputs)."""
-        _check(prompts, candidates)
+        check_queries(prompts, candidates)
         pieces = self._pieces(candidates)
         plan = Plan()
         wanted = self.plan(plan, prompts, candidates, pieces)
-        self._check_lengths(plan)
-        self._check_ids(plan)
+        self.check_inputs(plan)
         read = self._run(plan, progress or (lambda done, total: None))
-        if not np.isfinite(read).all():
-            full = self.model.dtype == torch.float32
-            raise PolyprobeError(
-                f"the model gives log-probabilities that are no numbers ({self.model.dtype}); "
-                + ("its weights are damaged" if full else "try --dtype float32")
-            )
+        self.check_numbers(read)
         return Scored(
-            [[float(np.mean(read[n.start : n.stop])) for n in row] for row in wanted],
+            [
+                [self.combine(read[n.start : n.stop], c) for n, c in zip(*row, strict=True)]
+                for row in zip(wanted, candidates, strict=True)
+            ],
             [[len(n) for n in row] for row in wanted],
             self._unknown(candidates, pieces),
         )
@@ -113,6 +117,19 @@ class Scorer(ABC):
     def logits(self, batch: list[Input]) -> torch.Tensor:
         """Return the logits of a batch, [inputs, tokens, vocabulary]."""
 
+    def values(
+        self, logits: torch.Tensor, which: torch.Tensor, targets: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the value of each read, [reads]: the log-probability of its target in nats.
+
+        `which` is the row of the [places, vocabulary] logits that a read is of.
+        """
+        return logits[which, targets] - logits.logsumexp(1)[which]
+
+    def combine(self, values: np.ndarray, candidate: str) -> float:
+        """Return a candidate's score from the values of its reads: their mean."""
+        return float(np.mean(values))
+
     def padded(self, rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
         """Return token ids padded on the right, and the mask that hides the padding."""
         width = max(map(len, rows))
@@ -129,16 +146,18 @@ class Scorer(ABC):
         read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
         done = 0
         for batch in plan.batches(lambda: self.batch_tokens):
-            for part, values in self._read(plan, batch):
+            for part, values in self.halved(batch, partial(self._batch_values, plan)):
                 read[[n for row in part for n in plan.reads[row].numbers]] = values
                 done += len(part)
                 progress(done, len(plan.reads))
         return read
 
-    def _read(self, plan: Plan, batch: list[Input]) -> Iterator[tuple[list[Input], np.ndarray]]:
+    def halved(
+        self, batch: list[Input], read: Callable[[list[Input]], Read]
+    ) -> Iterator[tuple[list[Input], Read]]:
         """Yield parts of the batch with what was read there; a batch too large is halved."""
         try:
-            values = self._log_probabilities(plan, batch)
+            values = read(batch)
         except (torch.OutOfMemoryError, RuntimeError) as error:
             if not _out_of_memory(error):
                 raise
@@ -154,27 +173,42 @@ class Scorer(ABC):
             yield batch, values
             return
         half = len(batch) // 2
-        yield from self._read(plan, batch[:half])
-        yield from self._read(plan, batch[half:])
+        yield from self.halved(batch[:half], read)
+        yield from self.halved(batch[half:], read)
 
     def read(self, plan: Plan, batch: list[Input]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the logits in float32 at the batch's reads, [reads, vocabulary], and the targets.
 
         Gradients flow where the caller lets them: what is scored is also what can be taught.
         """
+        logits, which, targets = self._at_places(plan, batch)
+        return logits[which], targets
+
+    def _at_places(
+        self, plan: Plan, batch: list[Input]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return float32 logits, [places, vocabulary], and the place and target of each read.
+
+        A place is a position in an input. Hundreds of candidates may be read at one, so each is
+        taken once.
+        """
         logits = self.logits(batch)
         reads = [plan.reads[row] for row in batch]
-        rows = [k for k, read in enumerate(reads) for _ in read.positions]
-        at = torch.tensor([rows, [p for read in reads for p in read.positions]])
+        places: dict[tuple[int, int], int] = {}
+        which = [
+            places.setdefault((k, position), len(places))
+            for k, read in enumerate(reads)
+            for position in read.positions
+        ]
+        at = torch.tensor(list(places)).T
         picked = logits[at[0], at[1]].float()
-        targets = torch.tensor([t for read in reads for t in read.targets], device=picked.device)
-        return picked, targets
+        targets = [target for read in reads for target in read.targets]
+        device = picked.device
+        return picked, torch.tensor(which, device=device), torch.tensor(targets, device=device)
 
     @torch.inference_mode()
-    def _log_probabilities(self, plan: Plan, batch: list[Input]) -> np.ndarray:
-        picked, targets = self.read(plan, batch)
-        values = picked.gather(1, targets[:, None])[:, 0] - picked.logsumexp(1)
-        return values.cpu().numpy()
+    def _batch_values(self, plan: Plan, batch: list[Input]) -> np.ndarray:
+        return self.values(*self._at_places(plan, batch)).cpu().numpy()
 
     def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
         distinct = list(dict.fromkeys(c for row in candidates for c in row))
@@ -196,6 +230,20 @@ class Scorer(ABC):
     def _vocabulary(self) -> int:
         """Return how many token ids the model knows; a tokenizer may have fewer or more."""
         return self.model.get_input_embeddings().weight.shape[0]
+
+    def check_inputs(self, plan: Plan) -> None:
+        """Refuse inputs that are longer than the model reads or hold ids that it does not know."""
+        self._check_lengths(plan)
+        self._check_ids(plan)
+
+    def check_numbers(self, read: np.ndarray) -> None:
+        """Refuse log-probabilities that are no finite numbers."""
+        if not np.isfinite(read).all():
+            full = self.model.dtype == torch.float32
+            raise PolyprobeError(
+                f"the model gives log-probabilities that are no numbers ({self.model.dtype}); "
+                + ("its weights are damaged" if full else "try --dtype float32")
+            )
 
     def _check_ids(self, plan: Plan) -> None:
         known = self._vocabulary
@@ -230,26 +278,6 @@ class Scorer(ABC):
     def _default_budget(self) -> int:
         tokens = CPU_TOKENS if self.model.device.type == "cpu" else GPU_TOKENS
         return max(64, min(tokens, LOGIT_BYTES // (4 * self._vocabulary)))
-
-
-def _check(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
-    if len(prompts) != len(candidates):
-        raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")
-    for number, (prompt, row) in enumerate(zip(prompts, candidates, strict=True)):
-        if prompt.count(SLOT) != 1:
-            raise PolyprobeError(
-                f"prompt {number} holds the slot {SLOT} {prompt.count(SLOT)} times, "
-                f"expected once: {prompt!r}"
-            )
-        if isinstance(row, str):
-            raise PolyprobeError(
-                f"the candidates of prompt {number} are the text {row!r}; expected a list of texts"
-            )
-        if not row:
-            raise PolyprobeError(f"prompt {number} has no candidates: {prompt!r}")
-        for candidate in row:
-            if not candidate.strip():
-                raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")
 
 
 def _out_of_memory(error: RuntimeError) -> bool:

@@ -78,18 +78,23 @@ WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 """From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
 
+Weights = str | Callable[[int], np.ndarray]
+Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _LARGEST_TABLE = 64  # candidates; the table has N^3 values
 _CHUNK = 100_000  # values at once, so that they stay in the processor's cache
 # OpenBLAS does so many multiplications in one thread; its threads stall on busy cores
 _PRODUCT = 2**18
 
 
-def rank_weights(size: int, weights: str = "softmax") -> np.ndarray:
+def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
     """Return w_1 ... w_N, which sum to 1, for a pool of N candidates.
 
     softmax is e^(N-j) (the paper's equation 5), norm1 is N-j and norm2 is (N-j)^2; the released
-    code has N-j+1 for N-j. A single candidate weighs 1, where the paper's norms would be 0/0.
+    code has N-j+1 for N-j. A single candidate weighs 1, where the paper's norms would be 0/0. A
+    function from N to weights makes other measures of overlapping tops, such as RBO.
     """
+    if callable(weights):
+        return weights(size)
     if weights not in WEIGHTS:
         raise ValueError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
     if size == 1:
@@ -154,6 +159,27 @@ def rankc_matrix(
     return matrix
 
 
+def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> np.ndarray:
+    """Return the RankC of each query for every pair of languages [queries, pairs].
+
+    Pairs stand in the order of `itertools.combinations`. Their means are `rankc_matrix`, which is
+    faster; the values of the queries are what intervals and tests are made from.
+    """
+    languages, sizes = read_languages(scores)
+    pairs = np.triu_indices(len(languages), 1)
+    values = np.empty((len(sizes), len(pairs[0])))
+    for size, queries, items in split_by_size(sizes):
+        share = rank_weights(size, weights) / np.arange(1, size + 1)
+        curves = _make_curves(size, np.sqrt(share[:-1]))
+        step = max(1, _CHUNK // (len(languages) * size**2))
+        for start in range(0, len(queries), step):
+            part = items[start : start + step]
+            vectors = np.stack([_lay_out(curves, flat[part]) for flat in languages], axis=1)
+            products = vectors @ vectors.transpose(0, 2, 1)
+            values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
+    return values
+
+
 def compare_rankings(
     predictions: Scores,
     references: Scores,
@@ -208,6 +234,12 @@ def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: s
     return sums
 
 
+def _lay_out(curves: Curves, scores: np.ndarray) -> np.ndarray:
+    """Return each query's vector [queries, N (N - 1)] of p * scale."""
+    shares = curves(*count_ties(scores)).transpose(1, 0, 2)
+    return shares.reshape(len(shares), -1)
+
+
 def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: int) -> np.ndarray:
     """Stack `_count_ties` of all languages, padded with items that are in no top j < N."""
     size = items.shape[1]
@@ -219,7 +251,7 @@ def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: in
     return stacked
 
 
-def _make_curves(size: int, scale: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def _make_curves(size: int, scale: np.ndarray) -> Curves:
     """Return the function from (better, equal) to p * scale; small pools look it up in a table."""
     if size > _LARGEST_TABLE:
         return lambda better, equal: prefix_shares(better, equal, size) * scale

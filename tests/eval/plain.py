@@ -1,5 +1,7 @@
 """What scores must be: the equations, one candidate at a time, without batches."""
 
+import math
+
 import torch
 
 
@@ -52,3 +54,91 @@ def _pieces(tokenizer, prompt, candidate):
     before = prompt.split("[Y]")[0]
     lone = tokenizer.convert_ids_to_tokens(pieces)[0] == "▁" and len(pieces) > 1
     return pieces[1:] if lone and before and not before[-1].isspace() else pieces
+
+
+@torch.inference_mode()
+def at_all_masks(model, tokenizer, prompt, candidate):
+    """Return the logits at n masks, all masked, and the candidate's n pieces (mParaRel)."""
+    pieces = _pieces(tokenizer, prompt, candidate)
+    ids = tokenizer(prompt.replace("[Y]", tokenizer.mask_token))["input_ids"]
+    at = ids.index(tokenizer.mask_token_id)
+    ids = ids[:at] + [tokenizer.mask_token_id] * len(pieces) + ids[at + 1 :]
+    return model(torch.tensor([ids])).logits[0, at : at + len(pieces)].double(), pieces
+
+
+def mpararel(model, tokenizer, prompt, candidate):
+    """Return the log of the mean probability of the pieces."""
+    logits, pieces = at_all_masks(model, tokenizer, prompt, candidate)
+    table = torch.softmax(logits, -1)
+    return math.log(sum(table[i, p].item() for i, p in enumerate(pieces)) / len(pieces))
+
+
+def mpararel_released(model, tokenizer, prompt, candidate):
+    """Return the mean of the pieces' raw logits."""
+    logits, pieces = at_all_masks(model, tokenizer, prompt, candidate)
+    return sum(logits[i, p].item() for i, p in enumerate(pieces)) / len(pieces)
+
+
+def masked_object(model, tokenizer, prompt, candidate):
+    """Return the sum that equation 8 takes the mean of."""
+    n = len(_pieces(tokenizer, prompt, candidate))
+    return n * masked(model, tokenizer, prompt, candidate)
+
+
+def seq2seq_object(model, tokenizer, prompt, candidate):
+    """Return the sum that equation 9 takes the mean of."""
+    n = len(_pieces(tokenizer, prompt, candidate))
+    return n * seq2seq(model, tokenizer, prompt, candidate)
+
+
+@torch.inference_mode()
+def causal_object(model, tokenizer, prompt, candidate, add_bos=False, appended=0):
+    """Fluent-mLAMA: ids of the prompt up to the slot, then those of the candidate alone."""
+    ids = _prefix(tokenizer, prompt.split("[Y]")[0], add_bos, appended)
+    total = 0.0
+    for piece in tokenizer(candidate, add_special_tokens=False)["input_ids"]:
+        total += _log_softmax(model(torch.tensor([ids])).logits[0, -1])[piece].item()
+        ids.append(piece)
+    return total
+
+
+@torch.inference_mode()
+def causal_contrastive(model, tokenizer, prompt, candidate, add_bos=False, appended=0):
+    """Polyglot or Not: the first piece behind the stem, whose trailing blank is the piece's."""
+    ids = _prefix(tokenizer, prompt.split("[Y]")[0].rstrip(), add_bos, appended)
+    table = _log_softmax(model(torch.tensor([ids])).logits[0, -1])
+    return table[first_piece(tokenizer, prompt, candidate)].item()
+
+
+@torch.inference_mode()
+def masked_contrastive(model, tokenizer, prompt, candidate):
+    """One mask, a full stop behind it where nothing follows."""
+    before, after = prompt.split("[Y]")
+    ids = tokenizer(before + tokenizer.mask_token + (after if after.strip() else "."))["input_ids"]
+    table = _log_softmax(model(torch.tensor([ids])).logits[0, ids.index(tokenizer.mask_token_id)])
+    return table[first_piece(tokenizer, prompt, candidate)].item()
+
+
+@torch.inference_mode()
+def seq2seq_contrastive(model, tokenizer, prompt, candidate):
+    """The first piece behind the sentinel."""
+    source = tokenizer(prompt.replace("[Y]", "<extra_id_0>"))["input_ids"]
+    sentinel = tokenizer.convert_tokens_to_ids("<extra_id_0>")
+    decoder = [model.config.decoder_start_token_id, sentinel]
+    logits = model(
+        input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([decoder])
+    ).logits
+    return _log_softmax(logits[0, 1])[first_piece(tokenizer, prompt, candidate)].item()
+
+
+def first_piece(tokenizer, prompt, candidate):
+    """Return the first piece that is no blank; behind a blank that of the candidate with it."""
+    blank = prompt.split("[Y]")[0][-1:].isspace()
+    names = tokenizer.tokenize(f" {candidate}" if blank else candidate)
+    return tokenizer.convert_tokens_to_ids(next(n for n in names if n not in ("▁", "Ġ")))
+
+
+def _prefix(tokenizer, text, add_bos, appended):
+    ids = tokenizer(text)["input_ids"]
+    ids = ids[: len(ids) - appended]
+    return [tokenizer.bos_token_id, *ids] if add_bos else ids

@@ -49,6 +49,15 @@ def report(tmp_path, *folders):
     return read_page(tmp_path / "report.html")
 
 
+def drawn(run):
+    """What the page's script draws of the results."""
+    results = run.read_json("results.json")
+    measures = ("accuracy", *MEASURES)
+    intervals = {name: results["intervals"][name] for name in measures}
+    figures = {name: results[name] for name in ("languages", "chance", *measures)}
+    return {**figures, "intervals": intervals}
+
+
 def test_the_real_page_loads_nothing_and_holds_the_results(tmp_path, run):
     pytest.importorskip("plotly")
     reader, runs = report(tmp_path, run.folder)
@@ -56,7 +65,7 @@ def test_the_real_page_loads_nothing_and_holds_the_results(tmp_path, run):
     assert reader.addresses
     assert all(address.startswith("#") for address in reader.addresses)
     assert "default-src 'none'" in (tmp_path / "report.html").read_text(encoding="utf-8")[:400]
-    assert [part["results"] for part in runs] == [run.read_json("results.json")]
+    assert [part["results"] for part in runs] == [drawn(run)]
     assert [part["counts"] for part in runs] == [[list(COUNTS[p]) for p in COUNTS]]
     assert sum("plotly.js v" in script for script in reader.scripts) == 1
 
@@ -147,7 +156,7 @@ def test_without_the_dataset_there_are_numbers_for_texts(tmp_path, facts, run, h
     if how == "changed":
         write_facts(facts, lambda _, made: [r._replace(prompt=f"! {r.prompt}") for r in made])
     reader, (part,) = report(tmp_path, run.folder)
-    assert part["results"] == run.read_json("results.json")
+    assert part["results"] == drawn(run)
     assert {fact["id"]: fact["rows"][1] for fact in part["facts"]}["P36:C3:3"] == (
         [None, 0, "candidate 0", "candidate 3", 0, 1]
     )
@@ -159,10 +168,11 @@ def test_without_the_dataset_there_are_numbers_for_texts(tmp_path, facts, run, h
 def test_two_runs_stand_side_by_side(tmp_path, facts, run):
     other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
     reader, parts = report(tmp_path, run.folder, other.folder)
-    assert [p["results"] for p in parts] == [r.read_json("results.json") for r in (run, other)]
+    assert [p["results"] for p in parts] == [drawn(r) for r in (run, other)]
     assert [p["name"] for p in parts] == ["synthetic (run)", "synthetic (other)"]
     cells = [text for _, tag, text in reader.texts if tag == "td"]
-    means = [[f"{p['results']['mean'][key]:.3f}" for key in ("accuracy", *MEASURES)] for p in parts]
+    all_means = [r.read_json("results.json")["mean"] for r in (run, other)]
+    means = [[f"{mean[key]:.3f}" for key in ("accuracy", *MEASURES)] for mean in all_means]
     head = next(i for i, (_, tag, _) in enumerate(reader.texts) if tag == "td")
     names = [text for _, tag, text in reader.texts[head - 1 :] if tag == "a"][:2]
     assert names == ["synthetic (run)", "synthetic (other)"]
@@ -236,7 +246,7 @@ def test_the_command_writes_the_file(tmp_path, run):
     result = CliRunner().invoke(app, ["report", str(run.folder), "--output", str(output)])
     assert result.exit_code == 0, result.output
     assert f"report: {output}" in result.output.replace("\n", "")
-    assert read_page(output)[1][0]["results"] == run.read_json("results.json")
+    assert read_page(output)[1][0]["results"] == drawn(run)
 
 
 def dump_dom(file, fragment, profile):

@@ -15,8 +15,9 @@ import pytest
 
 from polyprobe import PolyprobeError
 from polyprobe.eval import evaluate_model
+from polyprobe.eval.figures import masked_scores
 from polyprobe.eval.models import load_scorer
-from polyprobe.eval.results import compute_results, masked_scores
+from polyprobe.eval.results import compute_results
 from polyprobe.eval.run import Run
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts

@@ -1,0 +1,225 @@
+"""How often do 95 % intervals hold the truth? 2,000 simulated samples a row, truth known.
+
+    python bench/coverage.py [RUNS]        writes bench/coverage.md
+
+A row is a design: how facts arise, which figure is taken, what is drawn. The truth is arithmetic,
+or the figure of a sample of 2,000,000 facts where it is not. The standard error of a coverage of
+95 % over 2,000 runs is .5 points.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from polyprobe.metrics.analysis.all_languages import find_kappa
+from polyprobe.metrics.analysis.beyond_accuracy import find_excess
+from polyprobe.metrics.analysis.figures import (
+    estimate_figure,
+    find_coverlap,
+    find_rankc,
+    name_pairs,
+)
+from polyprobe.metrics.analysis.significance import TESTS, compare_figures
+from polyprobe.metrics.intervals import summarize
+from polyprobe.metrics.rankc.rankc import rankc_pairs
+
+RUNS = 2000
+LARGE = 2_000_000
+
+
+class Design(NamedTuple):
+    """A row of the table: what it is, its truth, and a sample's interval from a generator."""
+
+    name: str
+    truth: float
+    draw: Callable[[np.random.Generator], list[float] | None]
+
+
+def bernoulli(n: int, p: float) -> Design:
+    """Accuracy of n independent facts."""
+
+    def draw(random: np.random.Generator) -> list[float]:
+        return summarize({"x": random.random(n) < p})["x_ci"]
+
+    return Design(f"accuracy, {n} facts, p = {p}", p, draw)
+
+
+def skewed(n: int) -> Design:
+    """Mean of values that crowd at one end, as RankC's of a query do."""
+
+    def draw(random: np.random.Generator) -> list[float]:
+        return summarize({"x": random.beta(0.5, 2, size=n)})["x_ci"]
+
+    return Design(f"mean of skewed values, {n} facts", 0.5 / 2.5, draw)
+
+
+def macro(relations: int) -> Design:
+    """Mean over relations of 5 to 60 facts, each relation with its own share of right ones."""
+    fixed = np.random.default_rng(1)
+    sizes, shares = fixed.integers(5, 61, relations), fixed.beta(2, 3, relations)
+    groups = np.repeat(np.arange(relations), sizes)
+
+    def draw(random: np.random.Generator) -> list[float]:
+        right = random.random(len(groups)) < shares[groups]
+        return summarize({"x": right}, groups=groups)["x_ci"]
+
+    return Design(f"macro accuracy, {relations} relations of 5 to 60", float(shares.mean()), draw)
+
+
+def clustered(clusters: int, by_cluster: bool = True) -> Design:
+    """Accuracy of facts of which those of a subject (1 to 8) share their share of right ones."""
+
+    def draw(random: np.random.Generator) -> list[float]:
+        subjects = np.repeat(np.arange(clusters), random.integers(1, 9, clusters))
+        right = random.random(len(subjects)) < random.beta(0.8, 1.2, clusters)[subjects]
+        return summarize({"x": right}, clusters=subjects if by_cluster else None)["x_ci"]
+
+    how = "drawn by cluster" if by_cluster else "drawn by fact: too narrow"
+    return Design(f"accuracy, {clusters} clusters of 1 to 8, {how}", 0.4, draw)
+
+
+def uneven(clusters: int) -> Design:
+    """Accuracy of facts in clusters of very different sizes (geometric, 10 on average)."""
+
+    def draw(random: np.random.Generator) -> list[float]:
+        subjects = np.repeat(np.arange(clusters), random.geometric(0.1, clusters))
+        right = random.random(len(subjects)) < random.beta(0.8, 1.2, clusters)[subjects]
+        return summarize({"x": right}, clusters=subjects)["x_ci"]
+
+    return Design(f"accuracy, {clusters} clusters of very different sizes", 0.4, draw)
+
+
+def rare(clusters: int) -> Design:
+    """Accuracy where most clusters have nothing right and few have much."""
+
+    def draw(random: np.random.Generator) -> list[float]:
+        subjects = np.repeat(np.arange(clusters), 10)
+        right = random.random(len(subjects)) < random.beta(0.2, 1.8, clusters)[subjects]
+        return summarize({"x": right}, clusters=subjects)["x_ci"]
+
+    return Design(f"accuracy, {clusters} clusters of 10, most of them 0, p = 0.1", 0.1, draw)
+
+
+def clustered_macro(relations: int) -> Design:
+    """Macro accuracy where the relations themselves are the clusters."""
+
+    def draw(random: np.random.Generator) -> list[float]:
+        groups = np.repeat(np.arange(relations), random.integers(5, 61, relations))
+        right = random.random(len(groups)) < random.beta(2, 3, relations)[groups]
+        return summarize({"x": right}, groups=groups, clusters=groups)["x_ci"]
+
+    return Design(f"macro accuracy, {relations} relations drawn whole", 0.4, draw)
+
+
+def rank(random: np.random.Generator, n: int, noise: float = 1.0) -> dict[str, np.ndarray]:
+    """Return scores of 8 candidates in three languages that share a part of what they know."""
+    common = random.normal(size=(n, 8))
+    common[:, 0] += 1
+    return {x: common + noise * random.normal(size=(n, 8)) for x in ("en", "fr", "ru")}
+
+
+def mark_first(scores: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return which facts have candidate 0 on top."""
+    return {x: (values.argmax(axis=1) == 0).astype(float) for x, values in scores.items()}
+
+
+def of_rankings(name: str, n: int) -> Design:
+    """A figure of three languages' rankings: one pair, or the mean of the pairs."""
+
+    def measure(scores: dict[str, np.ndarray], n_resamples: int) -> dict:
+        size = len(scores["en"])
+        figure = {
+            "RankC en-fr": lambda: find_rankc(name_pairs(list(scores)), rankc_pairs(scores)),
+            "mean RankC": lambda: find_rankc(name_pairs(list(scores)), rankc_pairs(scores)),
+            "mean COverlap": lambda: find_coverlap(mark_first(scores)),
+            "mean RankC excess": lambda: find_excess(
+                mark_first(scores), rankc_pairs(scores), np.tile([8, 1], (size, 1))
+            ),
+            "kappa": lambda: find_kappa(scores),
+        }[name]()
+        return estimate_figure(figure, n_resamples=n_resamples)
+
+    key = {"RankC en-fr": "en-fr", "kappa": "fleiss_kappa"}.get(name, "mean")
+    parts = [measure(rank(np.random.default_rng(k), LARGE // 20), 0)[key] for k in range(100, 120)]
+
+    def draw(random: np.random.Generator) -> list[float]:
+        return measure(rank(random, n), 1000)[f"{key}_ci"]
+
+    return Design(f"{name}, {n} facts, 3 languages", float(np.mean(parts)), draw)
+
+
+def difference(n: int, test: str) -> Design:
+    """Two models that are equal but for noise: how often is p < .05, and 0 outside the interval?"""
+
+    def draw(random: np.random.Generator) -> float:
+        both = [rank(random, n), rank(random, n)]
+        names = name_pairs(list(both[0]))
+        figures = [find_rankc(names, rankc_pairs(scores)) for scores in both]
+        return compare_figures(*figures, test=test, n_resamples=1000)[-1].p
+
+    return Design(f"{test}, mean RankC, {n} facts", 0.05, draw)
+
+
+DESIGNS = (
+    lambda: bernoulli(100, 0.4),
+    lambda: bernoulli(1000, 0.05),
+    lambda: skewed(50),
+    lambda: skewed(500),
+    lambda: macro(8),
+    lambda: macro(40),
+    lambda: clustered(40),
+    lambda: clustered(200),
+    lambda: uneven(40),
+    lambda: rare(40),
+    lambda: clustered(200, by_cluster=False),
+    lambda: clustered_macro(41),
+    lambda: of_rankings("RankC en-fr", 100),
+    lambda: of_rankings("mean RankC", 300),
+    lambda: of_rankings("mean COverlap", 300),
+    lambda: of_rankings("mean RankC excess", 300),
+    lambda: of_rankings("kappa", 300),
+)
+
+
+def cover(design: Design, runs: int) -> tuple[float, float]:
+    """Return the share of intervals that hold the truth, and their mean width."""
+    held, width = 0, 0.0
+    for seed in range(runs):
+        low, high = design.draw(np.random.default_rng(seed))
+        held += low <= design.truth <= high
+        width += high - low
+    return held / runs, width / runs
+
+
+def main(runs: int = RUNS) -> None:
+    """Write the table."""
+    lines = [
+        "# Do 95 % intervals hold the truth in 95 % of samples?",
+        "",
+        f"`python bench/coverage.py`: {runs:,} samples a row, 1,000 resamples each.",
+        "",
+        "| figure and sample | truth | coverage | mean width |",
+        "| --- | --- | --- | --- |",
+    ]
+    for make in DESIGNS:
+        start = time.time()
+        design = make()
+        share, width = cover(design, runs)
+        lines.append(f"| {design.name} | {design.truth:.4f} | {share:.1%} | {width:.3f} |")
+        print(lines[-1], f"{time.time() - start:.0f} s", flush=True)
+    lines += ["", "Two equal models, the same facts: how often a test says that they differ.", ""]
+    lines += ["| test | p < .05 |", "| --- | --- |"]
+    for test in TESTS:
+        design = difference(200, test)
+        false = np.mean([design.draw(np.random.default_rng(s)) < 0.05 for s in range(runs)])
+        lines.append(f"| {design.name} | {false:.1%} |")
+        print(lines[-1], flush=True)
+    Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2]))

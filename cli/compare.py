@@ -1,0 +1,97 @@
+"""`polyprobe compare`: do two runs differ on the same facts, or is it chance?"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from polyprobe.eval.compare import Comparison
+    from polyprobe.metrics.analysis.significance import Difference
+
+
+def compare(
+    run_a: Annotated[Path, typer.Argument(help="A run folder.")],
+    run_b: Annotated[Path, typer.Argument(help="Another, of the same dataset.")],
+    test: Annotated[
+        str, typer.Option(help="randomisation (approximate, of swapped facts) or bootstrap.")
+    ] = "randomisation",
+    correction: Annotated[
+        str, typer.Option(help="Over languages or pairs: holm, bh (Benjamini-Hochberg) or none.")
+    ] = "holm",
+    resamples: Annotated[int, typer.Option(help="Swaps, and draws of the intervals.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Of swaps and draws.")] = 0,
+    cluster: Annotated[
+        str, typer.Option(help="Swapped and drawn as a whole: none, relation or subject.")
+    ] = "none",
+    output: Annotated[Path | None, typer.Option("--json", help="Write all of it there.")] = None,
+) -> None:
+    """Test whether two runs differ: accuracy by language, RankC and the like by pair."""
+    from polyprobe.eval.compare import compare_runs
+    from polyprobe.eval.run import Run
+    from polyprobe.eval.writing import write_whole
+
+    found = compare_runs(
+        Run(run_a),
+        Run(run_b),
+        test=test,
+        correction=correction,
+        n_resamples=resamples,
+        seed=seed,
+        clusters=cluster,
+    )
+    if output:
+        text = json.dumps(as_json(found), indent=2, ensure_ascii=False) + "\n"
+        write_whole(
+            output, lambda part: part.write_text(text, encoding="utf-8"), "choose another --json"
+        )
+    show(found, correction, resamples)
+
+
+def as_json(found: "Comparison") -> dict:
+    """Return a comparison as JSON holds it: figure, then name, then what was found."""
+    differences = {
+        figure: {row.name: dict(list(row._asdict().items())[1:]) for row in rows}
+        for figure, rows in found.differences.items()
+    }
+    return {**found._asdict(), "differences": differences}
+
+
+def show(found: "Comparison", correction: str, resamples: int) -> None:
+    """Print the means and the languages' accuracies, and how many pairs differ."""
+    console = Console()
+    table = Table(header_style="bold", highlight=False)
+    for name in ("figure", "A", "B", "A - B", "95 %", "p", f"p ({correction})"):
+        table.add_column(name, justify="left" if name == "figure" else "right", no_wrap=True)
+    for figure, rows in found.differences.items():
+        for row in rows if figure == "accuracy" else rows[-1:]:
+            table.add_row(f"{figure} {row.name}", *cells(row))
+    console.print(table)
+    lines = [f"A: {found.runs[0]}", f"B: {found.runs[1]}", *notes(found, correction, resamples)]
+    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+def cells(row: "Difference") -> list[str]:
+    """Return a difference as the table's cells; `–` where it is undefined."""
+    values = [f"{value:z.3f}" if value is not None else "–" for value in row[1:4]]
+    bounds = "–" if row.ci is None else f"{row.ci[0]:z.3f} to {row.ci[1]:z.3f}"
+    return [*values, bounds, *("–" if p is None else f"{p:.2g}" for p in row[5:])]
+
+
+def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:
+    """Return what a reader must know beside the table, a line each."""
+    lines = [f"{found.n_queries:,} facts in {len(found.languages)} languages"]
+    if any(found.left_out):
+        only = " and ".join(f"{n:,} of {x}" for n, x in zip(found.left_out, "AB", strict=True))
+        lines.append(f"left out, because the other run has them not: {only}")
+    for figure, rows in found.differences.items():
+        tested = [row.p_adjusted for row in rows[:-1] if row.p_adjusted is not None]
+        differ = sum(p < 0.05 for p in tested)
+        lines.append(f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05")
+        if correction == "holm" and len(tested) / (1 + resamples) >= 0.05:
+            needed = 20 * len(tested)
+            lines.append(f"  no p could fall below .05 with so few: --resamples {needed:,} or bh")
+    return lines

@@ -1,0 +1,116 @@
+"""Compare two runs on the same facts: paired tests for every language, pair and mean."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from polyprobe import PolyprobeError
+from polyprobe.metrics.analysis.significance import Difference, compare_figures
+
+from .dataset import key_rows
+from .figures import find_figures, read_clusters
+from .results import read_aligned, read_facts
+from .run import Run
+
+COMPARED = ("accuracy", "rankc", "rankc_adjusted", "coverlap", "agreement")
+
+
+class Comparison(NamedTuple):
+    """Two runs side by side.
+
+    Attributes:
+        runs: the signatures of both.
+        languages: those that both have, in the first one's order.
+        n_queries: facts that both have.
+        left_out: facts that only the first, only the second has.
+        differences: by figure, a row a language or pair, `mean` last.
+        settings: test, correction, resamples, seed and clusters.
+    """
+
+    runs: tuple[str, str]
+    languages: list[str]
+    n_queries: int
+    left_out: tuple[int, int]
+    differences: dict[str, list[Difference]]
+    settings: dict[str, Any]
+
+
+def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: Any) -> Comparison:
+    """Return the paired differences (first - second) of all figures that both runs have.
+
+    Runs may differ in model, dtype, scoring; facts and languages that only one of them has are left
+    out and counted. `options` are those of `significance.compare_figures`.
+
+    Raises:
+        PolyprobeError: no common language or fact, or other candidates for the same fact.
+    """
+    for run in (first, second):
+        if run.settings().kind == "predictions":
+            raise PolyprobeError(
+                f"{run.folder} holds free predictions; runs that score candidates are compared"
+            )
+    tables = [read_aligned(run) for run in (first, second)]
+    languages = [language for language in tables[0] if language in tables[1]]
+    if not languages:
+        raise PolyprobeError(
+            f"{first.folder} and {second.folder} have no language in common "
+            f"({', '.join(tables[0])}; {', '.join(tables[1])})"
+        )
+    rows = match_facts(tables[0][languages[0]], tables[1][languages[0]], (first, second))
+    parts = [
+        {x: table[x].take(taken) for x in languages}
+        for table, taken in zip(tables, rows, strict=True)
+    ]
+    facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
+    units = read_clusters(facts[0].table, clusters)
+    one, other = map(find_figures, facts)
+    names = COMPARED if len(languages) > 1 else COMPARED[:1]
+    try:
+        differences = {
+            name: compare_figures(one[name], other[name], clusters=units, **options)
+            for name in names
+        }
+    except ValueError as error:
+        raise PolyprobeError(str(error)) from error
+    sizes = [len(table[languages[0]]) for table in tables]
+    return Comparison(
+        (first.settings().signature, second.settings().signature),
+        languages,
+        len(rows[0]),
+        (sizes[0] - len(rows[0]), sizes[1] - len(rows[1])),
+        differences,
+        {"clusters": clusters, **options},
+    )
+
+
+def match_facts(
+    first: pa.Table, second: pa.Table, runs: tuple[Run, Run]
+) -> tuple[list[int], list[int]]:
+    """Return the rows of both tables that hold the same fact, in the first one's order.
+
+    A fact with several rows (templates) is matched row by row.
+    """
+    keys = [key_rows(table["fact_id"].to_pylist()) for table in (first, second)]
+    known = {key: row for row, key in enumerate(keys[1])}
+    pairs = [(row, known[key]) for row, key in enumerate(keys[0]) if key in known]
+    if not pairs:
+        raise PolyprobeError(
+            f"{runs[0].folder} and {runs[1].folder} have no fact in common; compare runs on the "
+            "same dataset and configuration"
+        )
+    asked = [_asked(table) for table in (first, second)]
+    for one, other in pairs:
+        if asked[0][one] != asked[1][other]:
+            raise PolyprobeError(
+                f"fact {first['fact_id'][one]} has other candidates in {runs[0].folder} (row "
+                f"{one}) than in {runs[1].folder} (row {other}); compare runs on the same dataset "
+                "and configuration"
+            )
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def _asked(table: pa.Table) -> list[tuple[list[int], int]]:
+    columns: Mapping[str, list] = table.select(["answers", "scores"]).to_pydict()
+    pairs = zip(columns["answers"], columns["scores"], strict=True)
+    return [(right, len(scores)) for right, scores in pairs]

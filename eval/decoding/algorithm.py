@@ -1,0 +1,187 @@
+"""X-FACTR's algorithm 1 for one prompt and one number of masks (appendix C).
+
+The search asks and is answered: it yields what it must know of the model and is sent the answers.
+Many searches run side by side in this way, and each reads as the paper's pseudo-code.
+
+What paper and SPEC leave open is settled so:
+- The most probable token is the one with the lowest id among equals; of equal confidences the
+  leftmost slot is first.
+- A predicted token may be any of the vocabulary, the mask token included: it is then a filled slot.
+- With a beam, a step offers of each hypothesis its B most probable continuations: one token more
+  or another (over all open slots for `confidence`), or the B best joint fillings (`independent`).
+- Every hypothesis converges by itself, in the sense of its own token being kept, whichever rank
+  that has; from then on it is left alone and competes as it is.
+- The beam is chosen before confidences are recomputed, and only the chosen are: the paper's
+  complexity, O(M²BT), leaves room for no more.
+- Of equal sentences the one with the higher sum is kept; of equal sums the one that was made first,
+  from the hypothesis that ranked higher.
+"""
+
+from collections.abc import Generator, Iterable
+from typing import NamedTuple
+
+from .options import DecodingOptions
+
+OPEN = -1
+Tokens = tuple[int, ...]
+Reading = dict[int, float]
+Known = dict[tuple[Tokens, int], Reading]
+
+
+class Question(NamedTuple):
+    """What is probable at one slot of a filling.
+
+    The answer, a `Reading`, maps token ids to log-probabilities in nats: the B most probable
+    first, best first, then the target's.
+
+    Attributes:
+        tokens: the filling, OPEN where a mask stands; it stands at the slot itself.
+        slot: the slot that is read.
+        target: a token whose log-probability is needed; OPEN for none.
+    """
+
+    tokens: Tokens
+    slot: int
+    target: int = OPEN
+
+
+Search = Generator[list[Question], list[Reading], "Hypothesis"]
+
+
+class Hypothesis(NamedTuple):
+    """A filling, wholly or partly predicted, with its state of refinement.
+
+    Attributes:
+        tokens: token ids, OPEN where no token is predicted yet.
+        logs: log c of each slot in nats, 0 where it is open.
+        changed: whether the current left-to-right scan has changed a token.
+        converged: whether refinement is over.
+    """
+
+    tokens: Tokens
+    logs: tuple[float, ...]
+    changed: bool = True
+    converged: bool = False
+
+    @property
+    def value(self) -> float:
+        """Return the sum of log c over the filled slots."""
+        return sum(self.logs)
+
+    def without(self, slot: int) -> Tokens:
+        """Return the tokens with a mask in one slot: the paper's s∖k."""
+        return (*self.tokens[:slot], OPEN, *self.tokens[slot + 1 :])
+
+
+def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
+    """Return, when all questions are answered, the best filling of so many masks.
+
+    At most T = 2M steps are made, initial prediction and refinement together, M = `max_masks`.
+    Nothing is asked twice, so equal sentences have confidences that are equal to the last bit.
+    """
+    first = 1 if options.initial == "independent" else n_masks
+    steps = first if options.refinement == "none" else 2 * max_masks
+    known: Known = {}
+    beam = [Hypothesis((OPEN,) * n_masks, (0.0,) * n_masks)]
+    for step in range(steps):
+        moves = [(h, _slots(h, step - first, options)) for h in beam]
+        questions = [Question(h.without(k), k) for h, slots in moves for k in slots]
+        if not questions:
+            break
+        yield from _ask(known, questions)
+        offered = [child for h, slots in moves for child in _extend(h, slots, known, options)]
+        beam = _choose(offered, options.beam)
+        if options.recompute:
+            beam = yield from _recompute(known, beam)
+    return max(beam, key=lambda h: h.value)
+
+
+def _slots(h: Hypothesis, step: int, options: DecodingOptions) -> list[int]:
+    """Return the slots to read next; `step` counts the steps of refinement from 0."""
+    if h.converged:
+        return []
+    gaps = [k for k, token in enumerate(h.tokens) if token == OPEN]
+    if gaps:
+        return gaps[:1] if options.initial == "order" else gaps
+    if options.refinement == "order":
+        return [step % len(h.tokens)]
+    return [min(range(len(h.tokens)), key=h.logs.__getitem__)]
+
+
+def _ask(known: Known, questions: Iterable[Question]) -> Generator[list[Question], list[Reading]]:
+    """Ask what is not known yet and keep the answers; what is known stays as it is."""
+    new = [q for q in dict.fromkeys(questions) if not _is_known(known, q)]
+    answers = (yield new) if new else []
+    for question, answer in zip(new, answers, strict=True):
+        reading = known.setdefault((question.tokens, question.slot), {})
+        for token, log in answer.items():
+            reading.setdefault(token, log)
+
+
+def _is_known(known: Known, question: Question) -> bool:
+    reading = known.get((question.tokens, question.slot))
+    return reading is not None and (question.target == OPEN or question.target in reading)
+
+
+def _extend(
+    h: Hypothesis, slots: list[int], known: Known, options: DecodingOptions
+) -> list[Hypothesis]:
+    """Return the B most probable continuations of a hypothesis; of a converged one itself."""
+    if not slots:
+        return [h]
+    best = {k: list(known[h.without(k), k].items())[: options.beam] for k in slots}
+    if options.initial == "independent" and OPEN in h.tokens:
+        return _fill_all(list(best.values()), options.beam)
+    offers = [(k, token, log) for k, pairs in best.items() for token, log in pairs]
+    offers.sort(key=lambda offer: -offer[2])
+    return [_put(h, *offer, options) for offer in offers[: options.beam]]
+
+
+def _fill_all(best: list[list[tuple[int, float]]], size: int) -> list[Hypothesis]:
+    """Return the fillings with the highest products; each slot's best `size` tokens suffice."""
+    made = [Hypothesis((), ())]
+    for pairs in best:
+        grown = [Hypothesis((*h.tokens, t), (*h.logs, log)) for h in made for t, log in pairs]
+        made = sorted(grown, key=lambda h: -h.value)[:size]
+    return made
+
+
+def _put(h: Hypothesis, slot: int, token: int, log: float, options: DecodingOptions) -> Hypothesis:
+    """Return the hypothesis with a token newly predicted or re-predicted in a slot."""
+    kept = h.tokens[slot] == token
+    changed = not kept or (h.changed and slot > 0)
+    scanned = slot == len(h.tokens) - 1 and not changed
+    converged = kept if options.refinement == "confidence" else scanned
+    if kept and options.refresh == "released":
+        log = h.logs[slot]
+    return Hypothesis(
+        (*h.tokens[:slot], token, *h.tokens[slot + 1 :]),
+        (*h.logs[:slot], log, *h.logs[slot + 1 :]),
+        changed,
+        converged,
+    )
+
+
+def _choose(offered: list[Hypothesis], size: int) -> list[Hypothesis]:
+    """Return the best distinct hypotheses, best first."""
+    distinct: dict[Tokens, Hypothesis] = {}
+    for h in sorted(offered, key=lambda h: -h.value):
+        distinct.setdefault(h.tokens, h)
+    return list(distinct.values())[:size]
+
+
+def _recompute(
+    known: Known, beam: list[Hypothesis]
+) -> Generator[list[Question], list[Reading], list[Hypothesis]]:
+    """Return the beam with log c_k = log p(y_k | s∖k) for all predicted tokens."""
+    filled = [[(k, t) for k, t in enumerate(h.tokens) if t != OPEN] for h in beam]
+    asked = zip(beam, filled, strict=True)
+    yield from _ask(known, [Question(h.without(k), k, t) for h, pairs in asked for k, t in pairs])
+    return [
+        h._replace(logs=tuple(_log_of(known, h, k) for k in range(len(h.tokens)))) for h in beam
+    ]
+
+
+def _log_of(known: Known, h: Hypothesis, slot: int) -> float:
+    token = h.tokens[slot]
+    return 0.0 if token == OPEN else known[h.without(slot), slot][token]

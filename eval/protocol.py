@@ -1,0 +1,149 @@
+"""What the rows of a dataset become where a protocol has its own way to ask them."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from polyprobe import PolyprobeError
+
+from .slot import SLOT
+
+WHOLE_RELATION = ("mpararel", "mpararel-released")
+ASKED = ("fact_id", "relation", "prompt", "candidates", "answers")
+# Columns beside the usual ones that a protocol reads, by the first word of its name.
+_ALSO_READ = {"mpararel": ("object_id", "subject"), "xfactr": ("answer_forms",)}
+_STRIPPED = str.maketrans("", "", ".:。")
+
+
+def as_asked(
+    tables: Mapping[str, pa.Table], scoring: str, first: str | None = None
+) -> dict[str, pa.Table]:
+    """Return the rows as a protocol asks them; mParaRel's has its own way, others take all as is.
+
+    mParaRel: prompts are `bare_template`s, and the candidates of a row are all objects of its
+    relation: whatever is a right answer in some row, in the order in which they first are, the
+    same in every language. `answers` become indices into them.
+
+    Args:
+        tables: the whole split of each language, parallel (see `load_facts`).
+        scoring: the protocol's name.
+        first: the language whose labels tell objects apart where the rows have no ids; the first
+            of the tables by default.
+
+    Returns:
+        Tables with as many rows; where the rows were changed, with the columns of `ASKED` alone.
+
+    Raises:
+        PolyprobeError: see `check_askable`.
+    """
+    check_askable(tables, scoring)
+    if scoring not in WHOLE_RELATION:
+        return dict(tables)
+    objects = list_objects(tables[first or next(iter(tables))])
+    return {language: _ask_relations(table, objects) for language, table in tables.items()}
+
+
+def list_columns(scoring: str) -> tuple[str, ...]:
+    """Return the columns beside the usual ones that the scores of a protocol depend on."""
+    return _ALSO_READ.get(scoring.partition("-")[0], ())
+
+
+def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
+    """Refuse tables that lack a column which the protocol needs.
+
+    Raises:
+        PolyprobeError: a table without the subject's label, which mParaRel's rows are made with.
+    """
+    for language, table in tables.items() if scoring in WHOLE_RELATION else ():
+        kind = table.schema.field("subject").type if "subject" in table.column_names else None
+        if kind is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            found = "it has none" if kind is None else f"it is {kind}"
+            raise PolyprobeError(
+                f"language '{language}': --scoring {scoring} strips templates, not the subjects in "
+                f"them, and so needs a column 'subject' of text; {found}"
+            )
+
+
+def bare_template(prompt: str, subject: str | None) -> str:
+    r"""Return a prompt lower-cased and without `.`, `:` and `。`, but for the subject's label.
+
+    The label stays wherever it stands in these letters; a subject that is inflected in the prompt
+    is not found and is lower-cased with the rest.
+
+    >>> bare_template("The capital of St. Lucia is: [Y].", "St. Lucia")
+    'the capital of St. Lucia is [Y]'
+    """
+    parts = (_without_case(part, subject) for part in prompt.split(SLOT))
+    return SLOT.join(parts).strip()
+
+
+def _without_case(text: str, subject: str | None) -> str:
+    if not subject:
+        return text.lower().translate(_STRIPPED)
+    return subject.join(part.lower().translate(_STRIPPED) for part in text.split(subject))
+
+
+class Objects(NamedTuple):
+    """The objects of each relation, and those that are right in each row.
+
+    Attributes:
+        places: by relation, where each object is right first, as (row, index into candidates).
+        answers: for each row the numbers of its right objects in that list.
+    """
+
+    places: dict[str, list[tuple[int, int]]]
+    answers: list[list[int]]
+
+
+def list_objects(table: pa.Table) -> Objects:
+    """Return the objects of a split's relations, in the order in which they are first right.
+
+    An object is known by its id (`candidate_ids`, or `object_id` of a row with one answer), and
+    where there is none by its label, so that homonyms without ids are one object.
+    """
+    places: dict[str, list[tuple[int, int]]] = {}
+    numbers: dict[tuple[str, str], int] = {}
+    answers = []
+    relations, indices = table["relation"].to_pylist(), table["answers"].to_pylist()
+    rows = zip(relations, indices, _object_names(table), strict=True)
+    for row, (relation, right, names) in enumerate(rows):
+        listed = places.setdefault(relation, [])
+        for index, name in zip(right, names, strict=True):
+            if (relation, name) not in numbers:
+                numbers[relation, name] = len(listed)
+                listed.append((row, index))
+        answers.append(list(dict.fromkeys(numbers[relation, name] for name in names)))
+    return Objects(places, answers)
+
+
+def _object_names(table: pa.Table) -> Iterator[list[str]]:
+    """Yield for each row the ids of its right answers, labels where there are none."""
+    none = [None] * len(table)
+    columns = (
+        table[name].to_pylist() if name in table.column_names else none
+        for name in ("candidates", "candidate_ids", "object_id", "answers")
+    )
+    for labels, ids, object_id, right in zip(*columns, strict=True):
+        known = ids if ids and len(ids) == len(labels) else [None] * len(labels)
+        alone = object_id if len(right) == 1 else None
+        yield [known[index] or alone or labels[index] for index in right]
+
+
+def _ask_relations(table: pa.Table, objects: Objects) -> pa.Table:
+    candidates = table["candidates"]
+    labels = [
+        [candidates[row][index].as_py() for row, index in places]
+        for places in objects.places.values()
+    ]
+    numbers = {relation: number for number, relation in enumerate(objects.places)}
+    which = pa.array([numbers[relation] for relation in table["relation"].to_pylist()])
+    texts = zip(table["prompt"].to_pylist(), table["subject"].to_pylist(), strict=True)
+    changed = {
+        "fact_id": table["fact_id"],
+        "relation": table["relation"],
+        "prompt": pa.array([bare_template(*text) for text in texts], pa.string()),
+        "candidates": pa.array(labels, pa.list_(pa.string())).take(which),
+        "answers": pa.array(objects.answers, pa.list_(pa.int32())),
+    }
+    return pa.table({name: changed[name] for name in ASKED})

@@ -1,0 +1,274 @@
+"""Measure how often a model chooses the same candidate in different languages, right or wrong.
+
+The choices are a table of facts x languages, and each unordered pair of languages compares two of
+its columns. With the right answers every fact of a pair falls into one of five parts, which sum to
+1; the fifth is for facts with several right answers, of which each language may choose another.
+
+>>> result = measure_agreement([[0, 0, 1], [2, 2, 2]], answers=[[0], [1]], n_resamples=0)
+>>> result["agreement"], result["agree_right"], result["agree_wrong"]  # 1 and 3 of 3 pairs agree
+(0.6666666666666666, 0.16666666666666666, 0.5)
+>>> result["pairs"]["0-1"]["agreement"], result["k_correct"]
+(1.0, [1, 0, 1, 0])
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import datasets
+import evaluate
+import numpy as np
+
+from .choices import Choices, find_right, name_languages, read_choices, read_columns
+from .intervals import Resampling, estimate, index_labels, summarize
+from .rows import Answers, Scores, check_answers, read_languages, split_by_size
+
+_DESCRIPTION = """\
+Answer agreement is the share of facts on which two languages choose the same candidate, as a mean \
+over all pairs of languages: agreement on right and on wrong answers, Fleiss' kappa, and the facts \
+that are right in all languages or in any.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of list of int): a row a fact, the index of the chosen candidate in each
+        language; two languages at least.
+    languages (list of str, optional): their names, one a column; 0, 1, … by default.
+    answers (list of list of int, optional): indices of the right candidates, at least one a fact.
+    groups (list, optional): of each fact, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over facts.
+    n_resamples (int): of the bootstrap over facts, each drawn for all languages, 1000; 0 for none.
+    seed (int): of the bootstrap, 0.
+    clusters (list, optional): of each fact what the bootstrap draws as a whole, as its subject.
+
+Returns:
+    agreement (float): share of facts with the same choice, mean over unordered pairs of languages.
+    agree_right, agree_wrong, one_right, both_wrong_different, both_right_different (float): with
+        answers, what the facts of a pair are divided into; they sum to 1.
+    fleiss_kappa (float or None): agreement of all languages beyond chance; None where chance is 1.
+    right_in_all, right_in_any (float): with answers, share of facts right in all languages, in one
+        at least.
+    NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single fact.
+    by_group (dict): the same for each group, where groups are given.
+    pairs (dict): "en-fr" to agreement, agreement_ci and the parts, for each pair of languages.
+    k_correct (list of int): with answers, how many facts are right in exactly 0, 1, … languages.
+    n_queries, n_languages (int): the facts and the languages.
+
+Examples:
+    >>> agreement = evaluate.load("answer_agreement")
+    >>> chosen = [[0, 0, 1], [2, 2, 2], [1, 0, 1]]
+    >>> result = agreement.compute(predictions=chosen, languages=["en", "fr", "ru"], n_resamples=0)
+    >>> result["agreement"] == (1 / 3 + 3 / 3 + 1 / 3) / 3
+    True
+    >>> result["pairs"]["en-ru"]
+    {'agreement': 0.6666666666666666}
+"""
+
+_CITATION = """\
+@article{fleiss-1971-measuring,
+    title = "Measuring Nominal Scale Agreement among Many Raters",
+    author = "Fleiss, Joseph L.",
+    journal = "Psychological Bulletin", volume = "76", number = "5", year = "1971",
+}
+@inproceedings{jiang-etal-2020-x,
+    title = "{X}-{FACTR}: Multilingual Factual Knowledge Retrieval from Pretrained Language Models",
+    author = "Jiang, Zhengbao and Anastasopoulos, Antonios and Araki, Jun and Ding, Haibo and
+      Neubig, Graham",
+    booktitle = "Proceedings of EMNLP", year = "2020",
+    url = "https://aclanthology.org/2020.emnlp-main.479",
+}
+"""
+
+_CHUNK = 2**17  # products of languages at once, so that they stay in the processor's cache
+_TABLE = 2**22  # values of a table at once
+
+
+def measure_agreement(
+    predictions: Choices,
+    languages: Sequence[str] | None = None,
+    answers: Answers | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Return agreement, its parts and kappa over all languages, and agreement pair by pair.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    chosen = read_choices(predictions)
+    names = name_languages(languages, chosen.shape[1])
+    counts = {"n_queries": len(chosen), "n_languages": len(names)}
+    right = None
+    if answers is not None:
+        check_answers(answers, len(chosen))
+        right = find_right(chosen, answers)
+    parts = divide_pairs(chosen, right)
+    shares = {name: part.mean(axis=1) for name, part in parts.items()}
+    if right is not None:
+        shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
+        in_languages = np.bincount(right.sum(axis=1), minlength=len(names) + 1)
+        counts = {"k_correct": in_languages.tolist(), **counts}
+    figures = summarize(shares, **options)
+    kappa = estimate_kappa(chosen, shares["agreement"], Resampling(**options))
+    for group, values in kappa.pop("by_group", {}).items():
+        figures["by_group"][group] |= values
+    pairs = report_pairs(names, parts, Resampling(**options))
+    return {**figures, **kappa, "pairs": pairs, **counts}
+
+
+def divide_pairs(chosen: np.ndarray, right: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Return `agreement` and, where it is known what is right, its five parts.
+
+    Each is bool [facts, pairs], pairs in the order of `itertools.combinations`.
+    """
+    one, other = np.triu_indices(chosen.shape[1], k=1)
+    # small numbers are compared several times as fast
+    small = np.unique(chosen, return_inverse=True)[1].reshape(chosen.shape)
+    small = small.astype(np.min_scalar_type(small.max()))
+    same = small[:, one] == small[:, other]
+    if right is None:
+        return {"agreement": same}
+    first, second = right[:, one], right[:, other]
+    return {
+        "agreement": same,
+        "agree_right": same & first,
+        "agree_wrong": same & ~first,
+        "one_right": first ^ second,
+        "both_wrong_different": ~(same | first | second),
+        "both_right_different": ~same & first & second,
+    }
+
+
+def estimate_kappa(
+    chosen: np.ndarray, agreement: np.ndarray, options: Resampling
+) -> dict[str, Any]:
+    """Return `fleiss_kappa` of all languages and by group, with intervals.
+
+    It is one figure of all facts whatever `average` says: chance agreement is estimated from the
+    same choices, which lowers kappa in small groups, and a mean over groups would sum that up.
+    """
+    indices, places = np.unique(chosen, return_inverse=True)
+    cells = np.arange(len(chosen))[:, None] * len(indices) + places.reshape(chosen.shape)
+    counts = np.bincount(cells.ravel(), minlength=len(chosen) * len(indices))
+    shares = counts.reshape(len(chosen), -1) / chosen.shape[1]
+    table = np.column_stack([agreement, shares])
+    return estimate(table, ["fleiss_kappa"], compute_kappa, options._replace(average="micro"))
+
+
+def compute_kappa(sums: np.ndarray) -> np.ndarray:
+    """Return Fleiss' kappa [..., 1] from sums over facts [..., 1 + indices]; NaN where P_e is 1.
+
+    The sums are those of the agreement of all pairs and of the share of languages that choose index
+    j. Kappa is (P - P_e) / (1 - P_e): P the mean agreement, P_e = sum_j p_j^2 with p_j the share of
+    index j among all choices (Fleiss 1971).
+    """
+    facts = sums[..., 1:].sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = ((sums[..., 1:] / facts) ** 2).sum(axis=-1, keepdims=True)
+        return np.where(chance < 1, (sums[..., :1] / facts - chance) / (1 - chance), np.nan)
+
+
+def report_pairs(
+    names: Sequence[str], parts: Mapping[str, np.ndarray], options: Resampling
+) -> dict[str, dict[str, Any]]:
+    """Return the averages of `divide_pairs` by pair of languages, with agreement's interval."""
+    codes = index_labels(options.groups, len(parts["agreement"]), "groups")[1]
+    sizes = np.bincount(codes)
+    weights = np.full(len(codes), 1 / len(codes))
+    if options.average == "macro":
+        weights = 1 / (len(sizes) * sizes[codes])
+    columns = {name: (weights @ part).tolist() for name, part in parts.items()}
+    if options.n_resamples:
+        bounds = bound_pairs(parts["agreement"], options)
+        columns = {"agreement": columns["agreement"], "agreement_ci": bounds, **columns}
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return dict(zip(map("-".join, combinations(names, 2)), rows, strict=True))
+
+
+def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | None]:
+    """Return the 95 % interval of the average of each column, as `intervals.estimate` draws it."""
+
+    def average(sums: np.ndarray) -> np.ndarray:
+        counts = sums[..., -1:]  # 0 where a group was drawn not once
+        return np.where(counts > 0, sums[..., :-1] / np.maximum(counts, 1), np.nan)
+
+    groups = 1 if options.groups is None else len(set(options.groups))
+    step = max(1, _TABLE // (options.n_resamples * groups))
+    intervals = []
+    for start in range(0, same.shape[1], step):
+        part = same[:, start : start + step]
+        names = [str(pair) for pair in range(part.shape[1])]
+        table = np.column_stack([part, np.ones(len(part))])
+        found = estimate(table, names, average, options, by_group=False)
+        intervals += [found[f"{name}_ci"] for name in names]
+    return intervals
+
+
+def agreement_matrix(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.ndarray:
+    """Return the share of facts with the same choice for every pair of languages.
+
+    Each language has the indices of its choices, row i the same fact in all. 1 on the diagonal.
+
+    >>> agreement_matrix({"en": [0, 1, 2], "fr": [0, 1, 0], "ru": [3, 1, 0]}).round(4)
+    array([[1.    , 0.6667, 0.3333],
+           [0.6667, 1.    , 0.6667],
+           [0.3333, 0.6667, 1.    ]])
+    """
+    chosen = read_columns(predictions)
+    matrix = np.eye(chosen.shape[1])
+    one, other = np.triu_indices(chosen.shape[1], k=1)
+    matrix[one, other] = matrix[other, one] = divide_pairs(chosen)["agreement"].mean(axis=0)
+    return matrix
+
+
+def agreement_per_query(scores: Mapping[str, Scores]) -> np.ndarray:
+    """Return the expected agreement of each query for all pairs of languages [queries, pairs].
+
+    Each language chooses one of its t best-scored candidates with probability 1 / t, independently
+    of the others. Scores are as `rows.read_languages` takes them; pairs as in `pair_agreement`.
+    """
+    languages, sizes = read_languages(scores)
+    values = np.empty((len(sizes), len(languages) * (len(languages) - 1) // 2))
+    for size, queries, items in split_by_size(sizes):
+        step = max(1, _TABLE // (len(languages) * size))
+        for start in range(0, len(queries), step):
+            part = np.s_[start : start + step]
+            tables = [flat[items[part]] for flat in languages]
+            best = np.stack([table == table.max(axis=1, keepdims=True) for table in tables])
+            values[queries[part]] = pair_agreement(best / best.sum(axis=2, keepdims=True))
+    return values
+
+
+def pair_agreement(choices: np.ndarray) -> np.ndarray:
+    """Return the probability that two languages choose the same candidate [queries, pairs].
+
+    `choices` [languages, queries, candidates] are probabilities, independent between languages:
+    sum_i p_l(i) p_l2(i). The pairs are in the order of `itertools.combinations`.
+    """
+    pairs = np.triu_indices(len(choices), k=1)
+    values = np.empty((choices.shape[1], len(pairs[0])))
+    step = max(1, _CHUNK // len(choices) ** 2)
+    for start in range(0, len(values), step):
+        tables = np.ascontiguousarray(choices[:, start : start + step].swapaxes(0, 1))
+        values[start : start + step] = (tables @ tables.swapaxes(1, 2))[:, *pairs]
+    return values
+
+
+class AnswerAgreement(evaluate.Metric):
+    """Compare which candidate each language chooses."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        row = datasets.Sequence(datasets.Value("int64"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": row}),
+        )
+
+    def _compute(
+        self,
+        predictions: Sequence[Sequence[int]],
+        languages: Sequence[str] | None = None,
+        answers: Answers | None = None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        return measure_agreement(predictions, languages, answers, **options)

@@ -1,0 +1,164 @@
+"""Measure how often a fact is more probable than what contradicts it (Schott et al. 2023).
+
+For a fact and its counterfacts, with probabilities p of the object (or of its first sub-word) after
+the stem, contrastive knowledge assessment (Dong et al. 2022) is the ratio
+
+    CKA = p(fact) / mean of p(counterfact)
+
+and the fact counts as recalled where it is above 1. (It is not centred kernel alignment.)
+
+>>> compare_contrasts([[0.6, 0.1, 0.3], [0.2, 0.1, 0.3], [0.1, 0.4]])
+array([ 1,  0, -1], dtype=int8)
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import datasets
+import evaluate
+import numpy as np
+
+from .intervals import summarize
+from .rows import Scores, read_rows
+
+_DESCRIPTION = """\
+Contrastive knowledge is the share of facts that a model finds more probable than their \
+counterfacts are on average.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of list of float): a row a fact: its probability, then that of each of its
+        counterfacts, at least one. Not log-probabilities.
+    ties (str): what a fact counts that is exactly as probable as its counterfacts: wrong (default,
+        0, as published) or half (1/2).
+    groups (list, optional): of each fact, as its language (the paper's leaderboard) or relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over facts.
+    n_resamples (int): of the bootstrap over facts, 10000, the paper's number; 0 for no intervals.
+    seed (int): of the bootstrap, 0.
+    clusters (list, optional): of each fact what the bootstrap draws as a whole, as its subject.
+
+Returns:
+    accuracy (float): share of facts with p(fact) > mean of p(counterfact), by group and then over
+        groups.
+    tie_share (float): share of facts where the two are exactly equal.
+    accuracy_ci, tie_share_ci (list of float or None): 95 % bootstrap intervals; None where there is
+        a single fact.
+    half_width (float or None): half the width of accuracy_ci, the paper's ± for one language.
+    by_group (dict): the same for each group, where groups are given.
+    n_queries (int): the facts.
+
+Examples:
+    >>> knowledge = evaluate.load("contrastive_knowledge")
+    >>> knowledge.compute(predictions=[[0.6, 0.1, 0.3], [0.2, 0.2]], n_resamples=0)
+    {'accuracy': 0.5, 'tie_share': 0.5, 'n_queries': 2}
+"""
+
+_CITATION = """\
+@inproceedings{schott-etal-2023-polyglot,
+    title = "Polyglot or Not? Measuring Multilingual Encyclopedic Knowledge in Foundation Models",
+    author = "Schott, Tim and Furman, Daniel and Bhat, Shreshta",
+    booktitle = "Proceedings of EMNLP", year = "2023",
+    url = "https://aclanthology.org/2023.emnlp-main.691",
+}
+@inproceedings{dong-etal-2022-calibrating,
+    title = "Calibrating Factual Knowledge in Pretrained Language Models",
+    author = "Dong, Qingxiu and Dai, Damai and Song, Yifan and Xu, Jingjing and Sui, Zhifang and
+      Li, Lei",
+    booktitle = "Findings of the Association for Computational Linguistics: EMNLP 2022",
+    year = "2022",
+    url = "https://aclanthology.org/2022.findings-emnlp.438",
+}
+"""
+
+TIES = ("wrong", "half")
+
+_LARGEST = 1e300  # sums of what is larger may overflow
+
+
+def compare_contrasts(predictions: Scores) -> np.ndarray:
+    """Return for each row the sign (1, 0, -1) of p(fact) - mean of p(counterfact), without error.
+
+    0 is a tie of the numbers as they are stored or as they are written: 0.2 ties with 0.1 and 0.3,
+    though no double is any of these. Only the order matters, so the scale does not: percentages do
+    as well. Negative and infinite values are errors, as is a row of one value and what
+    `rows.read_rows` refuses.
+    """
+    flat, sizes = read_rows(predictions, "predictions")
+    flat = flat.astype(np.float64)
+    _check(flat, sizes)
+    starts = sizes.cumsum() - sizes
+    # With n counterfacts the sign is that of n p(fact) - p(counterfact) - …, which rounding puts
+    # wrong by less than (n + 1) 2^-52 times the sum of the terms' sizes. What is nearer to 0 than
+    # that is done in fractions, but for the difference of two numbers, whose sign is never wrong.
+    terms = -flat
+    terms[starts] *= 1 - sizes
+    margins = np.add.reduceat(terms, starts)
+    bounds = sizes * 2.0**-52 * np.add.reduceat(np.abs(terms), starts)
+    signs = np.sign(margins).astype(np.int8)
+    for row in np.flatnonzero((np.abs(margins) <= bounds) & (sizes > 2)).tolist():
+        fact, *others = flat[starts[row] : starts[row] + sizes[row]].tolist()
+        signs[row] = _compare_exactly(fact, others)
+    return signs
+
+
+def measure_knowledge(
+    predictions: Scores, ties: str = "wrong", n_resamples: int = 10_000, **options: Any
+) -> dict[str, Any]:
+    """Return the share of recalled facts and of ties, with intervals and the number of facts.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    if ties not in TIES:
+        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
+    signs = compare_contrasts(predictions)
+    recalled = np.where(signs == 0, 0.5 if ties == "half" else 0, signs > 0)
+    measures = {"accuracy": recalled, "tie_share": signs == 0}
+    result = summarize(measures, n_resamples=n_resamples, **options)
+    if n_resamples:
+        for figures in (result, *result.get("by_group", {}).values()):
+            figures["half_width"] = _halve(figures["accuracy_ci"])
+    return {**result, "n_queries": len(signs)}
+
+
+class ContrastiveKnowledge(evaluate.Metric):
+    """Compare the probability of facts with that of their counterfacts."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features(
+                {"predictions": datasets.Sequence(datasets.Value("float64"))}
+            ),
+        )
+
+    def _compute(self, predictions: Scores, **options: Any) -> dict[str, Any]:
+        return measure_knowledge(predictions, **options)
+
+
+def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
+    for query in np.flatnonzero(sizes == 1)[:1]:
+        raise ValueError(
+            f"query {query} of 'predictions' has no counterfact; expected [p(fact), "
+            "p(counterfact), …]"
+        )
+    wrong = (flat < 0) | (flat > _LARGEST)
+    for query in np.repeat(np.arange(len(sizes)), sizes)[wrong][:1]:
+        raise ValueError(
+            f"{flat[wrong][0]} among the values of query {query} in 'predictions'; expected "
+            "probabilities (of log-probabilities take exp)"
+        )
+
+
+def _compare_exactly(fact: float, others: Sequence[float]) -> int:
+    """Return the sign of fact - mean of others, 0 if it is 0 for the numbers stored or written."""
+    stored = len(others) * Fraction(fact) - sum(map(Fraction, others))
+    written = len(others) * Fraction(repr(fact)) - sum(Fraction(repr(other)) for other in others)
+    return 0 if not written else (stored > 0) - (stored < 0)
+
+
+def _halve(interval: list[float] | None) -> float | None:
+    return None if interval is None else (interval[1] - interval[0]) / 2

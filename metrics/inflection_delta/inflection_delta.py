@@ -1,0 +1,120 @@
+"""Measure by how many ranks a model prefers the inflected form of an answer to its label.
+
+    inflection delta = mean over queries of  rank(label) - rank(inflected form)
+
+from Semenov and Sennrich 2025, table 2. Positive: the inflected form ranks higher.
+
+>>> rank_delta([5, 1, 3], [2, 2, 3])
+array([ 3., -1.,  0.])
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import datasets
+import evaluate
+import numpy as np
+
+from .intervals import summarize
+
+_DESCRIPTION = """\
+Inflection delta is by how many ranks, on average, a model puts the inflected form of an answer \
+above its label; positive means that the inflected form is preferred.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of float): rank of the answer's label, one a query; 1 (or 0) is the best.
+    references (list of float): rank of the inflected form in the same list of candidates.
+    groups (list, optional): of each query, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
+    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
+    seed (int): of the bootstrap, 0.
+    clusters (list, optional): of each query what the bootstrap draws as a whole, as its object.
+
+Returns:
+    inflection_delta (float): mean over the queries of rank(label) - rank(inflected form); 0 where
+        neither is preferred.
+    share_inflected (float): share of the queries where the inflected form ranks higher, equal ranks
+        half; 0.5 where neither is preferred.
+    inflection_delta_ci, share_inflected_ci (list of float or None): 95 % bootstrap intervals; None
+        where there is a single query.
+    by_group (dict): the same for each group, where groups are given.
+    n_queries, n_tied (int): the queries, and those where both forms have the same rank.
+
+Examples:
+    >>> delta = evaluate.load("inflection_delta")
+    >>> delta.compute(predictions=[5, 1, 3, 9], references=[2, 2, 3, 5], n_resamples=0)
+    {'inflection_delta': 1.5, 'share_inflected': 0.625, 'n_queries': 4, 'n_tied': 1}
+"""
+
+_CITATION = """\
+@article{semenov-sennrich-2025-measuring,
+    title = "Measuring the Effect of Disfluency in Multilingual Knowledge Probing Benchmarks",
+    author = "Semenov, Kirill and Sennrich, Rico",
+    journal = "arXiv preprint arXiv:2510.15115", year = "2025",
+    url = "https://arxiv.org/abs/2510.15115",
+}
+"""
+
+Ranks = Sequence[float] | np.ndarray
+
+
+def rank_delta(predictions: Ranks, references: Ranks) -> np.ndarray:
+    """Return rank(label) - rank(inflected form) of each query.
+
+    Ranks may start from 0 or from 1, if both do, and be fractions (expectations under ties). No
+    queries, unequal numbers of them, and ranks that are no finite numbers from 0 are errors.
+    """
+    label, inflected = (
+        _read_ranks(predictions, "predictions"),
+        _read_ranks(references, "references"),
+    )
+    if len(label) != len(inflected):
+        raise ValueError(
+            f"{len(label)} queries in 'predictions', {len(inflected)} in 'references'; expected "
+            "two ranks a query, of the label and of the inflected form"
+        )
+    return label - inflected
+
+
+def measure_preference(predictions: Ranks, references: Ranks, **options: Any) -> dict[str, Any]:
+    """Return the mean delta and the share of inflected forms that rank higher, with intervals.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    delta = rank_delta(predictions, references)
+    measures = {"inflection_delta": delta, "share_inflected": (np.sign(delta) + 1) / 2}
+    counts = {"n_queries": len(delta), "n_tied": int((delta == 0).sum())}
+    return {**summarize(measures, **options), **counts}
+
+
+class InflectionDelta(evaluate.Metric):
+    """Compare the ranks of an answer's label and of its inflected form."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        rank = datasets.Value("float64")
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": rank, "references": rank}),
+        )
+
+    def _compute(self, predictions: Ranks, references: Ranks, **options: Any) -> dict[str, Any]:
+        return measure_preference(predictions, references, **options)
+
+
+def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:
+    """Return the ranks as an array; `name` stands in the errors."""
+    values = np.asarray(ranks, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"{name!r} has {values.ndim} dimensions; expected one rank a query")
+    if not len(values):
+        raise ValueError(f"no queries in {name!r}")
+    for query in np.flatnonzero(~((values >= 0) & (values < np.inf)))[:1]:
+        raise ValueError(
+            f"rank {values[query]} of query {query} in {name!r}; expected a number from 0 or 1, "
+            "where low is good (for scores see recall_at_k)"
+        )
+    return values

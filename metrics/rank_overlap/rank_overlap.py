@@ -1,0 +1,232 @@
+"""Compare two languages' rankings of the same candidates by RBO, Kendall's tau-b and top-k overlap.
+
+All but tau-b rest on the agreement of the two tops of depth d, the overlap over the mean size:
+
+    A_d = 2 sum_i p(i, d) * p2(i, d) / (sum_i p(i, d) + sum_i p2(i, d)),   d = 1 ... N
+
+where p(i, d) says whether candidate i is among the first d. Rank-biased overlap is a weighted mean
+of A_1 ... A_N (Webber, Moffat and Zobel 2010), and the overlap of the top k is A_k.
+
+>>> values = overlap_per_query([[3.0, 2.0, 1.0]], [[0.9, 0.1, 0.4]], p=0.5, k=2)
+>>> {name: value.item() for name, value in values.items()}  # A = 1, 1/2, 1
+{'rbo': 0.875, 'kendall_tau_b': 0.3333333333333333, 'top_k_overlap@2': 0.5}
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import datasets
+import evaluate
+import numpy as np
+
+from .intervals import summarize
+from .rows import Scores, read_languages, split_by_size
+from .ties import check_ties, count_ties, prefix_shares
+
+_DESCRIPTION = """\
+Rank-biased overlap, Kendall's tau-b and top-k overlap tell how alike a model ranks the same \
+candidates in two languages.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of list of float): a row a query, a score a candidate, higher is better.
+    references (list of list of float): the same candidates' scores in the other language.
+    p (float): persistence of RBO between 0 and 1, 0.9; the nearer to 1, the deeper it looks.
+    k (int or list of int): depths of the top-k overlap, [1, 3]; beyond the last candidate, N.
+    ties (str): expected (default), over all orders that equal scores allow (RBO^a), or released,
+        where tied candidates all stand at their highest rank (RBO^w). Tau-b is the same in both.
+    groups (list, optional): of each query, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
+    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
+    seed (int): of the bootstrap, 0.
+    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
+
+Returns:
+    rbo (float): mean of the extrapolated rank-biased overlap over the queries.
+    kendall_tau_b (float or None): mean over the queries where it is defined: with two candidates at
+        least, and not all tied in a language.
+    top_k_overlap@K (float): for each k, mean share of the top k that both languages have.
+    rbo_chance, top_k_overlap@K_chance (float): their exact expectations for independent random
+        rankings of the same pools; that of tau-b is 0.
+    NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single query.
+    by_group (dict): the same for each group, where groups are given.
+    n_queries, n_tau (int): the queries, and those where tau-b is defined.
+
+Examples:
+    >>> overlap = evaluate.load("rank_overlap")
+    >>> english, spanish = [[3.0, 2.0, 1.0]], [[0.9, 0.1, 0.4]]
+    >>> result = overlap.compute(predictions=english, references=spanish, k=2, n_resamples=0)
+    >>> {name: round(value, 4) for name, value in result.items() if "chance" not in name}
+    {'rbo': 0.955, 'kendall_tau_b': 0.3333, 'top_k_overlap@2': 0.5, 'n_queries': 1, 'n_tau': 1}
+"""
+
+_CITATION = """\
+@article{webber-etal-2010-similarity,
+    title = "A Similarity Measure for Indefinite Rankings",
+    author = "Webber, William and Moffat, Alistair and Zobel, Justin",
+    journal = "ACM Transactions on Information Systems", volume = "28", number = "4", year = "2010",
+    url = "https://doi.org/10.1145/1852102.1852106",
+}
+@inproceedings{corsi-urbano-2024-treatment,
+    title = "The Treatment of Ties in Rank-Biased Overlap",
+    author = "Corsi, Matteo and Urbano, Juli{\\'a}n",
+    booktitle = "Proceedings of SIGIR", year = "2024",
+    url = "https://arxiv.org/abs/2406.07121",
+}
+@article{kendall-1945-treatment,
+    title = "The Treatment of Ties in Ranking Problems",
+    author = "Kendall, Maurice G.",
+    journal = "Biometrika", volume = "33", number = "3", year = "1945",
+}
+"""
+
+_CHUNK = 100_000  # values at once, so that they stay in the processor's cache
+
+
+def rbo_weights(size: int, p: float = 0.9) -> np.ndarray:
+    """Return the weights of A_1 ... A_N in RBO_EXT of whole rankings; they sum to 1.
+
+    (1 - p) p^(d-1), and at N what remains, p^(N-1): both rankings end there and hold the same, so
+    the agreement of 1 is extrapolated to all further depths (Webber et al. 2010, equation 23).
+    """
+    weights = (1 - p) * p ** np.arange(size, dtype=np.float64)
+    weights[-1] = p ** (size - 1)
+    return weights
+
+
+def overlap_per_query(
+    predictions: Scores,
+    references: Scores,
+    p: float = 0.9,
+    k: int | Sequence[int] = (1, 3),
+    ties: str = "expected",
+) -> dict[str, np.ndarray]:
+    """Return `rbo`, `kendall_tau_b` and each `top_k_overlap@K` as a value a query.
+
+    Scores are as `rows.read_rows` takes them; unequal pools are an error. Tau-b is NaN where a
+    language ties all candidates, and for a single one.
+    """
+    check_ties(ties)
+    depths = _read_depths(p, k)
+    languages, sizes = read_languages({"predictions": predictions, "references": references})
+    rbo, tau, top = np.empty(len(sizes)), np.empty(len(sizes)), np.empty((len(depths), len(sizes)))
+    for size, queries, items in _split_queries(sizes):
+        counts = [count_ties(flat[items]) for flat in languages]
+        curve = _agree_by_depth(*(_share_tops(*count, size, ties) for count in counts))
+        rbo[queries] = curve @ rbo_weights(size, p)
+        tau[queries] = _correlate(*(better.astype(np.float64) for better, _ in counts))
+        top[:, queries] = curve[:, np.minimum(depths, size) - 1].T
+    return {"rbo": rbo, "kendall_tau_b": tau, **_name_depths(depths, top)}
+
+
+def overlap_chance(
+    sizes: Sequence[int] | np.ndarray, p: float = 0.9, k: int | Sequence[int] = (1, 3)
+) -> dict[str, np.ndarray]:
+    """Return what two independent random rankings of each pool size reach on average, by measure.
+
+    Random tops of depth d share d * d / N candidates, so A_d is d / N; tau-b has no entry, as it is
+    0 in each pool of two candidates or more.
+    """
+    depths = _read_depths(p, k)
+    distinct, where = np.unique(np.asarray(sizes, dtype=np.intp), return_inverse=True)
+    rbo = [rbo_weights(size, p) @ np.arange(1, size + 1) / size for size in distinct.tolist()]
+    top = np.minimum(np.array(depths)[:, None], distinct) / distinct
+    return {"rbo": np.array(rbo)[where], **_name_depths(depths, top[:, where])}
+
+
+def compare_rankings(
+    predictions: Scores,
+    references: Scores,
+    p: float = 0.9,
+    k: int | Sequence[int] = (1, 3),
+    ties: str = "expected",
+    **options: Any,
+) -> dict[str, Any]:
+    """Return the means of all measures and of their chance levels, with intervals and counts.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    values = overlap_per_query(predictions, references, p, k, ties)
+    sizes = read_languages({"predictions": predictions})[1]
+    chance = {f"{name}_chance": by for name, by in overlap_chance(sizes, p, k).items()}
+    n_tau = int((~np.isnan(values["kendall_tau_b"])).sum())
+    counts = {"n_queries": len(sizes), "n_tau": n_tau}
+    return {**summarize({**values, **chance}, **options), **counts}
+
+
+class RankOverlap(evaluate.Metric):
+    """Compare two languages' scores of the same candidates."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        row = datasets.Sequence(datasets.Value("float64"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": row, "references": row}),
+        )
+
+    def _compute(self, predictions: Scores, references: Scores, **options: Any) -> dict[str, Any]:
+        return compare_rankings(predictions, references, **options)
+
+
+def _read_depths(p: float, k: int | Sequence[int]) -> list[int]:
+    """Return the depths k as a list, once p and they are known to be sound."""
+    if not 0 < p < 1:
+        raise ValueError(f"p is {p!r}; expected a number between 0 and 1, neither included")
+    depths = [*k] if hasattr(k, "__len__") else [k]
+    if not depths:
+        raise ValueError("no depths in 'k'; expected one or more, such as [1, 3]")
+    for depth in depths:
+        if not isinstance(depth, int | np.integer) or depth < 1:
+            raise ValueError(f"depth {depth!r} in 'k' is none; expected whole numbers from 1")
+    return [int(depth) for depth in depths]
+
+
+def _name_depths(depths: Sequence[int], values: np.ndarray) -> dict[str, np.ndarray]:
+    return {f"top_k_overlap@{k}": row for k, row in zip(depths, values, strict=True)}
+
+
+def _split_queries(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield what `split_by_size` does, a few queries at a time: each has N * N values."""
+    for size, queries, items in split_by_size(sizes):
+        step = max(1, _CHUNK // size**2)
+        for start in range(0, len(queries), step):
+            part = np.s_[start : start + step]
+            yield size, queries[part], items[part]
+
+
+def _share_tops(better: np.ndarray, equal: np.ndarray, size: int, ties: str) -> np.ndarray:
+    """Return p(i, d) for d = 1 ... N-1 as [candidates, queries, N-1].
+
+    Of tied candidates `released` takes all into the top as soon as one fits: they all stand at the
+    first of their ranks, and tops may differ in size (Webber et al. 2010, equation 28).
+    """
+    if ties == "expected":
+        return prefix_shares(better, equal, size)
+    return (better[..., None] < np.arange(1, size)).astype(np.float64)
+
+
+def _agree_by_depth(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return A_1 ... A_N of each query (queries x N) from the shares of both; A_N is 1."""
+    curve = np.ones((first.shape[1], len(first)))
+    totals = first.sum(axis=0) + second.sum(axis=0)
+    curve[:, :-1] = 2 * np.einsum("iqd,iqd->qd", first, second) / totals
+    return curve
+
+
+def _correlate(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return tau-b of each query from how many candidates are better than each (N x queries).
+
+    (concordant - discordant) / sqrt(pairs untied in the first * pairs untied in the second): the
+    signs of all differences, multiplied (Kendall 1945). NaN for 0/0.
+    """
+    one, other = (np.sign(ranks[:, None] - ranks[None]) for ranks in (first, second))
+    product, *squares = (
+        np.einsum("ikq,ikq->q", a, b) for a, b in ((one, other), (one, one), (other, other))
+    )
+    untied = np.sqrt(squares[0] * squares[1])
+    tau = np.full(len(untied), np.nan)
+    np.divide(product, untied, out=tau, where=untied > 0)
+    return tau

@@ -1,0 +1,199 @@
+"""Measure how far up a right candidate ranks: recall@k and mean rank (Semenov and Sennrich 2025).
+
+The rank of a query is the best one, counted from 1, of all its right candidates in the one list.
+Where the best right score is shared by `equal` candidates, `right` of them right, and `better` ones
+are above, all orders of the equal ones are as likely. With m = clip(k - better, 0, equal):
+
+    P(rank <= k) = 1 - C(equal - right, m) / C(equal, m)
+    E(rank)      = better + (equal + 1) / (right + 1)
+
+>>> standing = find_standing([[0.1, 0.9, 0.9, 0.5], [0.5, 0.1]], references=[[1], [1]])
+>>> recall_probability(standing, [1, 2])
+array([[0.5, 0. ],
+       [1. , 1. ]])
+>>> expected_rank(standing)
+array([1.5, 2. ])
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import datasets
+import evaluate
+import numpy as np
+
+from .intervals import summarize
+from .rows import Answers, Scores, mark_right, read_rows
+from .ties import check_ties
+
+_DESCRIPTION = """\
+Recall@k is the share of queries that have a right answer among their k best-scored candidates; \
+the mean rank is that of the best-scored right answer, from 1.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of list of float): a row a query, a score a candidate, higher is better.
+    references (list of list of int): indices of the right candidates, at least one a query.
+    k (int or list of int): how many of the best candidates count, [1, 5, 10].
+    ties (str): expected (default), over all orders that equal scores allow, or released, a stable
+        sort, where the earlier of equal candidates ranks higher.
+    groups (list, optional): of each query, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
+    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
+    seed (int): of the bootstrap, 0.
+    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
+
+Returns:
+    recall@K (float): for each k, mean over the queries; 1 for a pool of k candidates or fewer.
+    mean_rank (float): mean over the queries of the best rank of a right candidate; lower is better.
+    recall@K_chance, mean_rank_chance (float): what random rankings give on average.
+    NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single query.
+    by_group (dict): the same for each group, where groups are given.
+    n_queries, n_tied (int): the queries, and those where the best right candidate shares its score
+        with a wrong one.
+
+Examples:
+    >>> recall = evaluate.load("recall_at_k")
+    >>> scores, right = [[0.1, 0.9, 0.3], [0.5, 0.5, 0.7]], [[1], [0]]
+    >>> result = recall.compute(predictions=scores, references=right, k=[1, 2], n_resamples=0)
+    >>> {name: value for name, value in result.items() if "chance" not in name}
+    {'recall@1': 0.5, 'recall@2': 0.75, 'mean_rank': 1.75, 'n_queries': 2, 'n_tied': 1}
+"""
+
+_CITATION = """\
+@article{semenov-sennrich-2025-measuring,
+    title = "Measuring the Effect of Disfluency in Multilingual Knowledge Probing Benchmarks",
+    author = "Semenov, Kirill and Sennrich, Rico",
+    journal = "arXiv preprint arXiv:2510.15115", year = "2025",
+    url = "https://arxiv.org/abs/2510.15115",
+}
+"""
+
+
+class Standing(NamedTuple):
+    """Where the best right candidate of each query stands: counts, each an array of queries.
+
+    Attributes:
+        better: candidates above it, all of them wrong.
+        equal: candidates at its score, itself counted.
+        right: how many of these are right.
+        earlier: how many of these stand before the first right one in the list.
+        pool: all candidates.
+        answers: all right candidates.
+    """
+
+    better: np.ndarray
+    equal: np.ndarray
+    right: np.ndarray
+    earlier: np.ndarray
+    pool: np.ndarray
+    answers: np.ndarray
+
+
+def find_standing(predictions: Scores, references: Answers) -> Standing:
+    """Return where the best right candidate of each query stands.
+
+    Scores are as `rows.read_rows` takes them; an index given twice counts once.
+    """
+    flat, sizes = read_rows(predictions, "predictions")
+    right, starts = mark_right(references, sizes, "references"), sizes.cumsum() - sizes
+    best = np.maximum.reduceat(np.where(right, flat, -np.inf), starts).repeat(sizes)
+    equal, places = flat == best, np.arange(len(flat))
+    first = np.minimum.reduceat(np.where(equal & right, places, len(flat)), starts)
+    earlier = equal & (places < first.repeat(sizes))
+    marked = (flat > best, equal, equal & right, earlier, np.ones_like(right), right)
+    return Standing(*(np.add.reduceat(marks, starts, dtype=np.intp) for marks in marked))
+
+
+def sort_stably(standing: Standing) -> Standing:
+    """Return the standing where, of equal candidates, the earlier in the list ranks higher."""
+    one = np.ones_like(standing.better)
+    return standing._replace(better=standing.better + standing.earlier, equal=one, right=one)
+
+
+def shuffle(standing: Standing) -> Standing:
+    """Return the standing that constant scores have, where any order of the pool is as likely."""
+    nothing = np.zeros_like(standing.better)
+    return standing._replace(better=nothing, equal=standing.pool, right=standing.answers)
+
+
+def recall_probability(standing: Standing, k: Sequence[int]) -> np.ndarray:
+    """Return the probability that a right candidate is among the first k [ks, queries].
+
+    Right candidates are placed one by one: where the first i of r are not among the m first places
+    of e, the next is with m / (e - i). r and m may change places, so the steps are at most k. All
+    terms are positive, so nothing cancels or overflows (relative error of some 1e-15).
+    """
+    places = np.clip(np.array(k)[:, None] - standing.better, 0, standing.equal)
+    few, many = np.minimum(places, standing.right), np.maximum(places, standing.right)
+    found = np.zeros(places.shape)
+    for i in range(few.max()):
+        share = np.minimum(many / np.maximum(standing.equal - i, 1), 1)
+        found += np.where(i < few, (1 - found) * share, 0)
+    return found
+
+
+def expected_rank(standing: Standing) -> np.ndarray:
+    """Return the expected rank, from 1, of the best right candidate of each query."""
+    return standing.better + (standing.equal + 1) / (standing.right + 1)
+
+
+def measure_recall(
+    predictions: Scores,
+    references: Answers,
+    k: int | Sequence[int] = (1, 5, 10),
+    ties: str = "expected",
+    **options: Any,
+) -> dict[str, Any]:
+    """Return recall at each k and the mean rank, their chance levels, intervals and counts.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    check_ties(ties)
+    depths = _read_depths(k)
+    standing = find_standing(predictions, references)
+    chance = _name_figures(shuffle(standing), depths)
+    figures = {
+        **_name_figures(standing if ties == "expected" else sort_stably(standing), depths),
+        **{f"{name}_chance": values for name, values in chance.items()},
+    }
+    n_tied = int((standing.equal > standing.right).sum())
+    return {**summarize(figures, **options), "n_queries": len(standing.pool), "n_tied": n_tied}
+
+
+class RecallAtK(evaluate.Metric):
+    """Score how far up a right candidate ranks."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Sequence(datasets.Value("float64")),
+                    "references": datasets.Sequence(datasets.Value("int64")),
+                }
+            ),
+        )
+
+    def _compute(self, predictions: Scores, references: Answers, **options: Any) -> dict[str, Any]:
+        return measure_recall(predictions, references, **options)
+
+
+def _read_depths(k: int | Sequence[int]) -> list[int]:
+    """Return the depths k as a list without repetitions."""
+    depths = [*k] if hasattr(k, "__len__") else [k]
+    if not depths:
+        raise ValueError("no depths in 'k'; expected one or more, such as [1, 5, 10]")
+    for depth in depths:
+        if not isinstance(depth, int | np.integer) or depth < 1:
+            raise ValueError(f"depth {depth!r} in 'k' is none; expected whole numbers from 1")
+    return [int(depth) for depth in dict.fromkeys(depths)]
+
+
+def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:
+    """Return each figure's values, one a query."""
+    found = zip(depths, recall_probability(standing, depths), strict=True)
+    return {**{f"recall@{k}": row for k, row in found}, "mean_rank": expected_rank(standing)}

@@ -1,0 +1,290 @@
+"""Balanced sets with paraphrases: a fact in several templates, alike in every language."""
+
+import json
+import zipfile
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from polyprobe import PolyprobeError
+from polyprobe.builder import balanced, balanced_card, material
+from polyprobe.builder.build import build_balanced
+from polyprobe.builder.facts import TEMPLATES, read_source
+from polyprobe.builder.request import Request, check_request
+from polyprobe.builder.sources import bmlama
+from polyprobe.builder.verbalise import choose_templates, level_templates
+from polyprobe.cli import app
+
+from .test_balanced import NONE, balance
+from .tiny_facts import CAPITALS, make_facts, serve
+
+GREEK = ["[X]: πρωτεύουσα [Y].", "[Y], πρωτεύουσα: [X]"]
+# The first and the third are equal once the zero-width space is gone, the last one's case counts.
+ENGLISH = [
+    "The capital of [X] is [Y].",
+    "[Y] is the capital of [X].",
+    "The capital of \u200b[X] is [Y].",
+    "[X], capital [Y]",
+    "[X], CAPITAL [Y]",
+]
+
+
+def tell(templates: dict[str, dict[str, list[str]]], source: str = "tiny") -> pl.DataFrame:
+    """Return TEMPLATES of {language: {relation: texts}}, numbered from 0."""
+    rows = [
+        (lang, relation, f"{source}:{relation}:{number}", text)
+        for lang, part in sorted(templates.items())
+        for relation, texts in sorted(part.items())
+        for number, text in enumerate(texts)
+    ]
+    return pl.DataFrame(rows, TEMPLATES, orient="row")
+
+
+SEVERAL = CAPITALS._replace(
+    templates=tell({"en": {"P36": ENGLISH}, "el": {"P36": GREEK}, "fr": {"P36": ["[X] : [Y]"]}})
+)
+
+
+def list_rows(made: balanced.Balanced, language: str) -> list[tuple[str, str, str]]:
+    return [(row.fact_id, row.template_id, row.prompt) for row in made.rows[language]]
+
+
+def test_rows_by_hand():
+    """English has 4 distinct templates, Greek 2: both take 2, for 3 facts."""
+    made = balance(SEVERAL, Request("tiny", ("en", "el"), templates=3))
+    assert list_rows(made, "en") == [
+        ("P36:Q1:Q10", "tiny:P36:0", "The capital of Greece is [Y]."),
+        ("P36:Q1:Q10", "tiny:P36:1", "[Y] is the capital of Greece."),
+        ("P36:Q2:Q20", "tiny:P36:0", "The capital of Peru is [Y]."),
+        ("P36:Q2:Q20", "tiny:P36:1", "[Y] is the capital of Peru."),
+        ("P36:Q4:Q40", "tiny:P36:0", "The capital of Chad is [Y]."),
+        ("P36:Q4:Q40", "tiny:P36:1", "[Y] is the capital of Chad."),
+    ]
+    assert list_rows(made, "el")[2:4] == [
+        ("P36:Q2:Q20", "tiny:P36:0", "Περού: πρωτεύουσα [Y]."),
+        ("P36:Q2:Q20", "tiny:P36:1", "[Y], πρωτεύουσα: Περού"),
+    ]
+    for english, greek in zip(made.rows["en"], made.rows["el"], strict=True):
+        assert english.candidate_ids == greek.candidate_ids
+        assert english.answers == greek.answers
+    for one, other in zip(made.rows["el"][::2], made.rows["el"][1::2], strict=True):
+        kept = {"prompt": "", "template_id": ""}
+        assert one._replace(**kept) == other._replace(**kept)
+    assert (made.notes.facts, made.notes.rows) == (3, 6)
+    assert made.notes.told.rows() == [("P36", 2, 3, 6)]
+
+
+@pytest.mark.parametrize(
+    ("languages", "templates", "ids"),
+    [
+        (("en",), 1, [0]),
+        (("en",), 2, [0, 1]),
+        (("en",), 3, [0, 1, 3]),  # 2 is 0 once more
+        (("en",), 99, [0, 1, 3, 4]),
+        (("en", "el"), 1, [0]),
+        (("en", "el"), 99, [0, 1]),  # Greek has no more
+    ],
+)
+def test_as_many_templates_as_every_language_asked_for_has(languages, templates, ids):
+    made = balance(SEVERAL, Request("tiny", languages, templates=templates))
+    told = [row.template_id for row in made.rows["en"] if row.subject_id == "Q1"]
+    assert told == [f"tiny:P36:{number}" for number in ids]
+
+
+def test_the_rows_of_one_template_are_those_of_several_less_the_further_ones():
+    one = balance(SEVERAL, Request("tiny", ("en", "el")))
+    several = balance(SEVERAL, Request("tiny", ("en", "el"), templates=2))
+    assert {x: rows[::2] for x, rows in several.rows.items()} == one.rows
+    assert one.notes.told.is_empty()
+    assert one.notes.left_out.rows() == several.notes.left_out.rows()
+    assert set(json.loads(balanced_card.dump(one.notes))) == {
+        *("command", "source_facts", "rows", "left_out", "lent", "repairs", "costs", "sources")
+    }
+
+
+def test_the_fallback_tells_what_the_source_cannot_and_tops_nothing_up():
+    """P1: Greek has no template, the fallback 2, of 3 in English. P2: 1 of its own in Greek."""
+    names = {f"Q{i}": f"entity {i}" for i in range(1, 5)}
+    facts = [(relation, f"Q{i}", f"Q{i + 2}") for relation in ("P1", "P2") for i in (1, 2)]
+    known = make_facts(facts, {"en": names, "el": names}, {})
+    three = ["[X] a [Y]", "[X] b [Y]", "[X] c [Y]"]
+    known = known._replace(
+        templates=tell(
+            {"en": {"P1": three, "P2": [f"{t}." for t in three]}, "el": {"P2": ["[X] d [Y]"]}}
+        )
+    )
+    lent = tell({"el": {"P1": ["[X] e [Y]", "[X] f [Y]"], "P2": ["[X] g [Y]"] * 2}}, "lent")
+    made = balance(known, Request("tiny", ("en", "el"), templates=3), lent)
+    told = {
+        x: [row.template_id for row in rows if row.subject_id == "Q1"]
+        for x, rows in made.rows.items()
+    }
+    assert told == {
+        "en": ["tiny:P1:0", "tiny:P1:1", "tiny:P2:0"],
+        "el": ["lent:P1:0", "lent:P1:1", "tiny:P2:0"],
+    }
+    assert made.notes.told.rows() == [("P1", 2, 2, 4), ("P2", 1, 2, 2)]
+
+
+def test_a_fact_with_a_sentence_of_its_own_keeps_one_row():
+    """Three facts: the one with a sentence in both languages has 1 row, the others 2 each."""
+    prompts = [
+        ("en", "P36", "Q1", "Q10", "Greece is ruled from [Y].", ""),
+        ("el", "P36", "Q1", "Q10", "Ζουν [Y].", "Αθήνας"),
+        ("el", "P36", "Q2", "Q20", "Ζουν [Y].", ""),  # and none in English
+    ]
+    known = SEVERAL._replace(prompts=make_facts([], {}, {}, prompts).prompts)
+    made = balance(known, Request("tiny", ("en", "el"), templates=2))
+    numbers = [row.template_id.removeprefix("tiny:P36:") for row in made.rows["el"]]
+    assert numbers == ["sentence", "0", "1", "0", "1"]
+    assert made.notes.told.rows() == [("P36", 2, 3, 5)]
+
+
+def test_what_a_further_template_makes_right_is_no_distractor():
+    """Q11 is right for Q1 by P2 alone, whose second template reads like the third of P1."""
+    names = {i: f"entity {i}" for i in ("Q1", "Q2", "Q3", "Q10", "Q11", "Q12")}
+    facts = [("P1", "Q1", "Q10"), ("P1", "Q2", "Q11"), ("P1", "Q3", "Q12")]
+    known = make_facts([*facts, ("P2", "Q1", "Q11")], {"en": names}, {})._replace(
+        templates=tell(
+            {
+                "en": {
+                    "P1": ["[X] a [Y]", "[X] b [Y]", "[X] c [Y]"],
+                    "P2": ["[X] d [Y]", "[X] C [Y]"],
+                }
+            }
+        )
+    )
+    drawn = {
+        n: balance(known, Request("tiny", ("en",), exclude=("P2",), templates=n)).rows["en"][0]
+        for n in (1, 2, 3)
+    }
+    assert {n: set(row.candidate_ids) for n, row in drawn.items()} == {
+        1: {"Q10", "Q11", "Q12"},
+        2: {"Q10", "Q11", "Q12"},
+        3: {"Q10", "Q12"},
+    }
+
+
+TOLD = st.dictionaries(
+    st.sampled_from(["en", "el"]),
+    st.dictionaries(
+        st.sampled_from(["P1", "P2"]),
+        st.lists(st.sampled_from(["a", "b\u200b", "b", "c "]), max_size=5),
+    ),
+)
+
+
+@given(TOLD, TOLD, st.integers(1, 4))
+def test_the_choice_of_templates_against_brute_force(own, lent, most):
+    made = material.assemble(
+        Request("tiny"), CAPITALS._replace(templates=tell(own)), tell(lent), ("en", "el")
+    )
+    found: dict[tuple[str, str], list[str]] = {}
+    for x, relation, _, text in level_templates(made.templates, ("en", "el"), most).iter_rows():
+        found.setdefault((relation, x), []).append(text)
+    expected = {}
+    for relation in ("P1", "P2"):
+        texts = {}
+        for x in ("en", "el"):
+            raw = own.get(x, {}).get(relation) or lent.get(x, {}).get(relation) or []
+            texts[x] = list(dict.fromkeys(t.replace("\u200b", "").strip() for t in raw))
+        size = min([most, *(len(part) for part in texts.values() if part)])
+        expected |= {(relation, x): part[:size] for x, part in texts.items() if part}
+    assert found == expected
+
+
+def test_templates_keep_the_order_of_the_source():
+    shuffled = tell({"fr": {"P2": ["d", "c"], "P1": ["b", "a"]}, "en": {"P1": ["z", "y"]}})
+    chosen = choose_templates(shuffled.sort("template", descending=True), NONE)
+    assert chosen["template"].to_list() == ["z", "y", "b", "a", "d", "c"]
+
+
+def test_fewer_than_one_template_is_a_mistake():
+    with pytest.raises(PolyprobeError, match=r"^--templates 0: expected 1 or more$"):
+        check_request(Request("tiny", ("en",), templates=0))
+
+
+def test_name_and_command_tell_the_templates_where_there_are_several():
+    one, five = (Request("tiny", ("en", "el"), templates=n) for n in (1, 5))
+    assert (one.name, five.name) == ("tiny-2", "tiny-2-5t")
+    assert "--templates" not in one.command
+    assert five.command == (
+        "polyprobe build balanced --source tiny --languages en,el --candidates 10 --templates 5 "
+        "--seed 0 --config tiny-2-5t"
+    )
+    assert five._replace(config="own").name == "own"
+
+
+def test_the_command_builds_the_same_and_the_card_says_that_facts_repeat(monkeypatch, tmp_path):
+    serve(monkeypatch, "tiny", SEVERAL)
+    folder, _ = build_balanced(Request("tiny", ("en", "el")), None, tmp_path / "a")
+    plain = (folder / "README.md").read_text()
+    build_balanced(Request("tiny", ("en", "el"), templates=3), None, folder)
+    card = (folder / "README.md").read_text()
+    assert "templates: the same row" not in plain
+    assert (
+        "| relation | templates | facts | rows |\n| --- | --- | --- | --- |\n| P36 | 2 | 3 | 6 |"
+        in card
+    )
+    assert "3 of 4 facts of the source.\n\n6 rows a language: a fact has one for each" in card
+    assert "With `--templates N` the fact has a row for each of its relation's first N" in card
+    given = Request("tiny", ("en", "el"), templates=3).command.split()[1:]
+    result = CliRunner().invoke(app, [*given, "--output", str(tmp_path / "b")])
+    assert "6 rows of 3 facts; templates (relations): 2 (1)\n" in result.stdout
+    for path in ("data/tiny-2-3t/en.parquet", "data/tiny-2-3t/el.parquet"):
+        assert (folder / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
+    assert pq.read_table(folder / "data/tiny-2-3t/el.parquet").num_rows == 6
+    error = CliRunner().invoke(app, ["build", "bmlama", "--templates", "2"]).exception
+    assert str(error) == "--templates is an option of balanced, not of bmlama"
+
+
+@pytest.mark.upstream
+def test_mpararel_in_three_templates(upstream):
+    """Prompts are the first three distinct lines of each language's file, read plainly here.
+
+    In these languages no line needs repair. A relation that has no file in one of them is told by
+    BMLAMA's single template there, so once in all of them.
+    """
+    folders = {"en": "en", "de": "de", "ru": "ru", "zh": "zh-hans"}
+    known = read_source("mpararel", upstream, list(folders))
+    request = Request("mpararel", tuple(folders), templates=3, max_per_relation=8)
+    made = balance(known, request, bmlama.read_templates(upstream))
+    patterns = read_patterns(upstream / "coastalcph__mpararel@7153b7bdc869.zip")
+    counts = {
+        relation: min(3, *(len(patterns.get((x, relation), ["only"])) for x in folders.values()))
+        for relation in {row.relation for row in made.rows["en"]}
+    }
+    assert sorted(set(counts.values())) == [1, 2, 3]
+    for language, folder in folders.items():
+        facts: dict[str, list] = {}
+        for row in made.rows[language]:
+            facts.setdefault(row.fact_id, []).append(row)
+        assert [r for rows in facts.values() for r in rows] == made.rows[language]  # together
+        for rows in facts.values():
+            assert len(rows) == counts[rows[0].relation]
+            told = patterns.get((folder, rows[0].relation))
+            if told:
+                expected = [pattern.replace("[X]", rows[0].subject) for pattern in told]
+                assert [row.prompt for row in rows] == expected[: len(rows)]
+            assert len({tuple(row.candidates) for row in rows}) == 1
+        ids = [(row.fact_id, row.candidate_ids, row.answers) for row in made.rows[language]]
+        assert ids == [(row.fact_id, row.candidate_ids, row.answers) for row in made.rows["en"]]
+    assert made.notes.facts == len(facts) > 300
+    assert made.notes.rows == len(ids) > 2.5 * len(facts)
+
+
+def read_patterns(path) -> dict[tuple[str, str], list[str]]:
+    """Return {(folder, relation): distinct lines} of mParaRel's archive."""
+    with zipfile.ZipFile(path) as archive:
+        found = {}
+        for name in archive.namelist():
+            *_, kind, folder, file = name.split("/")
+            if kind == "patterns" and file.endswith(".jsonl"):
+                lines = archive.read(name).decode("utf-8").splitlines()
+                texts = dict.fromkeys(json.loads(line)["pattern"] for line in lines)
+                found[folder, file.removesuffix(".jsonl")] = list(texts)
+    return {key: texts for key, texts in found.items() if texts}

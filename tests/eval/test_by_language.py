@@ -1,0 +1,83 @@
+"""Figures of single languages from score tables, by hand."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.eval.by_language import measure_languages
+from polyprobe.eval.figures import Facts
+from polyprobe.eval.run import SCORES
+
+OPTIONS = {"n_resamples": 0, "seed": 0, "clusters": None}
+
+
+def table(rows):
+    """Rows of (fact_id, answers, scores), all tokens 1 unless given as a fourth."""
+    return pa.Table.from_pylist(
+        [
+            {
+                "fact_id": fact,
+                "relation": fact.split(":")[0],
+                "answers": answers,
+                "scores": scores,
+                "n_tokens": tokens[0] if tokens else [1] * len(scores),
+            }
+            for fact, answers, scores, *tokens in rows
+        ],
+        schema=SCORES,
+    )
+
+
+def measure(rows, scoring="bmlama-eq10"):
+    return {
+        name: found["en"]
+        for name, found in measure_languages(Facts({"en": table(rows)}), scoring, OPTIONS).items()
+    }
+
+
+def test_recall_is_a_mean_over_relations():
+    rows = [("P36:a:b", [0], [3, 2, 1]), ("P36:c:d", [1], [3, 2, 1]), ("P19:e:f", [2], [3, 2, 1])]
+    found = measure(rows)
+    assert found["recall_at_k"]["recall@1"] == ((1 + 0) / 2 + 0) / 2
+    assert found["recall_at_k"]["mean_rank"] == ((1 + 2) / 2 + 3) / 2
+    assert set(found) == {"recall_at_k"}
+
+
+def test_contrast_is_with_the_mean_of_probabilities():
+    """.3 is more than (.5 + 0) / 2 and less than .5: the mean decides."""
+    log = [float(x) for x in np.log([0.3, 0.5, 1e-9])]
+    rows = [("P36:a:b", [0], log), ("P36:c:d", [2], log)]
+    found = measure(rows, "contrastive")["contrastive_knowledge"]
+    assert (found["accuracy"], found["n_queries"]) == (1 / 2, 2)
+
+
+def test_nothing_to_contrast_with():
+    with pytest.raises(PolyprobeError, match="fact P36:a:b has no wrong candidate"):
+        measure([("P36:a:b", [0], [1.0])], "contrastive")
+
+
+def test_rows_of_one_fact_are_its_templates():
+    """Predicted 0 0 1: one pair of three agrees, two of three are right."""
+    rows = [("P36:a:b", [0], [2, 1]), ("P36:a:b", [0], [2, 1]), ("P36:a:b", [0], [1, 2])]
+    found = measure(rows)["paraphrase_consistency"]
+    assert found["consistency"] == pytest.approx(1 / 3)
+    assert found["accuracy"] == pytest.approx(2 / 3)
+    assert found["consistency_accuracy"] == pytest.approx(1 / 3)
+
+
+def test_of_equal_candidates_the_one_of_fewest_tokens_is_predicted():
+    tied = ("P36:a:b", [1], [2, 2, 2], [2, 1, 1])
+    assert measure([tied, tied])["paraphrase_consistency"]["accuracy"] == 1
+
+
+def test_a_subject_with_several_objects_is_left_out():
+    rows = [(f"P36:a:{o}", [i], [2, 1]) for i, o in enumerate("bc") for _ in range(2)]
+    rows += [("P36:d:b", [0], [2, 1])] * 2
+    found = measure(rows)["paraphrase_consistency"]
+    assert (found["n_queries"], found["n_ambiguous"]) == (1, 2)
+
+
+def test_templates_with_other_candidates_cannot_be_compared():
+    with pytest.raises(PolyprobeError, match="fact P36:a:b: its templates have other candidates"):
+        measure([("P36:a:b", [0], [2, 1]), ("P36:a:b", [1], [2, 1])])

@@ -1,0 +1,128 @@
+"""Two runs on the same facts: what is matched, what is left out, and that figures are paired."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.eval.compare import compare_runs, match_facts
+from polyprobe.eval.figures import read_clusters
+from polyprobe.eval.results import Resampling, compute_results
+from tests.eval.facts import write_facts
+from tests.eval.runs import PICKS, SCORES, scores, write_run
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    return write_facts(tmp_path / "facts")
+
+
+@pytest.fixture
+def run(tmp_path, dataset):
+    def write(name, values=SCORES, **options):
+        return write_run(tmp_path / name, tmp_path / "facts", values, **options)
+
+    return write
+
+
+WRONG = {
+    language: scores([1 - (pick or 0) % 2 for pick in picks]) for language, picks in PICKS.items()
+}
+
+
+def test_differences_are_those_of_the_results(run):
+    first, second = run("a"), run("b", WRONG)
+    found = compare_runs(first, second, n_resamples=99)
+    results = [r.read_json("results.json") for r in (first, second)]
+    for figure, rows in found.differences.items():
+        *named, mean = rows
+        for row in named:
+            assert (row.first, row.second) == tuple(r[figure][row.name] for r in results)
+        assert (mean.first, mean.second) == tuple(r["mean"][figure] for r in results)
+    accuracy = {row.name: row for row in found.differences["accuracy"]}
+    assert accuracy["en"].difference == accuracy["en"].first - accuracy["en"].second
+    assert found.left_out == (0, 0)
+
+
+def test_a_run_does_not_differ_from_itself(run):
+    found = compare_runs(run("a"), run("b"), n_resamples=99)
+    assert {row.p for rows in found.differences.values() for row in rows} == {1.0}
+
+
+def test_facts_and_languages_that_one_lacks_are_left_out_and_counted(run):
+    short = {language: values[:5] for language, values in list(SCORES.items())[:2]}
+    found = compare_runs(run("a"), run("b", short, rows=5), n_resamples=99)
+    assert found.languages == ["en", "ru"]
+    assert (found.n_queries, found.left_out) == (5, (3, 0))
+
+
+def test_one_language_has_accuracy_alone(run):
+    one = {"en": SCORES["en"]}
+    assert [*compare_runs(run("a", one), run("b", one), n_resamples=9).differences] == ["accuracy"]
+
+
+def test_no_common_language(run):
+    pair = run("a", {"en": SCORES["en"]}), run("b", {"ru": SCORES["ru"]})
+    with pytest.raises(PolyprobeError, match=r"no language in common \(en; ru\)"):
+        compare_runs(*pair)
+
+
+def test_other_facts_and_other_candidates(run):
+    first, second = run("a"), run("b")
+    table = first.scores("en")
+    ids = table.column("fact_id").to_pylist()
+    others = table.set_column(0, "fact_id", [[f"x{i}" for i in ids]])
+    with pytest.raises(PolyprobeError, match="have no fact in common"):
+        match_facts(table, others, (first, second))
+    answers = pa.array([[0]] * len(table), table.schema.field(2).type)
+    other = table.set_column(2, table.schema.field(2), answers)
+    with pytest.raises(PolyprobeError, match=rf"fact {ids[1]} has other candidates in .*a \(row 1"):
+        match_facts(table, other, (first, second))
+
+
+def test_rows_of_one_fact_are_matched_in_their_order(run):
+    first, second = run("a"), run("b")
+    table = first.scores("en")
+    twice = table.take([0, 0, 1])
+    assert match_facts(twice, table.take([1, 0]), (first, second)) == ([0, 2], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "t"}, "unknown test 't'; known: randomisation, bootstrap"),
+        ({"correction": "c"}, "unknown correction 'c'"),
+        ({"clusters": "object"}, "unknown --cluster 'object'; known: none, relation, subject"),
+    ],
+)
+def test_unknown_options(run, options, message):
+    with pytest.raises(PolyprobeError, match=message):
+        compare_runs(run("a"), run("b"), **options)
+
+
+def test_a_score_that_is_no_number(run):
+    second = run("b")
+    file = second.folder / "scores" / "ru.parquet"
+    table = second.scores("ru")
+    values = table["scores"].to_pylist()
+    values[2][0] = float("nan")
+    column = pa.array(values, table.schema.field(3).type)
+    pq.write_table(table.set_column(3, table.schema.field(3), column), file)
+    with pytest.raises(PolyprobeError, match="b/scores: NaN among the scores of query 2 in 'ru'"):
+        compare_runs(run("a"), second)
+
+
+def test_clusters_and_resamples_of_a_run(run):
+    made = run("a")
+    by_fact = made.read_json("results.json")["intervals"]
+    by_relation = compute_results(made, Resampling(clusters="relation"))["intervals"]
+    assert by_relation["mean"]["accuracy"] != by_fact["mean"]["accuracy"]
+    assert compute_results(made, Resampling(n_resamples=0))["intervals"] == {}
+
+
+def test_ids_without_a_subject(run):
+    table = run("a").scores("en")
+    published = table.set_column(0, "fact_id", [[f"17:{i:04}" for i in range(len(table))]])
+    with pytest.raises(PolyprobeError, match="--cluster subject: the fact id '17:0000' names no"):
+        read_clusters(published, "subject")
+    assert read_clusters(table, "subject")[:2] == ["C0", "C1"]

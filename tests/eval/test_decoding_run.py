@@ -1,0 +1,256 @@
+"""Free decoding through the runner: predictions on disk, resumed, and one line for a mistake."""
+
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tokenizers import decoders
+
+from polyprobe import PolyprobeError
+from polyprobe.cli import main
+from polyprobe.eval import evaluate, evaluate_model, load_scorer
+from polyprobe.eval.decoding import DecodingOptions, decode, predict
+from polyprobe.eval.run import PREDICTIONS, Run
+from tests.eval import tiny
+from tests.eval.facts import CITIES, rows, write_facts
+from tests.eval.fixed import save_fixed
+
+OPTIONS = {"scoring": "xfactr", "initial": "order", "refinement": "order", "max_masks": 3}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Return a folder with models and a dataset: BERT lacks letters of Chinese answers."""
+    folder = tmp_path_factory.mktemp("place")
+    save_fixed("bert", folder / "bert", [*tiny.TEXT, *CITIES["en"], *CITIES["ru"]])
+    tiny.save_model("gpt2", folder / "gpt2")
+    write_facts(folder / "facts")
+    return folder
+
+
+def run_all(place, output, **options):
+    asked = {**OPTIONS, **options}
+    return evaluate_model(str(place / "bert"), str(place / "facts"), output=output, **asked)
+
+
+@pytest.fixture
+def done(place, tmp_path):
+    run_all(place, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def contents(folder):
+    return {f.relative_to(folder): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+def test_predictions_on_disk_are_the_decoder_s_own(place, done):
+    scorer = load_scorer(str(place / "bert"))
+    options = DecodingOptions("order", "order", max_masks=3)
+    assert {str(name) for name in contents(done)} == {
+        "run.json", "results.json", *(f"predictions/{language}.parquet" for language in CITIES)
+    }  # fmt: skip
+    for language in ("en", "ru"):
+        made, table = rows(language), Run(done).predictions(language)
+        want = decode(scorer, [row.prompt for row in made], 3, options)
+        assert table.schema == PREDICTIONS
+        assert table["fact_id"].to_pylist() == [row.fact_id for row in made]
+        assert table["relation"].to_pylist() == [row.relation for row in made]
+        assert table["n_masks"].to_pylist() == [len(one.tokens) for one in want]
+        texts = [scorer.tokenizer.decode(one.tokens, skip_special_tokens=True) for one in want]
+        assert table["prediction"].to_pylist() == [text.strip() for text in texts]
+        values = [np.float32(one.log_probability) for one in want]
+        assert table["log_probability"].to_pylist() == values
+
+
+def test_a_gold_label_with_unknown_tokens_is_left_out_and_counted(place, tmp_path, capsys):
+    run_all(place, tmp_path / "run")
+    tokenizer = load_scorer(str(place / "bert")).tokenizer
+    golds = [row.candidates[row.answers[0]] for row in rows("zh_hans")]
+    known = [tokenizer.unk_token not in tokenizer.tokenize(gold) for gold in golds]
+    assert 0 < sum(known) < len(known)
+    table = Run(tmp_path / "run").predictions("zh_hans").to_pylist()
+    for row, asked in zip(table, known, strict=True):
+        for name in ("prediction", "n_masks", "log_probability", "single_token"):
+            assert (row[name] is not None) == asked
+    first = golds[known.index(False)]
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        f"warning: language 'zh_hans': {known.count(False)} of 8 facts are left out: their label "
+        f"holds a token unknown to this model (the first is {first!r})" in said
+    )
+    assert "language 'en'" not in said
+
+
+def test_single_token_is_what_the_slot_makes_of_the_gold(tmp_path):
+    """Behind a letter a lone boundary piece is dropped: 京 is one token there, two elsewhere."""
+    scorer = load_scorer(str(save_fixed("xlm-roberta", tmp_path / "xlmr")))
+    pieces = {c: scorer.tokenizer.tokenize(c) for c in ("京", "Paris", "Parisian")}
+    assert pieces["京"] == ["▁", "京"]
+    prompts = ["首都是[Y]。", "首都是 [Y]。", "[Y]。"]
+    labels = [("京", [True, False, False])]
+    labels += [(c, [len(pieces[c]) == 1] * 3) for c in ("Paris", "Parisian")]
+    for label, expected in labels:
+        table = facts_table(prompts, [["x", label]] * 3, [[1, 0]] * 3)
+        made = predict(scorer, table, "zh", DecodingOptions(max_masks=1)).table
+        assert made["single_token"].to_pylist() == expected, label
+    assert [len(pieces[c]) == 1 for c in ("Paris", "Parisian")] == [True, False]
+
+
+def facts_table(prompts, candidates, answers, **more):
+    ids = [f"f{k}" for k in range(len(prompts))]
+    columns = {"fact_id": ids, "relation": ["P36"] * len(ids), "prompt": prompts}
+    return pa.table({**columns, "candidates": candidates, "answers": answers, **more})
+
+
+def test_accepted_forms_are_the_dataset_s_or_the_right_labels(place):
+    scorer, options = load_scorer(str(place / "bert")), DecodingOptions(max_masks=1)
+    asked = (["[Y] is."] * 3, [["Paris", "Berlin", "Europe"]] * 3, [[0, 1], [1], [2]])
+
+    def forms(**more):
+        return predict(scorer, facts_table(*asked, **more), "en", options).table[
+            "answer_forms"
+        ].to_pylist()  # fmt: skip
+
+    scorer.tokenizer.backend_tokenizer.decoder = decoders.WordPiece()
+    labels = [["Paris", "Berlin"], ["Berlin"], ["Europe"]]
+    assert forms() == labels
+    given = pa.array([["Paris", "La Paris"], [], None], pa.list_(pa.string()))
+    assert forms(answer_forms=given) == [["Paris", "La Paris"], *labels[1:]]
+    with pytest.raises(PolyprobeError, match="'answer_forms' is string; expected lists of text"):
+        forms(answer_forms=["Paris"] * 3)
+
+
+def test_forms_are_accepted_as_the_tokenizer_spells_them(place):
+    """BERT's decoder cannot write 北京 without a blank: the very tokens must count as right."""
+    scorer = load_scorer(str(place / "bert"))
+    backend = scorer.tokenizer.backend_tokenizer
+    backend.decoder = decoders.WordPiece(cleanup=False)
+    ids = scorer.tokenizer("北京", add_special_tokens=False)["input_ids"]
+    assert scorer.tokenizer.decode(ids) == "北 京"
+    forms = ["北京", "Paris.", "Paris 𒀀"]  # the last must not make a plain Paris right
+    table = facts_table(["[Y]。"], [["北京", "Paris"]], [[0]], answer_forms=[forms])
+    made = predict(scorer, table, "zh", DecodingOptions(max_masks=1)).table
+    assert made["answer_forms"].to_pylist() == [[*forms, "北 京", "Paris ."]]
+
+
+def test_the_run_says_how_it_was_decoded(done):
+    said = json.loads((done / "run.json").read_text())
+    assert said["scoring"] == "xfactr-order-order-m3-b1"
+    assert "|scoring:xfactr-order-order-m3-b1|" in said["signature"]
+
+
+NAMES = [
+    ({}, "xfactr-independent-none-m5/10-b1"),
+    ({"initial": "confidence", "refinement": "order", "max_masks": 10, "length_norm": True,
+      "recompute": True}, "xfactr-confidence-order-m10-b1-norm-recompute"),
+    ({"refinement": "confidence", "beam": 3, "refresh": "released"},
+     "xfactr-independent-confidence-m5/10-b3-refresh-released"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "name"), NAMES)
+def test_the_name_says_every_choice(options, name):
+    assert DecodingOptions(**options).name == name
+
+
+def test_four_languages_have_five_masks_and_the_others_ten():
+    languages = ("en", "fr", "nl", "es", "ru", "zh_hans")
+    assert [DecodingOptions().masks(x) for x in languages] == [5, 5, 5, 5, 10, 10]
+    assert [DecodingOptions(max_masks=7).masks(x) for x in languages] == [7] * 6
+
+
+def test_an_interrupted_run_keeps_whole_languages_and_goes_on(place, done, tmp_path, monkeypatch):
+    whole, calls = evaluate.predict, []
+
+    def interrupted(scorer, table, language, *rest):
+        calls.append(language)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return whole(scorer, table, language, *rest)
+
+    monkeypatch.setattr(evaluate, "predict", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_all(place, tmp_path / "again")
+    assert {f.name for f in (tmp_path / "again" / "predictions").iterdir()} == {
+        "en.parquet", "ru.parquet"
+    }  # fmt: skip
+    run_all(place, tmp_path / "again")
+    assert calls == [*CITIES, "zh_hans"]
+    assert contents(tmp_path / "again") == contents(done)
+    run_all(place, tmp_path / "again")
+    assert len(calls) == 4
+
+
+def test_other_choices_are_another_run(place, done):
+    with pytest.raises(PolyprobeError, match="holds another run .scoring: 'xfactr-order-order-m3"):
+        run_all(place, done, beam=2)
+
+
+def test_a_file_with_other_columns_is_told(done):
+    file = done / "predictions" / "en.parquet"
+    pq.write_table(pq.read_table(file).drop_columns(["n_masks"]), file)
+    with pytest.raises(PolyprobeError, match="has other columns than .* n_masks \\(int32\\)"):
+        Run(done).predictions("en")
+    file.unlink()
+    with pytest.raises(PolyprobeError, match="en.parquet is missing; run the same"):
+        Run(done).predictions("en")
+
+
+XFACTR = ["--scoring", "xfactr"]
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        ("bert", [*XFACTR, "--initial", "magic"],
+         "unknown --initial 'magic'; known: independent, order, confidence"),
+        ("bert", [*XFACTR, "--refinement", "all"],
+         "unknown --refinement 'all'; known: none, order, confidence"),
+        ("bert", [*XFACTR, "--refresh", "never"],
+         "unknown --refresh 'never'; known: always, released"),
+        ("bert", [*XFACTR, "--beam", "0"], "--beam must be at least 1, got 0"),
+        ("bert", [*XFACTR, "--max-masks", "0"], "--max-masks must be at least 1, got 0"),
+        ("bert", [*XFACTR, "--max-masks", "600"],
+         "language 'en': a sentence becomes 610 tokens, the model reads 512: "),
+        ("bert", ["--beam", "2"], "--beam is for --scoring xfactr, not bmlama; leave it out"),
+        ("gpt2", XFACTR, "--scoring xfactr is for masked models, 'gpt2' is causal; "),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(model, arguments, message, place, tmp_path, monkeypatch, capsys):
+    line = ["eval", model, "--dataset", "facts", "--output", str(tmp_path / "run"), *arguments]
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(sys, "argv", ["polyprobe", *line])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+    said = capsys.readouterr().err.strip().splitlines()
+    errors = [text for text in said if text.startswith("error: ")]
+    assert [text[: 7 + len(message)] for text in errors] == [f"error: {message}"]
+    assert "Traceback" not in "".join(said)
+
+
+def test_the_command_line_hands_every_choice_on(place, tmp_path, monkeypatch):
+    monkeypatch.setattr("polyprobe.cli.eval.show_run", lambda run: None)
+    options = ["--initial", "confidence", "--refinement", "confidence", "--max-masks", "2",
+               "--length-norm", "--recompute", "--beam", "2", "--refresh", "released"]  # fmt: skip
+    line = ["eval", str(place / "bert"), "--dataset", str(place / "facts"), "--output",
+            str(tmp_path / "run"), "--languages", "en", *XFACTR, *options]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["polyprobe", *line])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+    said = Run(tmp_path / "run").settings().scoring
+    assert said == "xfactr-confidence-confidence-m2-b2-norm-recompute-refresh-released"
+
+
+def test_left_out_facts_are_not_decoded(place, monkeypatch):
+    scorer = load_scorer(str(place / "bert"))
+    table = facts_table(["[Y]。"], [["𒀀𒀁", "Paris"]], [[0]])
+    monkeypatch.setattr(type(scorer), "logits", None)
+    made = predict(scorer, table, "zh", DecodingOptions())
+    assert made.left_out == ["𒀀𒀁"]
+    assert made.table["prediction"].to_pylist() == [None]
+    assert made.table["answer_forms"].to_pylist() == [["𒀀𒀁"]]

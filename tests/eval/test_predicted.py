@@ -1,0 +1,80 @@
+"""What a model wrote freely, counted by hand."""
+
+import pyarrow as pa
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.eval.predicted import summarize_predictions
+from polyprobe.eval.run import PREDICTIONS
+from polyprobe.metrics.coverlap.coverlap import compare_right
+
+OFF = {"n_resamples": 0, "seed": 0, "clusters": "none"}
+RELATIONS = ("P36", "P36", "P36", "P19")
+
+
+def table(predictions, single=(True, True, False, False), forms="gold", prompt="It is [Y]."):
+    """Rows with the accepted form `gold` and the predictions given; single None: not asked."""
+    return pa.Table.from_pylist(
+        [
+            {
+                "fact_id": f"{relation}:Q{i}:Q9",
+                "relation": relation,
+                "prompt": prompt,
+                "answer_forms": [forms],
+                "prediction": text,
+                "n_masks": 1,
+                "log_probability": -1.0,
+                "single_token": flag,
+            }
+            for i, (relation, text, flag) in enumerate(
+                zip(RELATIONS, predictions, single, strict=True)
+            )
+        ],
+        schema=PREDICTIONS,
+    )
+
+
+def test_accuracy_is_a_mean_over_relations():
+    found = summarize_predictions({"en": table(["gold", "Gold", "x", "gold"])}, OFF)
+    assert found["accuracy"] == {"en": pytest.approx((2 / 3 + 1) / 2)}
+    figures = found["factual_accuracy"]["en"]
+    assert (figures["single"], figures["multi"]) == (1.0, (0 + 1) / 2)
+    assert found["k_correct"] == [1, 3]
+    assert found["intervals"] == {}
+
+
+def test_coverlap_is_over_facts_asked_in_both():
+    english = table(["gold", "gold", "x", "gold"])
+    french = table(["gold", "x", "gold", None], single=(True, True, True, None))
+    found = summarize_predictions({"en": english, "fr": french}, OFF)
+    right = [0, 0, 1], [0, 1, 0]
+    expected = compare_right(*right, answers=[[0]] * 3, n_resamples=0)
+    assert found["coverlap"] == {"en-fr": expected["coverlap"]} == {"en-fr": 1 / 3}
+    assert found["left_out"]["facts"] == {"en": 0, "fr": 1}
+    assert found["accuracy"]["fr"] == pytest.approx(2 / 3)  # of P19 nothing was asked
+    assert found["mean"]["accuracy"] == pytest.approx((5 / 6 + 2 / 3) / 2)
+
+
+def test_an_english_full_stop_is_forgiven_behind_the_slot():
+    rows = {"forms": "Apple Inc.", "prompt": "It is [Y] ."}
+    assert summarize_predictions({"en": table(["apple inc"] * 4, **rows)}, OFF)["accuracy"] == {
+        "en": 1.0
+    }
+    assert summarize_predictions({"fr": table(["apple inc"] * 4, **rows)}, OFF)["accuracy"] == {
+        "fr": 0.0
+    }
+
+
+def test_intervals():
+    found = summarize_predictions({x: table(["gold", "x"] * 2) for x in ("en", "fr")}, {
+        **OFF, "n_resamples": 100
+    })  # fmt: skip
+    low, high = found["intervals"]["accuracy"]["en"]
+    assert low <= found["accuracy"]["en"] <= high
+    assert found["intervals"]["coverlap"]["en-fr"] == [1.0, 1.0]
+
+
+def test_a_language_in_which_nothing_was_asked():
+    nothing = table([None] * 4, single=[None] * 4)
+    with pytest.raises(PolyprobeError, match="language 'zh': no fact was asked"):
+        summarize_predictions({"en": table(["gold"] * 4), "zh": nothing}, OFF)

@@ -1,0 +1,293 @@
+"""Answer agreement against loops over pairs and facts, and kappa against statsmodels."""
+
+import time
+from itertools import combinations
+from statistics import fmean
+
+import evaluate
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
+from polyprobe.metrics.answer_agreement.answer_agreement import measure_agreement
+from polyprobe.metrics.intervals import summarize
+
+from .test_modules import METRICS
+
+PARTS = (
+    *("agree_right", "agree_wrong", "one_right"),
+    *("both_wrong_different", "both_right_different"),
+)
+
+
+def name_part(one, other, right):
+    """Return which of the five parts a fact of a pair falls into."""
+    if one == other:
+        return "agree_right" if one in right else "agree_wrong"
+    if one in right and other in right:
+        return "both_right_different"
+    return "one_right" if one in right or other in right else "both_wrong_different"
+
+
+def list_parts(chosen, answers, one, other):
+    """Return the parts into which the facts of two columns fall."""
+    facts = zip(chosen, answers, strict=True)
+    return [name_part(row[one], row[other], right) for row, right in facts]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "right", "part"),
+    [
+        (3, 3, [3], "agree_right"),
+        (3, 3, [0, 3], "agree_right"),
+        (2, 2, [3], "agree_wrong"),
+        (3, 2, [3], "one_right"),
+        (2, 3, [3, 5], "one_right"),
+        (1, 2, [3], "both_wrong_different"),
+        (3, 5, [3, 5], "both_right_different"),
+    ],
+)
+def test_each_part(one, other, right, part):
+    result = measure_agreement([[one, other]], answers=[right], n_resamples=0)
+    assert {name: result[name] for name in PARTS} == {name: float(name == part) for name in PARTS}
+    assert result["agreement"] == (one == other)
+
+
+def test_three_languages_by_hand():
+    chosen = [[0, 0, 1], [2, 2, 2], [1, 0, 2]]
+    assert measure_agreement(chosen, ["en", "fr", "ru"], [[0], [1], [1]], n_resamples=0) == {
+        "agreement": pytest.approx((1 / 3 + 3 / 3 + 0 / 3) / 3),
+        "agree_right": pytest.approx((1 / 3 + 0 + 0) / 3),
+        "agree_wrong": pytest.approx((0 + 3 / 3 + 0) / 3),
+        "one_right": pytest.approx((2 / 3 + 0 + 2 / 3) / 3),
+        "both_wrong_different": pytest.approx((0 + 0 + 1 / 3) / 3),
+        "both_right_different": 0,
+        "right_in_all": 0,
+        "right_in_any": pytest.approx(2 / 3),
+        # 3, 2 and 4 of 9 choices are 0, 1 and 2
+        "fleiss_kappa": pytest.approx((4 / 9 - (9 + 4 + 16) / 81) / (1 - (9 + 4 + 16) / 81)),
+        "pairs": {
+            "en-fr": pair(2 / 3, 1 / 3, 1 / 3, 1 / 3, 0),
+            "en-ru": pair(1 / 3, 0, 1 / 3, 2 / 3, 0),
+            "fr-ru": pair(1 / 3, 0, 1 / 3, 1 / 3, 1 / 3),
+        },
+        "k_correct": [1, 1, 1, 0],
+        "n_queries": 3,
+        "n_languages": 3,
+    }
+
+
+def pair(agreement, agree_right, agree_wrong, one_right, both_wrong):
+    parts = (agreement, agree_right, agree_wrong, one_right, both_wrong, 0)
+    return {
+        name: pytest.approx(share) for name, share in zip(("agreement", *PARTS), parts, strict=True)
+    }
+
+
+@st.composite
+def draw_choices(draw):
+    """Draw choices in two to five languages, right answers (several at times) and groups."""
+    index = st.sampled_from([0, 1, 2, 700])
+    n_languages = draw(st.integers(2, 5))
+    row = st.lists(index, min_size=n_languages, max_size=n_languages)
+    chosen = draw(st.lists(row, min_size=1, max_size=6))
+    n = len(chosen)
+    right = st.lists(st.sampled_from([0, 1, 2, 9]), min_size=1, unique=True)
+    answers = draw(st.lists(right, min_size=n, max_size=n))
+    return chosen, answers, draw(st.lists(st.sampled_from("ab"), min_size=n, max_size=n))
+
+
+@settings(max_examples=300, deadline=None)
+@given(drawn=draw_choices(), average=st.sampled_from(["macro", "micro"]))
+def test_equals_a_loop_over_pairs_and_facts(drawn, average):
+    chosen, answers, groups = drawn
+    columns = list(combinations(range(len(chosen[0])), 2))
+    found = {columns: list_parts(chosen, answers, *columns) for columns in columns}
+
+    def share(part, columns):
+        hits = [name == part for name in found[columns]]
+        if average == "micro":
+            return fmean(hits)
+        members = ([h for h, own in zip(hits, groups, strict=True) if own == g] for g in "ab")
+        return fmean(fmean(group) for group in members if group)
+
+    result = measure_agreement(
+        chosen, answers=answers, groups=groups, average=average, n_resamples=0
+    )
+    assert [*result["pairs"]] == [f"{one}-{other}" for one, other in columns]
+    for part in PARTS:
+        shares = [share(part, pair) for pair in columns]
+        assert result[part] == pytest.approx(fmean(shares), abs=1e-12)
+        of_pairs = [figures[part] for figures in result["pairs"].values()]
+        assert of_pairs == pytest.approx(shares, abs=1e-12)
+    for figures in (result, *result["pairs"].values()):
+        assert sum(figures[part] for part in PARTS) == pytest.approx(1)
+        both = figures["agree_right"] + figures["agree_wrong"]
+        assert figures["agreement"] == pytest.approx(both, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_languages", "n_indices"), [(2, 2), (5, 10), (17, 4)])
+def test_kappa_equals_statsmodels(n_languages, n_indices):
+    generator = np.random.default_rng(n_languages)
+    chosen = generator.integers(0, n_indices, (200, n_languages))
+    chosen[:80] = chosen[:80, :1]
+    groups = generator.integers(0, 3, 200).tolist()
+    result = measure_agreement(chosen.tolist(), groups=groups, n_resamples=0)
+    expected = fleiss_kappa(aggregate_raters(chosen)[0])
+    assert result["fleiss_kappa"] == pytest.approx(expected, abs=1e-12)
+    for group, figures in result["by_group"].items():
+        rows = chosen[np.array(groups) == group]
+        expected = fleiss_kappa(aggregate_raters(rows)[0])
+        assert figures["fleiss_kappa"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_kappa_is_none_where_chance_agreement_is_1():
+    result = measure_agreement([[4, 4], [4, 4], [4, 5]], groups=["a", "a", "b"], n_resamples=0)
+    assert result["by_group"]["a"]["fleiss_kappa"] is None
+    assert result["by_group"]["b"]["fleiss_kappa"] == -1  # (0 - 1 / 2) / (1 - 1 / 2)
+    # 5 and 1 of 6 choices
+    assert result["fleiss_kappa"] == pytest.approx((2 / 3 - 26 / 36) / (1 - 26 / 36))
+
+
+def test_interval_of_kappa_is_that_of_all_facts():
+    generator = np.random.default_rng(2)
+    chosen = generator.integers(0, 4, (300, 4))
+    chosen[:150] = chosen[:150, :1]
+    drawn = [
+        fleiss_kappa(aggregate_raters(chosen[generator.integers(300, size=300)])[0])
+        for _ in range(500)
+    ]
+    result = measure_agreement(chosen, groups=[i % 30 for i in range(300)])
+    assert result["fleiss_kappa_ci"] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02)
+    assert result["fleiss_kappa_ci"][0] < result["fleiss_kappa"] < result["fleiss_kappa_ci"][1]
+
+
+def test_right_in_all_in_any_and_in_exactly_k():
+    chosen = [[0, 0, 0], [0, 1, 2], [1, 1, 1], [1, 0, 0], [2, 2, 1]]
+    answers = [[0], [0, 1], [0], [0], [2]]  # right in 3, 2, 0, 2, 2 languages
+    result = measure_agreement(chosen, answers=answers, groups=["a", "a", "b", "b", "b"])
+    assert result["k_correct"] == [1, 0, 3, 1]
+    assert result["right_in_all"] == pytest.approx((1 / 2 + 0 / 3) / 2)
+    assert result["right_in_any"] == pytest.approx((2 / 2 + 2 / 3) / 2)
+    assert result["by_group"]["a"]["right_in_all"] == 1 / 2
+    assert result["by_group"]["b"]["n_queries"] == 3
+
+
+def test_without_answers_nothing_is_said_of_right_and_wrong():
+    result = measure_agreement([[0, 0], [1, 2]], n_resamples=0)
+    assert result == {
+        "agreement": 0.5,
+        "fleiss_kappa": pytest.approx((1 / 2 - 6 / 16) / (1 - 6 / 16)),
+        "pairs": {"0-1": {"agreement": 0.5}},
+        "n_queries": 2,
+        "n_languages": 2,
+    }
+
+
+def test_a_single_fact_has_no_interval():
+    result = measure_agreement([[0, 1]], answers=[[0]])
+    assert result["agreement_ci"] is result["fleiss_kappa_ci"] is None
+    assert result["pairs"]["0-1"]["agreement_ci"] is None
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@pytest.mark.parametrize("clusters", ["none", "within", "across", "of groups"])
+def test_intervals_of_pairs_are_drawn_as_those_of_one_measure(average, clusters):
+    """Clusters of 4 facts within a group, of 12 over groups, and of 2 whole groups of 12."""
+    generator = np.random.default_rng(5)
+    groups = np.repeat(np.arange(20), 12)
+    agree = generator.random((240, 2)) < generator.random(20)[groups, None]
+    chosen = np.column_stack([np.zeros(240, dtype=int), np.where(agree, 0, [1, 2])])
+    labels = {
+        "none": None,
+        "within": (np.arange(240) // 4).tolist(),
+        "across": (np.arange(240) % 20).tolist(),
+        "of groups": (groups // 2).tolist(),
+    }
+    options = {"groups": groups.tolist(), "average": average, "clusters": labels[clusters]}
+    result = measure_agreement(chosen, n_resamples=4000, **options)
+    for column, name in [(0, "0-1"), (1, "0-2")]:
+        alone = summarize({"agreement": agree[:, column]}, n_resamples=4000, seed=1, **options)
+        assert result["pairs"][name]["agreement"] == pytest.approx(alone["agreement"])
+        width = np.diff(alone["agreement_ci"])[0]
+        found = result["pairs"][name]["agreement_ci"]
+        assert found == pytest.approx(alone["agreement_ci"], abs=0.07 * width)
+
+
+def test_a_group_that_is_not_drawn_is_left_out():
+    """One of two clusters is drawn; the group that it lacks has no value."""
+    chosen = [[0, 0], [0, 1], [0, 0]]
+    options = {"groups": ["a", "a", "b"], "clusters": ["x", "y", "y"], "n_resamples": 200}
+    result = measure_agreement(chosen, **options)
+    # x: a agrees on 1 of 1; y: a on 0 of 1, b on 1 of 1
+    assert result["pairs"]["0-1"]["agreement_ci"] == [(0 + 1) / 2, 1]
+    assert result["pairs"]["0-1"]["agreement_ci"] == result["agreement_ci"]
+
+
+ERRORS = {
+    "no queries": ([], {}, "no queries in 'predictions'"),
+    "one language": ([[0], [1]], {}, "1 languages in 'predictions'; expected two or more"),
+    "uneven": ([[0, 1], [0]], {}, "2 languages in query 0 of 'predictions', 1 in query 1"),
+    "flat": ([0, 1], {}, "query 0 of 'predictions' is 0; expected a list"),
+    "text": (["01", "10"], {}, "query 0 of 'predictions' is '01'; expected a list"),
+    "none": ([[0, 1], [0, None]], {}, "query 1 of 'predictions' has None; expected an index"),
+    "nan": ([[0, float("nan")]], {}, "query 0 of 'predictions' has nan"),
+    "negative": ([[0, 1], [-1, 0]], {}, "query 1 of 'predictions' has -1"),
+    "fraction": ([[0, 0.5]], {}, "query 0 of 'predictions' has 0.5"),
+    "names": ([[0, 1]], {"languages": ["en"]}, r"\['en'\] in 'languages', 2 columns in"),
+    "name as text": ([[0, 1]], {"languages": "en"}, "'en' in 'languages', 2 columns"),
+    "same names": ([[0, 1]], {"languages": ["en", "en"]}, "'en' stands twice in 'languages'"),
+    "answers": ([[0, 1], [0, 1]], {"answers": [[0]]}, "2 queries in 'predictions', 1 in 'answers'"),
+    "empty answers": ([[0, 1]], {"answers": [[]]}, "query 0 has no right answer"),
+    "answer no list": ([[0, 1]], {"answers": [1]}, r"answers of query 0 are 1; expected a list"),
+    "groups": ([[0, 1]] * 2, {"groups": ["a"]}, "1 in 'groups', 2 queries"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    predictions, options, message = ERRORS[case]
+    with pytest.raises(ValueError, match=message) as raised:
+        measure_agreement(predictions, **options)
+    assert "\n" not in str(raised.value)
+
+
+COUNT = """
+import datasets
+import evaluate
+
+
+class CountLanguages(evaluate.Metric):
+    def _info(self):
+        row = datasets.Sequence(datasets.Value("int64"))
+        return evaluate.MetricInfo(
+            description="", citation="", features=datasets.Features({"predictions": row})
+        )
+
+    def _compute(self, predictions, n_resamples=0):
+        return {"languages": len(predictions[0])}
+"""
+
+
+def test_combines_with_a_module_of_the_same_features(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
+    (tmp_path / "count_languages").mkdir()
+    (tmp_path / "count_languages" / "count_languages.py").write_text(COUNT)
+    modules = [
+        evaluate.load(str(path), cache_dir=str(tmp_path))
+        for path in (METRICS / "answer_agreement", tmp_path / "count_languages")
+    ]
+    result = evaluate.combine(modules).compute(predictions=[[0, 0], [1, 2]], n_resamples=0)
+    assert (result["agreement"], result["languages"]) == (0.5, 2)
+
+
+def test_53_languages_take_less_than_two_seconds_of_processor_time():
+    generator = np.random.default_rng(53)
+    chosen = generator.integers(0, 10, (3070, 53)).tolist()
+    answers = generator.integers(0, 10, (3070, 1)).tolist()
+    start = time.process_time()
+    result = measure_agreement(chosen, answers=answers, groups=[i % 30 for i in range(3070)])
+    assert time.process_time() - start < 2
+    assert len(result["pairs"]) == 53 * 52 / 2

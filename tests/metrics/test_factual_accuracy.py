@@ -1,0 +1,266 @@
+import json
+import math
+from itertools import compress
+from pathlib import Path
+from statistics import fmean
+
+import evaluate
+import numpy as np
+import pytest
+
+from polyprobe.metrics.factual_accuracy.factual_accuracy import find_right, match, measure_accuracy
+
+FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "factual_accuracy"
+STOP = "[X] is produced by [Y] ."
+
+
+@pytest.fixture
+def metric(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
+    return evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("prediction", "accepted", "language", "right"),
+    [
+        ("Greek", ["Greek"], "en", True),
+        ("GREEK", ["greek"], None, True),
+        (" Greek\n", ["Greek "], "en", True),
+        ("New  York", ["New York"], "en", False),  # blanks within count
+        ("Greek", ["Modern Greek"], "en", False),
+        ("Modern Greek", ["Greek", "modern greek"], "en", True),
+        ("Greek.", ["Greek"], "en", False),
+        (None, ["None"], "en", False),
+        ("", ["", "Greek"], "en", False),
+        (" ", ["Greek"], "en", False),
+        ("МОСКВА", ["Москва"], "ru", True),
+        ("Москве", ["Москва", "Москве"], "ru", True),  # inflected forms are given
+        ("Königin", ["KÖNIGIN"], "de", True),
+        ("strasse", ["Straße"], "de", False),  # lower(), not casefold()
+        ("STRASSE", ["Straße"], "de", False),
+        ("São Paulo", ["Sao Paulo"], "pt", False),
+        ("Ha\u0300 No\u0323\u0302i", ["Hà Nội"], "vi", True),  # the same by Unicode
+        ("İstanbul", ["İSTANBUL"], "tr", True),
+        ("istanbul", ["İstanbul"], "tr", False),  # İ is lowered to i with a dot above
+        ("isparta", ["ISPARTA"], "tr", True),
+        ("ısparta", ["Isparta"], "tr", False),  # I is lowered to i in Turkish too
+        ("北京", ["北京市", "北京"], "zh", True),
+        ("東京", ["东京"], "zh", False),
+        ("서울", ["서울"], "ko", True),
+        ("القاهرة", ["القاهرة"], "ar", True),
+        ("दिल्ली", ["दिल्ली"], "hi", True),
+        ("ᲗᲑᲘᲚᲘᲡᲘ", ["თბილისი"], "ka", True),
+        ("Αθηνα", ["Αθήνα"], "el", True),
+        ("ΑΘΗΝΑ", ["Αθήνα"], "el", True),
+        ("Αθηνα", ["Αθήνα"], None, False),
+        ("Αθηνα", ["Αθήνα"], "en", False),
+        ("Αθη\u0301να", ["Αθηνα"], "el", True),
+        ("Αθη\u0384να", ["Αθηνα"], "el", True),
+        ("Ταϊβάν", ["ταϊβαν"], "el", True),
+        ("Ταιβάν", ["Ταϊβάν"], "el", False),  # the diaeresis is no stress mark
+        ("Μαΐου", ["Μαϊου"], "el", True),
+        ("Ἀθῆναι", ["Ἀθηναι"], "el", True),
+        ("Ἀθῆναι", ["Αθηναι"], "el", False),  # nor is breathing
+        ("ΚΎΠΡΟΣ", ["Κύπρος"], "el", True),  # Σ at the end is lowered to ς
+        ("κυπροσ", ["Κύπρος"], "el", False),
+        ("και", ["καὶ"], "el", True),
+        ("café", ["cafe"], "el", True),  # Latin letters within Greek texts lose the acute too
+    ],
+)
+def test_match_by_language(prediction, accepted, language, right):
+    assert match(prediction, accepted, language) is right
+
+
+@pytest.mark.parametrize(
+    ("prediction", "accepted", "language", "prompt", "right"),
+    [
+        ("Apple Inc", ["Apple Inc."], "en", STOP, True),
+        ("Apple Inc.", ["Apple Inc."], "en", STOP, True),
+        ("apple inc ", ["Apple Inc ."], "en", STOP, True),
+        ("Apple Inc", ["Apple Inc."], "en", "[X] is produced by [Y].", True),
+        ("Apple Inc.", ["Apple Inc"], "en", STOP, False),  # only the prediction has it
+        ("Apple", ["Apple Inc."], "en", STOP, False),
+        ("Apple Inc", ["Apple Inc.."], "en", STOP, False),
+        ("Apple Inc", ["Apple Inc."], "en", "[X] is produced by [Y]", False),
+        ("Apple Inc", ["Apple Inc."], "en", "[Y] . produces [X]", False),
+        ("Apple Inc", ["Apple Inc."], "en", "[Y] produces [X] .", False),
+        ("Apple Inc", ["Apple Inc."], "en", None, False),
+        ("Apple Inc", ["Apple Inc."], "fr", STOP, False),
+        ("Apple Inc", ["Apple Inc."], None, STOP, False),
+        ("", ["."], "en", STOP, False),
+    ],
+)
+def test_full_stop_of_english(prediction, accepted, language, prompt, right):
+    assert match(prediction, accepted, language, prompt) is right
+
+
+FACTS = [  # relation, single, prediction, accepted
+    ("P17", True, "Kenya", ["Kenya"]),
+    ("P17", True, "Peru", ["Kenya"]),
+    ("P17", False, "usa", ["United States", "USA"]),
+    ("P17", False, None, ["South Africa"]),
+    ("P17", False, "Africa", ["South Africa"]),
+    ("P36", True, "Paris", ["Paris"]),
+    ("P19", False, "Addis", ["Addis Ababa"]),
+    ("P19", False, "Ulan Bator", ["Ulaanbaatar", "Ulan Bator"]),
+]
+GROUPS, SINGLE, PREDICTIONS, REFERENCES = map(list, zip(*FACTS, strict=True))
+
+
+def test_macro_over_relations_for_all_single_and_multi():
+    result = measure_accuracy(PREDICTIONS, REFERENCES, SINGLE, groups=GROUPS, n_resamples=0)
+    names = ("all", "n_queries", "single", "n_single", "multi", "n_multi")
+    by_group = {
+        "P17": (2 / 5, 5, 1 / 2, 2, 1 / 3, 3),
+        "P36": (1, 1, 1, 1, None, 0),
+        "P19": (1 / 2, 2, None, 0, 1 / 2, 2),
+    }
+    assert result == {
+        "all": pytest.approx((2 / 5 + 1 + 1 / 2) / 3),
+        "single": pytest.approx((1 / 2 + 1) / 2),
+        "multi": pytest.approx((1 / 3 + 1 / 2) / 2),
+        "by_group": {g: dict(zip(names, v, strict=True)) for g, v in by_group.items()},
+        "n_queries": 8,
+        "n_single": 3,
+        "n_multi": 5,
+        "n_unpredicted": 1,
+    }
+
+
+def test_released_macro_counts_an_empty_relation_zero():
+    case = {"single_token": SINGLE, "groups": GROUPS, "empty": "zero"}
+    result = measure_accuracy(PREDICTIONS, REFERENCES, **case)
+    assert result["all"] == pytest.approx((2 / 5 + 1 + 1 / 2) / 3)
+    assert result["single"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+    assert result["multi"] == pytest.approx((1 / 3 + 0 + 1 / 2) / 3)
+    assert result["by_group"]["P36"]["multi"] is None
+    for name in ("all", "single", "multi"):
+        low, high = result[f"{name}_ci"]
+        assert low < result[name] < high
+
+
+def test_micro_and_no_groups():
+    for options in ({"groups": GROUPS, "average": "micro"}, {}):
+        result = measure_accuracy(PREDICTIONS, REFERENCES, SINGLE, n_resamples=0, **options)
+        assert [result[name] for name in ("all", "single", "multi")] == [4 / 8, 2 / 3, 2 / 5]
+
+
+def test_without_flags_there_is_only_all():
+    result = measure_accuracy(PREDICTIONS, REFERENCES, groups=GROUPS)
+    assert result.keys() == {"all", "all_ci", "by_group", "n_queries", "n_unpredicted"}
+    assert result["by_group"]["P17"].keys() == {"all", "all_ci", "n_queries"}
+
+
+@pytest.mark.parametrize("options", [{"groups": GROUPS}, {"clusters": GROUPS}, {}])
+def test_single_and_multi_are_drawn_from_their_own_queries(options):
+    result = measure_accuracy(PREDICTIONS, REFERENCES, SINGLE, **options)
+    for name, flags in (("single", SINGLE), ("multi", [not flag for flag in SINGLE])):
+        part = {key: list(compress(column, flags)) for key, column in options.items()}
+        kept = (list(compress(column, flags)) for column in (PREDICTIONS, REFERENCES))
+        alone = measure_accuracy(*kept, **part)
+        assert result[name] == alone["all"]
+        assert result[f"{name}_ci"] == alone["all_ci"]
+
+
+def test_a_relation_with_one_object_of_one_token_stands_in_every_draw():
+    """Of 40 facts one is of one token and right: the figure is 1 whatever is drawn."""
+    texts = ["Paris"] + ["x"] * 39
+    result = measure_accuracy(
+        texts, [["Paris"]] * 40, [True] + [False] * 39, groups=["P36"] * 40, empty="zero"
+    )
+    assert (result["single"], result["single_ci"]) == (1, None)
+
+
+def test_a_blank_text_is_a_prediction():
+    result = measure_accuracy(["", " ", None], [["a"]] * 3, n_resamples=0)
+    assert result == {"all": 0, "n_queries": 3, "n_unpredicted": 1}
+
+
+def test_all_of_one_kind():
+    result = measure_accuracy(["a", "b"], [["a"], ["c"]], [False, False])
+    assert (result["single"], result["single_ci"], result["n_single"]) == (None, None, 0)
+    assert result["multi"] == result["all"] == 1 / 2
+    one = measure_accuracy(["a"], [["a"]])
+    assert (one["all"], one["all_ci"]) == (1, None)
+
+
+def test_interval_is_that_of_a_share():
+    random = np.random.default_rng(4)
+    texts = random.choice(["a", "b"], 900, p=[0.3, 0.7]).tolist()
+    result = measure_accuracy(texts, [["a"]] * 900)
+    share = fmean(text == "a" for text in texts)
+    error = math.sqrt(share * (1 - share) / 900)
+    assert result["all_ci"] == pytest.approx(
+        [share - 1.96 * error, share + 1.96 * error], abs=error / 5
+    )
+
+
+def test_language_and_prompts_reach_the_matching():
+    texts, accepted = ["Apple Inc", "Apple Inc"], [["Apple Inc."], ["Apple Inc."]]
+    prompts = [STOP, "[Y] makes [X]"]
+    assert find_right(texts, accepted, "en", prompts).tolist() == [True, False]
+    result = measure_accuracy(texts, accepted, language="en", prompts=prompts, n_resamples=0)
+    assert result["all"] == 1 / 2
+
+
+def test_none_passes_through_evaluate_wherever_it_stands(metric):
+    right = [["a"], ["a"]]
+    for texts in ([None, "a"], ["a", None], [None, None]):
+        expected = measure_accuracy(texts, right, n_resamples=0)
+        assert metric.compute(predictions=texts, references=right, n_resamples=0) == expected
+        for text in texts:
+            metric.add_batch(predictions=[text], references=[["a"]])
+        assert metric.compute(n_resamples=0) == expected
+        for text in texts:
+            metric.add(prediction=text, reference=["a"])
+        assert metric.compute(n_resamples=0) == expected
+    assert expected == {"all": 0, "n_queries": 2, "n_unpredicted": 2}
+
+
+def test_combination_and_json(metric, tmp_path):
+    """No other module takes these features, so the module stands twice."""
+    other = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
+    combined = evaluate.combine({"one": metric, "two": other})
+    combined.add(prediction=None, reference=REFERENCES[0])
+    combined.add_batch(predictions=PREDICTIONS[1:], references=REFERENCES[1:])
+    expected = measure_accuracy([None, *PREDICTIONS[1:]], REFERENCES, groups=GROUPS)
+    result = combined.compute(groups=GROUPS)
+    assert result == {f"{name}_{key}": v for name in ("one", "two") for key, v in expected.items()}
+    assert json.loads(json.dumps(result)) == result
+
+
+ERRORS = {
+    "no queries": ({"predictions": [], "references": []}, "no queries in 'predictions'"),
+    "nan": ({"predictions": ["a", math.nan]}, "query 1 of 'predictions' is nan; expected a text"),
+    "number": ({"predictions": [1, "a"]}, "query 0 of 'predictions' is 1; expected a text or None"),
+    "a list": ({"predictions": [["a"], "a"]}, r"query 0 of 'predictions' is \['a'\]; expected"),
+    "a string": ({"references": [["a"], "a"]}, "query 1 of 'references' is 'a'; expected a list"),
+    "no list": ({"references": [["a"], None]}, "query 1 of 'references' is None; expected a list"),
+    "no text": ({"references": [["a"], ["b", None]]}, "None in query 1 of 'references'; expected"),
+    "not one": ({"references": [["a"], []]}, "query 1 of 'references' is empty; expected an"),
+    "no references": ({"references": None}, "'references' is None; expected a list with an entry"),
+    "flags": ({"single_token": [True]}, "2 queries in 'predictions', 1 in 'single_token'"),
+    "a flag": ({"single_token": [True, 2]}, "query 1 of 'single_token' is 2; expected true or f"),
+    "no flag": ({"single_token": [None, 1]}, "query 0 of 'single_token' is None; expected true or"),
+    "prompts": ({"prompts": [STOP]}, "2 queries in 'predictions', 1 in 'prompts'"),
+    "a prompt": ({"prompts": STOP}, "'prompts' is '.*'; expected a list with an entry for each"),
+    "no prompt": ({"prompts": [STOP, None]}, "query 1 of 'prompts' is None; expected a text"),
+    "groups": ({"groups": ["P1"]}, "2 queries in 'predictions', 1 in 'groups'"),
+    "clusters": ({"clusters": ["s"]}, "2 queries in 'predictions', 1 in 'clusters'"),
+    "empty": ({"empty": "none"}, "unknown empty 'none'; known: skip, zero"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_the_same_from_the_function_and_the_module(case, metric):
+    changes, message = ERRORS[case]
+    inputs = {"predictions": ["a", "b"], "references": [["a"], ["b"]], **changes}
+    for compute in (measure_accuracy, metric.compute):
+        with pytest.raises(ValueError, match=message) as raised:
+            compute(**inputs)
+        assert "\n" not in str(raised.value)
+
+
+def test_unequal_lengths():
+    with pytest.raises(ValueError, match="1 queries in 'predictions', 2 in 'references'"):
+        find_right(["a"], [["a"], ["b"]])

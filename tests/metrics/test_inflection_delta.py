@@ -1,0 +1,107 @@
+import math
+from pathlib import Path
+
+import datasets
+import evaluate
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu
+
+from polyprobe.metrics.inflection_delta.inflection_delta import measure_preference, rank_delta
+from polyprobe.metrics.recall_at_k.recall_at_k import expected_rank, find_standing
+
+FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "inflection_delta"
+CASE = {"predictions": [7, 1, 12, 4], "references": [2, 3, 1, 4]}
+
+
+def test_positive_where_the_inflected_form_ranks_higher():
+    assert rank_delta(**CASE).tolist() == [7 - 2, 1 - 3, 12 - 1, 4 - 4]
+
+
+def test_result_with_share_and_counts():
+    assert measure_preference(**CASE, n_resamples=0) == {
+        "inflection_delta": (5 - 2 + 11 + 0) / 4,
+        "share_inflected": (1 + 0 + 1 + 1 / 2) / 4,
+        "n_queries": 4,
+        "n_tied": 1,
+    }
+
+
+def test_macro_and_micro_over_groups():
+    groups = ["P19", "P19", "P19", "P495"]
+    macro = measure_preference(**CASE, groups=groups)
+    assert macro["inflection_delta"] == pytest.approx((14 / 3 + 0) / 2)
+    assert macro["share_inflected"] == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert macro["by_group"]["P19"]["inflection_delta"] == pytest.approx(14 / 3)
+    assert macro["by_group"]["P495"]["inflection_delta_ci"] is None
+    low, high = macro["inflection_delta_ci"]
+    assert -1 <= low < macro["inflection_delta"] < high <= 11 / 2
+    micro = measure_preference(**CASE, groups=groups, average="micro")
+    assert micro["inflection_delta"] == pytest.approx(14 / 4)
+
+
+def test_ranks_from_zero_give_what_ranks_from_one_do():
+    from_zero = {name: [rank - 1 for rank in ranks] for name, ranks in CASE.items()}
+    assert measure_preference(**from_zero) == measure_preference(**CASE)
+
+
+def test_swapped_forms_change_the_sign_and_share():
+    result = measure_preference(**CASE, n_resamples=0)
+    swapped = measure_preference(CASE["references"], CASE["predictions"], n_resamples=0)
+    assert swapped["inflection_delta"] == -result["inflection_delta"]
+    assert swapped["share_inflected"] == 1 - result["share_inflected"]
+
+
+def test_share_of_all_pairs_is_the_mann_whitney_statistic():
+    random = np.random.default_rng(3)
+    label, inflected = random.integers(0, 9, 20), random.integers(0, 7, 30)
+    pairs = np.repeat(label, 30), np.tile(inflected, 20)
+    share = measure_preference(*pairs, n_resamples=0)["share_inflected"]
+    assert share == pytest.approx(mannwhitneyu(label, inflected).statistic / (20 * 30))
+
+
+def test_expected_ranks_of_tied_scores_are_taken():
+    scores = [[3.0, 2.0, 2.0, 2.0], [1.0, 0.0, 1.0, 1.0]]  # the label stands at 1, inflected at 2
+    label, inflected = (expected_rank(find_standing(scores, [[i]] * 2)) for i in (1, 2))
+    assert rank_delta(label, inflected).tolist() == [3 - 3, 4 - 2]
+
+
+ERRORS = {
+    "no queries": ([], [], "no queries in 'predictions'"),
+    "unequal": ([1, 2], [1], "2 queries in 'predictions', 1 in 'references'; expected two ranks"),
+    "nan": ([1, 2], [1, math.nan], "rank nan of query 1 in 'references'; expected a number from 0"),
+    "none": ([1, None], [1, 1], "rank nan of query 1 in 'predictions'; expected a number from 0"),
+    "infinite": ([math.inf], [1], "rank inf of query 0 in 'predictions'; expected a number"),
+    "scores": ([1, -1.5], [1, 2], "rank -1.5 of query 1 in 'predictions'; .* where low is good"),
+    "nested": ([[1], [2]], [1, 2], "'predictions' has 2 dimensions; expected one rank a query"),
+    "a number": (3, 2, "'predictions' has 0 dimensions; expected one rank a query"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    predictions, references, message = ERRORS[case]
+    with pytest.raises(ValueError, match=message) as raised:
+        measure_preference(predictions, references)
+    assert "\n" not in str(raised.value)
+
+
+class LargestRank(evaluate.Metric):
+    """Stand beside the delta in a combination: the same features, and keywords that it ignores."""
+
+    def _info(self):
+        rank = datasets.Value("float64")
+        features = {"predictions": rank, "references": rank}
+        return evaluate.MetricInfo("", "", datasets.Features(features))
+
+    def _compute(self, predictions, references, **options):
+        return {"largest_rank": max(*predictions, *references)}
+
+
+def test_combination_with_another_module(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
+    delta = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
+    combined = evaluate.combine([delta, LargestRank(cache_dir=str(tmp_path))])
+    result = combined.compute(**CASE, groups=["a", "b", "a", "b"])
+    assert result.pop("largest_rank") == 12
+    assert result == measure_preference(**CASE, groups=["a", "b", "a", "b"])

@@ -1,0 +1,299 @@
+"""Rank overlap against loops over sets, every order that ties allow, scipy and the package rbo."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from itertools import chain, groupby, permutations, product
+from statistics import fmean
+
+import evaluate
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kendalltau
+
+from polyprobe.metrics.rank_overlap.rank_overlap import (
+    compare_rankings,
+    overlap_chance,
+    overlap_per_query,
+    rbo_weights,
+)
+
+from .test_modules import METRICS
+
+
+def list_orders(scores):
+    """Return every order of the candidates, best first, that these scores allow."""
+    ranked = sorted(range(len(scores)), key=lambda i: -scores[i])
+    groups = [list(group) for _, group in groupby(ranked, key=lambda i: scores[i])]
+    return [list(chain.from_iterable(order)) for order in product(*map(permutations, groups))]
+
+
+def extrapolate(agreement, p):
+    """Return RBO_EXT: X_k / k * p^k + (1 - p) / p * sum_d X_d / d * p^d, d = 1 … k."""
+    terms = enumerate(agreement, start=1)
+    return agreement[-1] * p ** len(agreement) + (1 - p) / p * sum(a * p**d for d, a in terms)
+
+
+def compare_orders(one, other, p, k):
+    """Return RBO and the top-k overlap of two orders by the loop of their definitions."""
+    agreement = [len(set(one[:d]) & set(other[:d])) / d for d in range(1, len(one) + 1)]
+    depth = min(k, len(one))
+    return extrapolate(agreement, p), len(set(one[:depth]) & set(other[:depth])) / depth
+
+
+def compare_tied_sets(one, other, p, k):
+    """Return the same where tied candidates all stand at the first of their ranks (Webber)."""
+    ranks = [[sum(rival > score for rival in row) + 1 for score in row] for row in (one, other)]
+    agreement = []
+    for d in range(1, len(one) + 1):
+        first, second = ({i for i, rank in enumerate(row) if rank <= d} for row in ranks)
+        agreement.append(2 * len(first & second) / (len(first) + len(second)))
+    return extrapolate(agreement, p), agreement[min(k, len(one)) - 1]
+
+
+@st.composite
+def draw_pools(draw, largest, levels=4):
+    """Draw the scores of one to four queries in two languages; few levels, so many ties."""
+    level = st.sampled_from([-math.inf, -1.5, 0.0, 2.0, math.inf][:levels])
+    sizes = draw(st.lists(st.integers(1, largest), min_size=1, max_size=4))
+    return [[draw(st.lists(level, min_size=n, max_size=n)) for n in sizes] for _ in range(2)]
+
+
+PERSISTENCE = st.sampled_from([0.1, 0.5, 0.9, 0.98])
+DEPTH = st.integers(1, 6)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rbo", "tau", "top_2"),
+    [
+        # p = 1/2: weights 1/2, 1/4, 1/4 for three candidates, 1/2, 1/2 for two
+        ([3, 2, 1], [3, 2, 1], 1 / 2 + 1 / 4 + 1 / 4, 3 / 3, 2 / 2),
+        ([3, 2, 1], [3, 1, 2], 1 / 2 + 1 / 4 * 1 / 2 + 1 / 4, (2 - 1) / 3, 1 / 2),
+        ([3, 2, 1], [1, 2, 3], 0 + 1 / 4 * 1 / 2 + 1 / 4, -3 / 3, 1 / 2),
+        ([2, 1], [1, 2], 0 + 1 / 2, -1, 1),
+        ([2, 2], [2, 1], 1 / 2 * 1 / 2 + 1 / 2, math.nan, 1),
+        # the two best tie in one: pairs untied 2 and 3, both concordant
+        ([3, 3, 1], [3, 2, 1], 1 / 2 * 1 / 2 + 1 / 4 * 2 / 2 + 1 / 4, 2 / math.sqrt(2 * 3), 1),
+        ([7], [5], 1, math.nan, 1),
+        ([math.inf, 0, -math.inf], [3, 2, 1], 1, 1, 1),
+    ],
+)
+def test_small_cases(one, other, rbo, tau, top_2):
+    values = overlap_per_query([one], [other], p=0.5, k=2)
+    assert list(values) == ["rbo", "kendall_tau_b", "top_k_overlap@2"]
+    found = [value[0] for value in values.values()]
+    assert found == pytest.approx([rbo, tau, top_2], abs=1e-12, nan_ok=True)
+
+
+@settings(max_examples=400, deadline=None)
+@given(pools=draw_pools(largest=4), p=PERSISTENCE, k=DEPTH)
+def test_equals_enumeration_of_tie_breaks(pools, p, k):
+    check_against_enumeration(pools, p, k)
+
+
+@settings(max_examples=15, deadline=None)
+@given(pools=draw_pools(largest=5, levels=3), p=PERSISTENCE, k=DEPTH)
+def test_equals_enumeration_of_tie_breaks_in_larger_pools(pools, p, k):
+    check_against_enumeration(pools, p, k)
+
+
+def check_against_enumeration(pools, p, k):
+    values = overlap_per_query(*pools, p=p, k=k)
+    for query, rows in enumerate(zip(*pools, strict=True)):
+        orders = product(*map(list_orders, rows))
+        rbo, top = zip(*(compare_orders(*pair, p, k) for pair in orders), strict=True)
+        assert values["rbo"][query] == pytest.approx(fmean(rbo), abs=1e-12)
+        assert values[f"top_k_overlap@{k}"][query] == pytest.approx(fmean(top), abs=1e-12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(pools=draw_pools(largest=9, levels=5), p=PERSISTENCE, k=DEPTH)
+def test_released_equals_a_loop_over_sets_of_unequal_size(pools, p, k):
+    values = overlap_per_query(*pools, p=p, k=k, ties="released")
+    for query, rows in enumerate(zip(*pools, strict=True)):
+        rbo, top = compare_tied_sets(*rows, p, k)
+        assert values["rbo"][query] == pytest.approx(rbo, abs=1e-12)
+        assert values[f"top_k_overlap@{k}"][query] == pytest.approx(top, abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["expected", "released"])
+@pytest.mark.parametrize("levels", [2, 5, 10**6])
+def test_tau_equals_scipy(levels, ties):
+    generator = np.random.default_rng(levels)
+    sizes = generator.integers(2, 30, size=200)
+    one, other = ([generator.integers(0, levels, n).tolist() for n in sizes] for _ in range(2))
+    found = overlap_per_query(one, other, ties=ties)["kendall_tau_b"]
+    expected = [kendalltau(*rows, variant="b").statistic for rows in zip(one, other, strict=True)]
+    assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert np.isnan(found).any() == (levels < 10)  # some rows tie all
+
+
+@pytest.mark.parametrize("size", [70, 300])
+def test_large_pools(size):
+    generator = np.random.default_rng(size)
+    one, other = generator.permutation(size), generator.permutation(size)
+    orders = [np.argsort(-scores).tolist() for scores in (one, other)]
+    values = overlap_per_query(one[None], other[None], p=0.98, k=20)
+    expected = (*compare_orders(*orders, 0.98, 20), kendalltau(one, other).statistic)
+    found = [values[name][0] for name in ("rbo", "top_k_overlap@20", "kendall_tau_b")]
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_many_queries_are_each_compared_with_their_own():
+    generator = np.random.default_rng(6)
+    one, other = (generator.random((3000, 10)) for _ in range(2))
+    values = overlap_per_query(one, other, p=0.8, k=3)
+    for query in range(0, 3000, 7):
+        orders = [np.argsort(-scores[query]).tolist() for scores in (one, other)]
+        found = [values[name][query] for name in ("rbo", "top_k_overlap@3")]
+        assert found == pytest.approx(compare_orders(*orders, 0.8, 3), abs=1e-12)
+
+
+PACKAGE = """
+import json, sys
+from rbo import RankingSimilarity
+cases = json.load(open(sys.argv[1]))
+values = [RankingSimilarity(one, other).rbo_ext(p) for one, other, p in cases]
+json.dump(values, open(sys.argv[1], "w"))
+"""
+
+
+@pytest.fixture(scope="session")
+def rbo_package(tmp_path_factory):
+    """The folder of the package rbo, which asks for numpy<2 and so stands in no environment."""
+    folder = tmp_path_factory.mktemp("rbo")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
+    done = subprocess.run([*pip, "rbo==0.1.3"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        pytest.skip(f"pip cannot fetch rbo==0.1.3: {reason}")
+    return folder
+
+
+@pytest.mark.slow
+def test_rbo_equals_the_package(rbo_package, tmp_path):
+    generator = np.random.default_rng(3)
+    pairs = [(generator.permutation(n), generator.permutation(n)) for n in [*range(1, 13), 60] * 5]
+    persistence = [(0.5, 0.9, 0.98)[i % 3] for i in range(len(pairs))]
+    orders = [[np.argsort(-scores).tolist() for scores in pair] for pair in pairs]
+    cases = [[*pair, p] for pair, p in zip(orders, persistence, strict=True)]
+    file = tmp_path / "cases.json"
+    file.write_text(json.dumps(cases))
+    environment = {**os.environ, "PYTHONPATH": str(rbo_package)}
+    subprocess.run([sys.executable, "-c", PACKAGE, str(file)], env=environment, check=True)
+    found = [
+        overlap_per_query(one[None], other[None], p=p)["rbo"][0]
+        for (one, other), p in zip(pairs, persistence, strict=True)
+    ]
+    assert found == pytest.approx(json.loads(file.read_text()), abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6])
+def test_chance_is_the_mean_over_all_permutations(size):
+    fixed = list(range(size))
+    pairs = [compare_orders(fixed, order, 0.8, 3) for order in permutations(fixed)]
+    rbo, top = zip(*pairs, strict=True)
+    chance = overlap_chance([size], p=0.8, k=3)
+    assert chance["rbo"][0] == pytest.approx(fmean(rbo), abs=1e-12)
+    assert chance["top_k_overlap@3"][0] == pytest.approx(fmean(top), abs=1e-12)
+    assert chance["top_k_overlap@3"][0] == min(3, size) / size
+
+
+def test_constant_scores_give_chance():
+    sizes = [1, 2, 3, 7, 10]
+    constant = [[0.5] * n for n in sizes]
+    ranked = [list(range(n)) for n in sizes]
+    chance = overlap_chance(sizes, k=[1, 4])
+    for one, other in [(constant, ranked), (ranked, constant), (constant, constant)]:
+        values = overlap_per_query(one, other, k=[1, 4])
+        for name, expected in chance.items():
+            assert values[name] == pytest.approx(expected, abs=1e-12)
+        assert np.isnan(values["kendall_tau_b"]).all()
+
+
+def test_means_leave_out_what_tau_is_not_defined_for():
+    one = [[2, 1], [3, 2, 1], [7], [1, 1]]
+    other = [[1, 2], [3, 1, 2], [7], [1, 2]]
+    assert compare_rankings(one, other, p=0.5, k=(1, 3, 1), n_resamples=0) == {
+        "rbo": pytest.approx((1 / 2 + 7 / 8 + 1 + 3 / 4) / 4),
+        "kendall_tau_b": pytest.approx((-1 + 1 / 3) / 2),
+        "top_k_overlap@1": pytest.approx((0 + 1 + 1 + 1 / 2) / 4),
+        "top_k_overlap@3": 1,
+        "rbo_chance": pytest.approx((3 / 4 + (1 / 6 + 1 / 6 + 1 / 4) + 1 + 3 / 4) / 4),
+        "top_k_overlap@1_chance": pytest.approx((1 / 2 + 1 / 3 + 1 + 1 / 2) / 4),
+        "top_k_overlap@3_chance": 1,
+        "n_queries": 4,
+        "n_tau": 2,
+    }
+    alone = compare_rankings([[1.0], [2.0]], [[5.0], [4.0]])
+    assert (alone["kendall_tau_b"], alone["kendall_tau_b_ci"], alone["n_tau"]) == (None, None, 0)
+
+
+def test_groups_and_intervals():
+    one, other = [[2, 1], [1, 2], [2, 1]], [[2, 1], [2, 1], [2, 1]]  # tau 1, -1, 1
+    options = {"groups": ["P36", "P36", "P19"], "p": 0.5}
+    result = compare_rankings(one, other, **options)
+    assert result["kendall_tau_b"] == (0 + 1) / 2
+    assert result["kendall_tau_b_ci"] == [(-1 + 1) / 2, (1 + 1) / 2]
+    assert list(result["by_group"]) == ["P36", "P19"]
+    assert result["by_group"]["P36"]["rbo"] == (1 + 1 / 2) / 2
+    assert result["by_group"]["P36"]["n_queries"] == 2
+    micro = compare_rankings(one, other, average="micro", **options)
+    assert micro["kendall_tau_b"] == pytest.approx((1 - 1 + 1) / 3)
+
+
+def test_weights_sum_to_one():
+    for size, p in product([1, 2, 10, 2000], [0.01, 0.5, 0.98]):
+        assert rbo_weights(size, p).sum() == pytest.approx(1)
+
+
+NAN = float("nan")
+ERRORS = {
+    "no queries": ([], [], {}, "no queries in 'predictions'"),
+    "empty row": ([[1], []], [[1], []], {}, "query 1 of 'predictions' has no scores"),
+    "nan": ([[1, 2], [3, 4]], [[1, 2], [NAN, 4]], {}, "scores of query 1 in 'references'"),
+    "none": ([[1, None]], [[1, 2]], {}, "NaN among the scores of query 0 in 'predictions'"),
+    "unequal rows": ([[1, 2]], [[1, 2, 3]], {}, "query 0 has 2 candidates in 'predictions', 3 in"),
+    "unequal queries": ([[1]], [[1]] * 2, {}, "1 queries in 'predictions', 2 in 'references'"),
+    "unknown ties": ([[1]], [[1]], {"ties": "w"}, "unknown ties 'w'; known: expected, released"),
+    "p too large": ([[1]], [[1]], {"p": 1}, "p is 1; expected a number between 0 and 1"),
+    "p is nan": ([[1]], [[1]], {"p": NAN}, "p is nan; expected"),
+    "no depths": ([[1]], [[1]], {"k": []}, "no depths in 'k'"),
+    "depth 0": ([[1]], [[1]], {"k": [1, 0]}, "depth 0 in 'k' is none; expected whole numbers"),
+    "half a depth": ([[1]], [[1]], {"k": 1.5}, "depth 1.5 in 'k' is none"),
+    "depth as text": ([[1]], [[1]], {"k": "3"}, "depth '3' in 'k' is none"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    predictions, references, options, message = ERRORS[case]
+    with pytest.raises(ValueError, match=message) as raised:
+        compare_rankings(predictions, references, **options)
+    assert "\n" not in str(raised.value)
+
+
+def test_combines_with_rankc(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
+    names = ("rankc", "rank_overlap")
+    modules = [evaluate.load(str(METRICS / name), cache_dir=str(tmp_path)) for name in names]
+    scores = {"predictions": [[3, 2, 1], [1, 2]], "references": [[3, 1, 2], [1, 2]]}
+    combined = evaluate.combine(modules).compute(**scores, groups=["P36", "P19"], n_resamples=9)
+    alone = modules[1].compute(**scores, groups=["P36", "P19"], n_resamples=9)
+    for key in ("rbo", "rbo_ci", "kendall_tau_b", "top_k_overlap@3_chance"):
+        assert combined[key] == alone[key]
+    assert combined["rank_overlap_by_group"] == alone["by_group"]
+    assert combined["rankc"] == modules[0].compute(**scores, groups=["P36", "P19"])["rankc"]
+
+
+def test_bmlama_takes_less_than_a_second_of_processor_time():
+    generator = np.random.default_rng(17)
+    scores = [generator.integers(0, 40, (6792, 10)).astype(float) for _ in range(2)]
+    start = time.process_time()
+    compare_rankings(*scores, groups=[i % 41 for i in range(6792)])
+    assert time.process_time() - start < 1

@@ -1,0 +1,214 @@
+import math
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
+from statistics import fmean
+
+import datasets
+import evaluate
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+from polyprobe.metrics.recall_at_k.recall_at_k import (
+    Standing,
+    expected_rank,
+    find_standing,
+    measure_recall,
+    recall_probability,
+    shuffle,
+    sort_stably,
+)
+
+FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "recall_at_k"
+
+
+@pytest.mark.parametrize(
+    ("scores", "right", "recall", "rank", "released"),
+    [
+        ([5, 4, 3, 2], [0], [1, 1, 1], 1, 1),
+        ([5, 4, 3, 2], [2], [0, 0, 1], 3, 3),
+        ([5, 4, 3, 2], [3, 1], [0, 1, 1], 2, 2),  # the best of two forms
+        ([5, 4, 4, 2], [2], [0, 1 / 2, 1], 1 + 3 / 2, 3),
+        ([5, 4, 4, 4], [1], [0, 1 / 3, 2 / 3], 1 + 4 / 2, 2),
+        ([4, 4, 4, 2], [0, 2], [2 / 3, 1, 1], 4 / 3, 1),
+        ([4, 4, 4, 2], [2, 3], [1 / 3, 2 / 3, 1], 4 / 2, 3),  # one of them is below the tie
+        ([0, 0, 0, 0], [3], [1 / 4, 2 / 4, 3 / 4], 5 / 2, 4),
+        ([0, 0, 0, 0], [2, 3], [1 / 2, 1 - 1 / 6, 1], 5 / 3, 3),
+        ([7], [0], [1, 1, 1], 1, 1),
+        ([-math.inf, -math.inf, 0], [1], [0, 1 / 2, 1], 1 + 3 / 2, 3),
+        ([math.inf, 5, math.inf], [1, 2], [1 / 2, 1, 1], 3 / 2, 2),
+    ],
+)
+def test_recall_and_rank(scores, right, recall, rank, released):
+    standing = find_standing([scores], [right])
+    assert recall_probability(standing, [1, 2, 3])[:, 0] == pytest.approx(recall, abs=1e-15)
+    assert expected_rank(standing) == pytest.approx(rank)
+    stable = sort_stably(standing)
+    assert expected_rank(stable).tolist() == [released]
+    assert recall_probability(stable, [1, 2, 3])[:, 0].tolist() == [
+        released <= k for k in (1, 2, 3)
+    ]
+
+
+@st.composite
+def draw_queries(draw):
+    """Draw scores with many ties, and right answers, for one to four queries."""
+    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
+    level = st.sampled_from([-1.0, 0.0, 2.5])
+    scores = [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes]
+    right = [draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True)) for n in sizes]
+    return scores, right
+
+
+def rank_stably(scores, right):
+    """Return the 1-based rank of the first right candidate after a stable sort."""
+    order = sorted(range(len(scores)), key=lambda i: scores[i], reverse=True)
+    return 1 + min(order.index(i) for i in right)
+
+
+def rank_in_all_orders(scores, right):
+    orders = permutations(range(len(scores)))
+    return [rank_stably([scores[i] for i in o], [o.index(i) for i in right]) for o in orders]
+
+
+@settings(max_examples=100, deadline=None)
+@given(queries=draw_queries())
+def test_expectations_are_means_of_the_stable_sort_over_all_orders(queries):
+    scores, answers = queries
+    standing, ks = find_standing(scores, answers), range(1, 8)
+    constant = [[0.0] * len(row) for row in scores]
+    for given_scores, found in ((scores, standing), (constant, shuffle(standing))):
+        recall, rank = recall_probability(found, ks), expected_rank(found)
+        for query, row in enumerate(given_scores):
+            ranks = rank_in_all_orders(row, answers[query])
+            assert rank[query] == pytest.approx(fmean(ranks))
+            for i, k in enumerate(ks):
+                assert recall[i, query] == pytest.approx(fmean(r <= k for r in ranks))
+    assert recall_probability(standing, [1])[0] == pytest.approx(right_probability(scores, answers))
+    released = [rank_stably(row, right) for row, right in zip(scores, answers, strict=True)]
+    assert expected_rank(sort_stably(standing)).tolist() == released
+    padding = np.arange(6) >= np.array([[len(row)] for row in scores])
+    masked = np.ma.array([row + [9.0] * (6 - len(row)) for row in scores], mask=padding)
+    for one, other in zip(find_standing(masked, answers), standing, strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def stand(better, equal, right):
+    zero = np.zeros(1, dtype=int)
+    return Standing(
+        zero + better, zero + equal, zero + right, zero, zero + better + equal, zero + right
+    )
+
+
+@pytest.mark.parametrize(
+    ("equal", "right", "m"),
+    [
+        (51, 2, 1),
+        (51, 3, 10),
+        (10_000, 1, 1),
+        (10_000, 300, 200),
+        (10_000, 9_000, 5),
+        (10**9, 7, 40),
+    ],
+)
+def test_large_ties_are_as_exact_as_floats_are(equal, right, m):
+    missed = Fraction(math.comb(equal - right, m), math.comb(equal, m))
+    value = recall_probability(stand(3, equal, right), [m + 3])[0, 0]
+    assert value == pytest.approx(float(1 - missed), rel=1e-14)
+    if equal < 10**6:
+        assert value == pytest.approx(hypergeom.sf(0, equal, right, m), rel=1e-9)
+
+
+CASE = {
+    "predictions": [[3, 2, 1], [3, 2, 1, 0], [5, 5], [9, 8, 7, 6, 5]],
+    "references": [[1], [0, 3], [1], [4]],
+}
+
+
+def test_result_with_chance_and_counts():
+    result = measure_recall(**CASE, k=[1, 2, 2], n_resamples=0)
+    assert result == {
+        "recall@1": pytest.approx((0 + 1 + 1 / 2 + 0) / 4),
+        "recall@2": pytest.approx((1 + 1 + 1 + 0) / 4),
+        "mean_rank": pytest.approx((2 + 1 + 3 / 2 + 5) / 4),
+        "recall@1_chance": pytest.approx((1 / 3 + 2 / 4 + 1 / 2 + 1 / 5) / 4),
+        "recall@2_chance": pytest.approx((2 / 3 + (1 - 1 / 6) + 1 + 2 / 5) / 4),
+        "mean_rank_chance": pytest.approx((4 / 2 + 5 / 3 + 3 / 2 + 6 / 2) / 4),
+        "n_queries": 4,
+        "n_tied": 1,
+    }
+    released = measure_recall(**CASE, k=1, ties="released", n_resamples=0)
+    assert (released["recall@1"], released["n_tied"]) == (1 / 4, 1)
+    assert released["recall@1_chance"] == result["recall@1_chance"]
+
+
+def test_macro_and_micro_over_groups():
+    groups = ["P36", "P36", "P36", "P19"]
+    macro = measure_recall(**CASE, k=2, groups=groups)
+    assert macro["recall@2"] == pytest.approx((3 / 3 + 0) / 2)
+    assert macro["mean_rank"] == pytest.approx(((2 + 1 + 3 / 2) / 3 + 5) / 2)
+    assert macro["by_group"]["P36"]["mean_rank"] == pytest.approx((2 + 1 + 3 / 2) / 3)
+    assert macro["by_group"]["P19"]["mean_rank_ci"] is None
+    micro = measure_recall(**CASE, k=2, groups=groups, average="micro")
+    assert micro["recall@2"] == pytest.approx(3 / 4)
+    low, high = micro["mean_rank_ci"]
+    assert 1 <= low < micro["mean_rank"] < high <= 5
+
+
+def test_several_of_one_tie_count_once_and_repeated_indices_too():
+    result = measure_recall([[1, 1, 0]], [[0, 1, 1]], n_resamples=0)
+    assert (result["recall@1"], result["mean_rank"], result["n_tied"]) == (1, 1, 0)
+    assert result["mean_rank_chance"] == pytest.approx(4 / 3)
+
+
+ERRORS = {
+    "no queries": ([], [], {}, "no queries in 'predictions'"),
+    "empty row": ([[1], []], [[0], [0]], {}, "query 1 of 'predictions' has no scores"),
+    "nan": ([[1, 2], [math.nan, 1]], [[0], [0]], {}, "NaN among the scores of query 1"),
+    "none": ([[1, 2], [None, 1]], [[0], [0]], {}, "NaN among the scores of query 1"),
+    "flat": ([1.0, 2.0], [[0], [0]], {}, "query 0 of 'predictions' is 1.0; expected a list"),
+    "no list": ([[1, 2]], [1], {}, r"references of query 0 are 1; expected a list: \[1\]"),
+    "no right": ([[1], [1, 2]], [[0], []], {}, "query 1 has no right answer"),
+    "too large": ([[1], [1, 2]], [[0], [2]], {}, "answer 2 of query 1 is out of range"),
+    "negative": ([[1, 2]], [[-1]], {}, "answer -1 is no index; expected whole numbers from 0"),
+    "unequal": ([[1, 2]], [[0], [0]], {}, "1 queries in 'predictions', 2 in 'references'"),
+    "groups": ([[1, 2]], [[0]], {"groups": ["a", "b"]}, "2 in 'groups', 1 queries; expected one"),
+    "k of 0": ([[1, 2]], [[0]], {"k": [1, 0]}, "depth 0 in 'k' is none; expected whole numbers"),
+    "fraction": ([[1, 2]], [[0]], {"k": 1.5}, "depth 1.5 in 'k' is none"),
+    "no k": ([[1, 2]], [[0]], {"k": []}, "no depths in 'k'; expected one or more"),
+    "text": ([[1, 2]], [[0]], {"k": "5"}, "depth '5' in 'k' is none; expected whole numbers"),
+    "ties": ([[1, 2]], [[0]], {"ties": "first"}, "unknown ties 'first'; known: expected, released"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    predictions, references, options, message = ERRORS[case]
+    with pytest.raises(ValueError, match=message) as raised:
+        measure_recall(predictions, references, **options)
+    assert "\n" not in str(raised.value)
+
+
+class PoolSize(evaluate.Metric):
+    """Stand beside recall@k in a combination: the same features, and keywords that it ignores."""
+
+    def _info(self):
+        row, index = datasets.Value("float64"), datasets.Value("int64")
+        features = {"predictions": datasets.Sequence(row), "references": datasets.Sequence(index)}
+        return evaluate.MetricInfo("", "", datasets.Features(features))
+
+    def _compute(self, predictions, references, **options):
+        return {"pool_size": fmean(map(len, predictions))}
+
+
+def test_combination_with_another_module(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
+    recall = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
+    combined = evaluate.combine([recall, PoolSize(cache_dir=str(tmp_path))])
+    result = combined.compute(**CASE, k=2, groups=["a", "b", "a", "b"])
+    assert result.pop("pool_size") == (3 + 4 + 2 + 5) / 4
+    assert result == measure_recall(**CASE, k=2, groups=["a", "b", "a", "b"])
