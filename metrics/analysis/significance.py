@@ -63,7 +63,7 @@ def compare_figures(
     """
     _check(test, TESTS, "test")
     _check(correction, CORRECTIONS, "correction")
-    if first.names != second.names or len(first.table) != len(second.table):
+    if first.names != second.names or first.table.shape != second.table.shape:
         raise ValueError("the two figures are of other languages or other facts")
     units = index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units

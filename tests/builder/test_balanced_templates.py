@@ -6,7 +6,7 @@ import zipfile
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -178,6 +178,7 @@ TOLD = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(TOLD, TOLD, st.integers(1, 4))
 def test_the_choice_of_templates_against_brute_force(own, lent, most):
     made = material.assemble(
