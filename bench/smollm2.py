@@ -79,9 +79,8 @@ def compare() -> dict[str, Difference]:
 
     The runs ask for the same facts in the same order (`count_matched`), with other candidates.
     """
-    found = [find_figures(Facts(read_aligned(Run(run(config))))) for config in CONFIGS]
-    names = [name for name in found[0] if name in MEANS]
-    return {name: compare_figures(found[1][name], found[0][name])[-1] for name in names}
+    found = [find_figures(Facts(read_aligned(Run(run(config)))), MEANS) for config in CONFIGS]
+    return {name: compare_figures(found[1][name], found[0][name])[-1] for name in MEANS}
 
 
 def fetch_model(folder: Path) -> Path:

@@ -12,8 +12,7 @@ from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import meas
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 
 from .figures import Facts
-
-CONTRASTIVE = "contrastive"
+from .protocol import protocol_of
 
 
 def measure_languages(
@@ -31,7 +30,7 @@ def measure_languages(
             for x, scores in facts.scores.items()
         }
     }
-    if scoring == CONTRASTIVE:
+    if protocol_of(scoring).contrasts:
         found["contrastive_knowledge"] = {
             x: _without_groups(measure_knowledge(_contrast(table), **kept))
             for x, table in facts.tables.items()
@@ -72,7 +71,9 @@ def _measure_paraphrases(table: pa.Table, options: Mapping[str, Any]) -> dict[st
     predicted: dict[str, list[str]] = {}
     right: dict[str, list[int]] = {}
     relations: dict[str, str] = {}
-    for row, best in zip(table.to_pylist(), _choose(table), strict=True):
+    clusters: dict[str, Any] = {}
+    units = options["clusters"] or table["fact_id"].to_pylist()
+    for row, best, unit in zip(table.to_pylist(), _choose(table), units, strict=True):
         fact = row["fact_id"]
         _, gold = _ends(fact)
         predicted.setdefault(fact, []).append(gold if best in row["answers"] else f"#{best}")
@@ -81,13 +82,14 @@ def _measure_paraphrases(table: pa.Table, options: Mapping[str, Any]) -> dict[st
                 f"fact {fact}: its templates have other candidates; consistency needs the same "
                 "ones, in the same order"
             )
-        relations[fact] = row["relation"]
+        relations[fact], clusters[fact] = row["relation"], unit
     subjects, objects = zip(*map(_ends, predicted), strict=True)
     figures = measure_consistency(
         list(predicted.values()),
         objects,
         groups=list(relations.values()),
         subjects=subjects,
+        clusters=list(clusters.values()),
         n_resamples=options["n_resamples"],
         seed=options["seed"],
     )

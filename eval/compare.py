@@ -64,8 +64,8 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
     ]
     facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
     units = read_clusters(facts[0].table, clusters)
-    one, other = map(find_figures, facts)
     names = COMPARED if len(languages) > 1 else COMPARED[:1]
+    one, other = (find_figures(part, names) for part in facts)
     try:
         differences = {
             name: compare_figures(one[name], other[name], clusters=units, **options)

@@ -21,7 +21,7 @@ from polyprobe import PolyprobeError
 from .dataset import fingerprint, load_facts
 from .decoding import DecodingChoices, DecodingOptions, predict, take_decoding
 from .models import ModelOptions, load
-from .protocol import WHOLE_RELATION, as_asked, check_askable, list_columns
+from .protocol import as_asked, check_askable, protocol_of
 from .results import compute_results
 from .run import SCORES, Run, Settings
 from .sample import choose_rows
@@ -71,7 +71,7 @@ def evaluate_model(
     loaded = load(model, **settings)
     check_askable(tables, loaded.scorer.scoring)
     scoring = decoding.name if decoding else loaded.scorer.scoring
-    also = list_columns(scoring)
+    also = protocol_of(scoring).columns
     run = Run(output)
     run.open(
         Settings(
@@ -99,7 +99,7 @@ def _as_asked(run: Run, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
     """Return the rows as the run's protocol asks them, by what its first language lists."""
     settings = run.settings()
     first = settings.languages[0]
-    if settings.scoring in WHOLE_RELATION and first not in tables:
+    if protocol_of(settings.scoring).whole_relation and first not in tables:
         tables = load_facts(settings.dataset, settings.config, [first, *tables])
     return as_asked(tables, settings.scoring, first)
 

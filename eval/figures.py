@@ -1,6 +1,6 @@
 """The figures of a run: from score tables, one a language, to sums over facts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from polyprobe.metrics.analysis.all_languages import (
     find_kappa,
     find_right_counts,
 )
-from polyprobe.metrics.analysis.beyond_accuracy import condition_rankc, find_excess
+from polyprobe.metrics.analysis.beyond_accuracy import OUTCOMES, condition_rankc, find_excess
 from polyprobe.metrics.analysis.figures import (
     Figure,
     find_accuracy,
@@ -33,7 +33,7 @@ class Facts:
     Attributes:
         tables: of each language the scores as they stand on disk, row by row the same facts.
         scores: of each language a masked array [facts, most candidates].
-        first: those of the first language.
+        first_scores: those of the first language.
         answers: right indices of each fact.
         sizes: candidates of each fact.
         kinds: how many candidates and right ones each fact has [facts, 2].
@@ -44,9 +44,9 @@ class Facts:
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self.tables = tables
         self.scores = {language: masked_scores(table) for language, table in tables.items()}
-        self.first = next(iter(self.scores.values()))
+        self.first_scores = next(iter(self.scores.values()))
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
-        self.sizes: np.ndarray = (~np.ma.getmaskarray(self.first)).sum(1)
+        self.sizes: np.ndarray = (~np.ma.getmaskarray(self.first_scores)).sum(1)
         self.rankc = rankc_pairs(self.scores)  # first, because its errors name the language
         self.kinds: np.ndarray = np.column_stack(
             [self.sizes, [len(set(right)) for right in self.answers]]
@@ -54,26 +54,19 @@ class Facts:
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
 
     @property
+    def pairs(self) -> list[str]:
+        """Return the names of all pairs of languages."""
+        return name_pairs(list(self.scores))
+
+    @property
     def table(self) -> pa.Table:
         """Return the first language's table: what it says of the facts, all say."""
         return next(iter(self.tables.values()))
 
 
-def find_figures(facts: Facts) -> dict[str, Figure]:
-    """Return each figure of languages and pairs by its name in results.json."""
-    pairs = name_pairs(list(facts.scores))
-    outcomes = condition_rankc(facts.right, facts.rankc)
-    return {
-        "accuracy": find_accuracy(facts.right),
-        "rankc": find_rankc(pairs, facts.rankc),
-        "rankc_adjusted": find_rankc_adjusted(pairs, facts.rankc, facts.sizes),
-        "coverlap": find_coverlap(facts.right),
-        "agreement": find_agreement(facts.scores),
-        "rankc_excess": find_excess(facts.right, facts.rankc, facts.kinds),
-        **{f"rankc_{outcome}": figure for outcome, figure in outcomes.items()},
-        "rbo": find_rbo(facts.scores),
-        "kendall_tau_b": find_kendall(facts.scores),
-    }
+def find_figures(facts: Facts, names: Iterable[str] | None = None) -> dict[str, Figure]:
+    """Return figures of languages and pairs by their names in results.json; None takes all."""
+    return {name: FIGURES[name](facts) for name in (FIGURES if names is None else names)}
 
 
 def find_joint(facts: Facts) -> list[Figure]:
@@ -115,3 +108,20 @@ def masked_scores(table: pa.Table) -> np.ma.MaskedArray:
     values = np.zeros(mask.shape, dtype=np.float32)
     values[~mask] = lists.flatten().to_numpy()
     return np.ma.MaskedArray(values, mask)
+
+
+def _of_outcome(outcome: str) -> Callable[[Facts], Figure]:
+    return lambda facts: condition_rankc(facts.right, facts.rankc, outcome)
+
+
+FIGURES: dict[str, Callable[[Facts], Figure]] = {
+    "accuracy": lambda facts: find_accuracy(facts.right),
+    "rankc": lambda facts: find_rankc(facts.pairs, facts.rankc),
+    "rankc_adjusted": lambda facts: find_rankc_adjusted(facts.pairs, facts.rankc, facts.sizes),
+    "coverlap": lambda facts: find_coverlap(facts.right),
+    "agreement": lambda facts: find_agreement(facts.scores),
+    "rankc_excess": lambda facts: find_excess(facts.right, facts.rankc, facts.kinds),
+    **{f"rankc_{outcome}": _of_outcome(outcome) for outcome in OUTCOMES},
+    "rbo": lambda facts: find_rbo(facts.scores),
+    "kendall_tau_b": lambda facts: find_kendall(facts.scores),
+}

@@ -14,8 +14,6 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import find_right, meas
 from .figures import read_clusters
 from .run import Run
 
-PARTS = ("all", "single", "multi")
-
 
 def read_predictions(run: Run) -> dict[str, pa.Table]:
     """Return a run's predictions by language; other facts in one of them are a PolyprobeError."""

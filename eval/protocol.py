@@ -9,11 +9,42 @@ from polyprobe import PolyprobeError
 
 from .slot import SLOT
 
-WHOLE_RELATION = ("mpararel", "mpararel-released")
 ASKED = ("fact_id", "relation", "prompt", "candidates", "answers")
-# Columns beside the usual ones that a protocol reads, by the first word of its name.
-_ALSO_READ = {"mpararel": ("object_id", "subject"), "xfactr": ("answer_forms",)}
 _STRIPPED = str.maketrans("", "", ".:。")
+
+
+class Protocol(NamedTuple):
+    """What a protocol asks for beside prompts and candidates, and what it leaves on disk.
+
+    Attributes:
+        kind: `scores` of candidates, or free `predictions`.
+        whole_relation: candidates are all objects of the relation, templates are bare.
+        contrasts: first sub-words are compared, the fact's with the mean of the others'.
+        columns: those beside the usual ones that its scores depend on.
+    """
+
+    kind: str = "scores"
+    whole_relation: bool = False
+    contrasts: bool = False
+    columns: tuple[str, ...] = ()
+
+
+# By the first word of the name that stands in run.json, as in `mpararel-released`, `bmlama-eq8`.
+PROTOCOLS = {
+    "bmlama": Protocol(),
+    "object": Protocol(),
+    "contrastive": Protocol(contrasts=True),
+    "mpararel": Protocol(whole_relation=True, columns=("object_id", "subject")),
+    "xfactr": Protocol(kind="predictions", columns=("answer_forms",)),
+}
+
+
+def protocol_of(scoring: str) -> Protocol:
+    """Return the protocol of an exact name of a scoring."""
+    name = str(scoring).partition("-")[0]
+    if name not in PROTOCOLS:
+        raise PolyprobeError(f"unknown scoring {scoring!r}; known: {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name]
 
 
 def as_asked(
@@ -38,15 +69,10 @@ def as_asked(
         PolyprobeError: see `check_askable`.
     """
     check_askable(tables, scoring)
-    if scoring not in WHOLE_RELATION:
+    if not protocol_of(scoring).whole_relation:
         return dict(tables)
     objects = list_objects(tables[first or next(iter(tables))])
     return {language: _ask_relations(table, objects) for language, table in tables.items()}
-
-
-def list_columns(scoring: str) -> tuple[str, ...]:
-    """Return the columns beside the usual ones that the scores of a protocol depend on."""
-    return _ALSO_READ.get(scoring.partition("-")[0], ())
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
@@ -55,7 +81,7 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
     Raises:
         PolyprobeError: a table without the subject's label, which mParaRel's rows are made with.
     """
-    for language, table in tables.items() if scoring in WHOLE_RELATION else ():
+    for language, table in tables.items() if protocol_of(scoring).whole_relation else ():
         kind = table.schema.field("subject").type if "subject" in table.column_names else None
         if kind is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             found = "it has none" if kind is None else f"it is {kind}"

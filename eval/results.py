@@ -94,7 +94,7 @@ def summarize(facts: Facts, scoring: str, resampling: Resampling = DEFAULT) -> d
         "n_queries": len(facts.table),
         **values,
         "chance": {
-            "accuracy": float(chance_accuracy(facts.first, facts.answers).mean()),
+            "accuracy": float(chance_accuracy(facts.first_scores, facts.answers).mean()),
             "rankc": float(rankc_chance(facts.sizes).mean()),
         },
         "mean": {name: estimates["mean"] for name, estimates in found.items()},

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from polyprobe import PolyprobeError
 
+from .protocol import protocol_of
 from .writing import part_of, write_whole
 
 GO_ON = "what was written before is kept: make room and run the same command again"
@@ -83,7 +84,7 @@ class Settings:
     @property
     def kind(self) -> str:
         """Return what the run's files hold: `scores` of candidates, or free `predictions`."""
-        return "predictions" if self.scoring.startswith("xfactr") else "scores"
+        return protocol_of(self.scoring).kind
 
     @property
     def signature(self) -> str:

@@ -61,13 +61,13 @@ class Draws(NamedTuple):
 
     Attributes:
         sums: [resamples, groups, columns].
-        units: how many queries or clusters were drawn from, of each group.
-        freedom: degrees of freedom of a figure over all groups.
+        freedom: degrees of freedom of a figure of each group [groups].
+        freedom_of_all: those of a figure over all groups.
     """
 
     sums: np.ndarray
-    units: np.ndarray
-    freedom: int
+    freedom: np.ndarray
+    freedom_of_all: float
 
 
 def summarize(
@@ -82,7 +82,8 @@ def summarize(
         NAME and `NAME_ci` = [low, high] of each measure, and where groups are given `by_group`:
         GROUP to the same and `n_queries`, in the order in which groups first occur.
     """
-    ratios = [v if isinstance(v, Ratio) else _as_ratio(v) for v in measures.values()]
+    # not isinstance: every folder's copy of this file has a Ratio of its own
+    ratios = [v if hasattr(v, "numerators") else _as_ratio(v) for v in measures.values()]
     columns = [*(r.numerators for r in ratios), *(r.denominators for r in ratios)]
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
     return estimate(table, list(measures), divide, Resampling(**options))
@@ -102,7 +103,8 @@ def estimate(
     undefined; the scale of the sums must not matter. The interval is the percentile interval of
     resamples of n - 1 out of n queries or clusters (n_g - 1 of n_g within each group: McCarthy and
     Snowden 1985), whose variance is unbiased, at levels widened as Student's t is (Hesterberg 2015,
-    section 5.3).
+    section 5.3). Its degrees of freedom are those of n units, and of unequal clusters those of as
+    many equal ones as have their weight: (sum s)^2 / sum s^2 for clusters of s queries (Kish 1965).
     """
     _check(options)
     groups, codes = index_labels(options.groups, len(table), "groups")
@@ -164,25 +166,29 @@ def resample(
     all, so that a group's number of queries varies with the draw.
     """
     random = np.random.default_rng(options.seed)
-    if clusters is None:
-        return _resample_within(table, codes, options.n_resamples, random)
+    clusters = np.arange(len(table)) if clusters is None else clusters
     n_clusters, n_groups = clusters.max() + 1, codes.max() + 1
-    pairs = np.unique(clusters * n_groups + codes)
+    pairs, sizes = np.unique(clusters * n_groups + codes, return_counts=True)
+    group_of = pairs % n_groups
+    freedom = _count_freedom(sizes, group_of)
     if len(pairs) == n_clusters:
-        return _resample_within(
-            sum_by(clusters, table), pairs % n_groups, options.n_resamples, random
-        )
+        units = sum_by(clusters, table)
+        parts = [
+            _draw(units[group_of == group], options.n_resamples, random)
+            for group in range(n_groups)
+        ]
+        return Draws(np.stack(parts, axis=1), freedom, freedom.sum())
     wide = np.zeros((n_clusters, n_groups, table.shape[1]))
     np.add.at(wide, (clusters, codes), table)
     sums = _draw(wide.reshape(n_clusters, -1), options.n_resamples, random)
-    units = np.bincount(pairs % n_groups, minlength=n_groups)
-    return Draws(sums.reshape(-1, *wide.shape[1:]), units, n_clusters - 1)
+    of_all = _count_freedom(np.bincount(clusters), np.zeros(n_clusters, dtype=np.intp))
+    return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, of_all[0])
 
 
-def interval(samples: np.ndarray, freedom: int) -> list[float] | None:
+def interval(samples: np.ndarray, freedom: float) -> list[float] | None:
     """Return the 95 % percentile interval of resampled figures, NaN left out; None for none."""
     known = samples[~np.isnan(samples)]
-    if freedom < 1 or not len(known):
+    if freedom <= 0 or not len(known):
         return None
     tail = ndtr(stdtrit(freedom, 0.025))
     return [float(bound) for bound in np.quantile(known, [tail, 1 - tail])]
@@ -218,24 +224,24 @@ def _draw_intervals(
     if options.clusters is not None:
         clusters = index_labels(options.clusters, len(table), "clusters")[1]
     drawn = resample(table, codes, clusters, options)
-    samples, freedom = statistic(drawn.sums), drawn.freedom
+    samples, of_all = statistic(drawn.sums), drawn.freedom_of_all
     inside: list[Intervals] = []
     if by_group:
         inside = [
-            [interval(column, units - 1) for column in samples[:, i].T]
-            for i, units in enumerate(drawn.units)
+            [interval(column, freedom) for column in samples[:, i].T]
+            for i, freedom in enumerate(drawn.freedom)
         ]
     if options.average == "micro":
         drawn = resample(table, np.zeros_like(codes), clusters, options)
-        samples, freedom = statistic(drawn.sums[:, 0]), drawn.freedom
+        samples, of_all = statistic(drawn.sums[:, 0]), drawn.freedom_of_all
     elif clusters is not None and _holds_groups(clusters, codes):
         figures = _over_groups(statistic(sum_by(codes, table)), options.empty)
         of_group = clusters[np.unique(codes, return_index=True)[1]]
         drawn = resample(figures, np.zeros_like(of_group), of_group, options)
-        samples, freedom = divide(drawn.sums[:, 0]), drawn.freedom
+        samples, of_all = divide(drawn.sums[:, 0]), drawn.freedom_of_all
     else:
         samples = divide(_over_groups(samples, options.empty).sum(axis=1))
-    return [interval(column, freedom) for column in samples.T], inside
+    return [interval(column, of_all) for column in samples.T], inside
 
 
 def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
@@ -244,12 +250,13 @@ def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
     return several > 1 and len(np.unique(clusters * several + codes)) == several
 
 
-def _resample_within(
-    table: np.ndarray, codes: np.ndarray, n_resamples: int, random: np.random.Generator
-) -> Draws:
-    parts = [table[codes == code] for code in range(codes.max() + 1)]
-    sums = np.stack([_draw(part, n_resamples, random) for part in parts], axis=1)
-    return Draws(sums, np.array([len(part) for part in parts]), len(table) - len(parts))
+def _count_freedom(sizes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return each group's effective number of clusters less one, from the clusters' sizes.
+
+    A single cluster has none; of several, however unequal, at least one.
+    """
+    effective = np.bincount(groups, sizes) ** 2 / np.bincount(groups, sizes.astype(float) ** 2)
+    return np.where(np.bincount(groups) > 1, np.maximum(effective - 1, 1), 0)
 
 
 def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np.ndarray:

@@ -44,6 +44,51 @@ def read_numbers(cells: Sequence[str], number: int) -> list[float]:
         raise ValueError(f"line {number}: {error}; expected numbers") from None
 
 
+def read_scores(text: str) -> dict[str, list[list[float]]]:
+    """Return each language's scores, a row a query, from lines `query, candidate, languages`.
+
+    The lines of a query need not stand together; candidates keep the order of their lines.
+    """
+    return _read_columns(text, "query, candidate, languages")
+
+
+def read_marked_scores(text: str) -> tuple[dict[str, list[list[float]]], list[list[int]]]:
+    """Return what `read_scores` does and the right indices of each query.
+
+    A line has `right` (1 or 0) behind the candidate.
+    """
+    columns = _read_columns(text, "query, candidate, right, languages")
+    marked, *names = columns
+    right = [[i for i, mark in enumerate(marks) if mark] for marks in columns[marked]]
+    return {name: columns[name] for name in names}, right
+
+
+def read_predictions(text: str) -> tuple[dict[str, list[int]], list[list[int]]]:
+    """Return the predicted index of each query in each language, and the right indices.
+
+    A line is `query, right, languages`; indices are given to its answers as they first occur.
+    """
+    (_, _, *languages), lines = read_lines(text, "query, right, languages")
+    predictions: dict[str, list[int]] = {name: [] for name in languages}
+    answers = []
+    for _, right, *cells in lines:
+        known = split_list(right)
+        index = {name: i for i, name in enumerate(dict.fromkeys([*known, *map(str.strip, cells)]))}
+        answers.append([index[name] for name in known])
+        for language, cell in zip(languages, cells, strict=True):
+            predictions[language].append(index[cell.strip()])
+    return predictions, answers
+
+
+def _read_columns(text: str, expected: str) -> dict[str, list[list[float]]]:
+    (_, _, *names), lines = read_lines(text, expected)
+    queries: dict[str, list[list[float]]] = {}
+    for number, (query, _, *cells) in enumerate(lines, start=1):
+        queries.setdefault(query, []).append(read_numbers(cells, number))
+    columns = [list(map(list, zip(*rows, strict=True))) for rows in queries.values()]
+    return {name: [column[i] for column in columns] for i, name in enumerate(names)}
+
+
 def split_list(cell: str) -> list[str]:
     """Return the parts of a cell that `|` divides, without blanks around them or empty parts.
 

@@ -13,6 +13,8 @@ The folders of metrics/ hold this file as a link, so that each of them is whole.
        [2]], dtype=uint8))
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 TIES = ("expected", "released")
@@ -45,3 +47,14 @@ def break_ties(scores: np.ndarray) -> np.ndarray:
     """Return scores (queries x N) in the same order without ties: the earlier of equals wins."""
     ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
     return -ranks.astype(np.float64)
+
+
+def read_depths(k: int | Sequence[int]) -> list[int]:
+    """Return the depths k (of recall@k, of a top k) as a list, each once."""
+    depths = [*k] if hasattr(k, "__len__") else [k]
+    if not depths:
+        raise ValueError("no depths in 'k'; expected one or more, such as [1, 5, 10]")
+    for depth in depths:
+        if not isinstance(depth, int | np.integer) or depth < 1:
+            raise ValueError(f"depth {depth!r} in 'k' is none; expected whole numbers from 1")
+    return [int(depth) for depth in dict.fromkeys(depths)]

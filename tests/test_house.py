@@ -14,7 +14,8 @@ import pytest
 from polyprobe.builder.build import SOURCES
 from polyprobe.builder.facts import FACT_SOURCES
 from polyprobe.builder.truths import SOURCES as TRUTH_SOURCES
-from polyprobe.eval.scorers import FAMILIES
+from polyprobe.eval.protocol import PROTOCOLS
+from polyprobe.eval.scorers import FAMILIES, SCORINGS
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("builder", "cli", "eval", "metrics")
@@ -47,6 +48,7 @@ def test_sources_and_families_name_every_file():
     assert {module.rpartition(".")[2] for module in TRUTH_SOURCES.values()} == of_truths
     in_scorers = {p.stem for p in modules("eval/scorers") if "(Scorer):" in p.read_text()}
     assert set(FAMILIES) == in_scorers
+    assert {name.partition("-")[0] for name in SCORINGS} == set(PROTOCOLS)
     for name, scorer in FAMILIES.items():
         assert scorer.__module__ == f"polyprobe.eval.scorers.{name}"
 
@@ -79,7 +81,8 @@ def test_the_wheel_carries_metrics_dataset_and_model_and_nothing_but_polyprobe(t
     for name in filter(None, tracked.stdout.split("\0")):
         if (ROOT / name).exists():
             (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, tmp_path / "tree" / name)
+            # links stay links: what the folders of metrics/ share must come out as files
+            shutil.copy(ROOT / name, tmp_path / "tree" / name, follow_symlinks=False)
     pip = [
         sys.executable,
         "-m",
@@ -101,6 +104,11 @@ def test_the_wheel_carries_metrics_dataset_and_model_and_nothing_but_polyprobe(t
         "metrics/rankc/requirements.txt", "eval/report/report.css", "builder/sources/bmlama.sha256",
     ):  # fmt: skip
         assert f"polyprobe/{part}" in names
+    shared = [p for p in (ROOT / "metrics").glob("*/*.py") if p.is_symlink()]
+    assert len(shared) > 30
+    for link in shared:
+        packed = zipfile.ZipFile(wheel).read(f"polyprobe/{link.relative_to(ROOT).as_posix()}")
+        assert packed == link.read_bytes()
     assert not [n for n in names if "tests/" in n or "bench/" in n]
     assert not [n for n in names if "datasets/bmlama" in n]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from polyprobe import PolyprobeError
 
 from ..dataset import fingerprint, key_rows, load_facts
-from ..protocol import as_asked, list_columns
+from ..protocol import as_asked, protocol_of
 from ..run import Settings
 from .answers import Answers, compare, count_kinds
 
@@ -85,8 +85,9 @@ def _load_texts(
         tables = load_facts(settings.dataset, settings.config, answers.languages)
     except PolyprobeError as error:
         return None, f"The texts of the examples are not at hand: {error}."
+    also = protocol_of(settings.scoring).columns
     for language, table in tables.items():
-        if fingerprint(table, list_columns(settings.scoring)) != settings.fingerprint[language]:
+        if fingerprint(table, also) != settings.fingerprint[language]:
             return None, (
                 f"The texts of the examples are not at hand: '{language}' of the dataset "
                 f"'{settings.dataset}' has changed since the run."

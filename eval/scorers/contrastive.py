@@ -1,5 +1,6 @@
 """The candidate's first sub-word alone (Polyglot or Not: Schott et al., EMNLP 2023)."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,14 +14,18 @@ from .plan import Input, Plan
 from .seq2seq import Seq2SeqScorer
 
 
-class CausalContrastiveScorer(CausalScorer):
-    """Score a candidate by log P(its first sub-word | stem) in nats.
+class FirstPieces:
+    """Score a candidate by log P(its first sub-word) in nats, at one place of one input a prompt.
 
-    The stem is the prompt up to the slot without its trailing blank, which is the sub-word's; text
-    behind the slot is neither seen nor scored. Candidates that share their first sub-word tie.
+    Candidates that share their first sub-word tie.
     """
 
     scoring = "contrastive"
+    tokenizer: Any
+
+    @abstractmethod
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return for each prompt what is run, and the position at which sub-words are read."""
 
     def plan(
         self,
@@ -29,60 +34,48 @@ class CausalContrastiveScorer(CausalScorer):
         candidates: Sequence[Sequence[str]],
         pieces: dict[str, tuple[int, ...]],
     ) -> list[list[range]]:
-        """Plan one input a stem, read at its last token."""
-        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        """Plan one input a distinct prompt."""
         firsts = first_pieces(prompts, candidates, pieces, self.tokenizer)
         return [
-            [plan.read(Input(prefix), [len(prefix) - 1], (first,)) for first in row]
-            for prefix, row in zip(self.prefixes(stems), firsts, strict=True)
+            [plan.read(asked, [at], (first,)) for first in row]
+            for (asked, at), row in zip(self.places(prompts), firsts, strict=True)
         ]
 
 
-class MaskedContrastiveScorer(MaskedScorer):
-    """Score a candidate by log P(its first sub-word) at one mask in the slot, in nats.
+class CausalContrastiveScorer(FirstPieces, CausalScorer):
+    """Read the first sub-word behind the stem.
+
+    The stem is the prompt up to the slot without its trailing blank, which is the sub-word's; text
+    behind the slot is neither seen nor scored.
+    """
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each stem and its last token."""
+        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        return [(Input(prefix), len(prefix) - 1) for prefix in self.prefixes(stems)]
+
+
+class MaskedContrastiveScorer(FirstPieces, MaskedScorer):
+    """Read the first sub-word at one mask in the slot.
 
     A full stop is appended where nothing follows the slot, as the authors do.
     """
 
-    scoring = "contrastive"
-
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
-        """Plan one input a prompt."""
-        firsts = first_pieces(prompts, candidates, pieces, self.tokenizer)
-        wanted = []
-        for prompt, row in zip(prompts, firsts, strict=True):
-            closed = prompt.rstrip() + "." if prompt.rstrip().endswith(SLOT) else prompt
-            before, after = self.around_slot(closed)
-            masked = Input((*before, self.tokenizer.mask_token_id, *after))
-            wanted.append([plan.read(masked, [len(before)], (first,)) for first in row])
-        return wanted
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each prompt with a mask, and where that is."""
+        closed = [p.rstrip() + "." if p.rstrip().endswith(SLOT) else p for p in prompts]
+        parts = map(self.around_slot, closed)
+        mask = self.tokenizer.mask_token_id
+        return [(Input((*before, mask, *after)), len(before)) for before, after in parts]
 
 
-class Seq2SeqContrastiveScorer(Seq2SeqScorer):
-    """Score a candidate by log P(its first sub-word) right behind the sentinel, in nats."""
+class Seq2SeqContrastiveScorer(FirstPieces, Seq2SeqScorer):
+    """Read the first sub-word right behind the sentinel."""
 
-    scoring = "contrastive"
-
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
-        """Plan one input a prompt."""
-        firsts = first_pieces(prompts, candidates, pieces, self.tokenizer)
-        wanted = []
-        for prompt, row in zip(prompts, firsts, strict=True):
-            source = self._source(prompt)
-            wanted.append([self._read_filling(plan, source, (first,)) for first in row])
-        return wanted
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each prompt for the encoder, and the sentinel in the decoder."""
+        decoder = (self._start, self._sentinel)
+        return [(Input(decoder, self._source(prompt)), 1) for prompt in prompts]
 
 
 def first_pieces(

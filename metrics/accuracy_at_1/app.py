@@ -1,6 +1,6 @@
 """Show accuracy@1 in the browser: a table of scores in, a row for every language out."""
 
-from space import build, load_beside, read_lines, read_numbers, show, show_interval
+from space import build, load_beside, read_marked_scores, show, show_interval
 
 TIES = ["expected", "released"]
 HEADERS = ["language", "accuracy_at_1", "95 %", "chance", "queries", "tied"]
@@ -19,24 +19,9 @@ semicolon or tab): `query`, `candidate`, `right` (1 or 0), then one column of sc
 """
 
 
-def read_scores(text: str) -> tuple[dict[str, list[list[float]]], list[list[int]]]:
-    """Return the scores, a row a query, of each language, and the right indices of each query.
-
-    The lines of a query need not stand together; candidates keep the order of their lines.
-    """
-    (_, _, _, *languages), lines = read_lines(text, "query, candidate, right, languages")
-    queries: dict[str, list[list[float]]] = {}
-    for number, (query, _, *cells) in enumerate(lines, start=1):
-        queries.setdefault(query, []).append(read_numbers(cells, number))
-    columns = [list(map(list, zip(*rows, strict=True))) for rows in queries.values()]
-    answers = [[i for i, mark in enumerate(right) if mark] for right, *_ in columns]
-    scores = {name: [column[i] for column in columns] for i, name in enumerate(languages, start=1)}
-    return scores, answers
-
-
 def measure(text: str, ties: str = "expected") -> list[list]:
     """Return a row of HEADERS for every language in the text."""
-    scores, answers = read_scores(text)
+    scores, answers = read_marked_scores(text)
     metric = load_beside(__file__)
     rows = []
     for language, predictions in scores.items():

@@ -5,14 +5,23 @@ languages, one, or neither gets right, and the RankC that two unrelated rankings
 accuracies are as given.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..rankc.rankc import rank_weights
 from .figures import Figure, Right, add_mean, mean_of, name_pairs
 
+OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "right_right": lambda first, second: first * second,
+    "right_wrong": lambda first, second: first + second - 2 * first * second,
+    "wrong_wrong": lambda first, second: (1 - first) * (1 - second),
+}
+"""From an outcome to its probability, given that each language is right with its own."""
 
-def condition_rankc(right: Right, values: np.ndarray) -> dict[str, Figure]:
-    """Return RankC by pair over the facts right in both languages, in one, in neither.
+
+def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
+    """Return RankC by pair over the facts right in both languages, in one, or in neither.
 
     `values` are those of `rankc_pairs`. A fact that is right with a probability (ties at the first
     place) weighs in each outcome with its probability there, ties taken independently; the RankC
@@ -20,14 +29,8 @@ def condition_rankc(right: Right, values: np.ndarray) -> dict[str, Figure]:
     """
     table = np.column_stack(list(right.values())).astype(np.float64)
     one, other = np.triu_indices(table.shape[1], 1)
-    first, second = table[:, one], table[:, other]
-    weights = {
-        "right_right": first * second,
-        "right_wrong": first + second - 2 * first * second,
-        "wrong_wrong": (1 - first) * (1 - second),
-    }
-    names = name_pairs(list(right))
-    return {name: mean_of(names, weight * values, weight) for name, weight in weights.items()}
+    weight = OUTCOMES[outcome](table[:, one], table[:, other])
+    return mean_of(name_pairs(list(right)), weight * values, weight)
 
 
 def find_excess(

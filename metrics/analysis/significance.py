@@ -71,13 +71,13 @@ def compare_figures(
     values = (first.statistic(tables[0].sum(axis=0)), second.statistic(tables[1].sum(axis=0)))
     observed = values[0] - values[1]
     random = np.random.default_rng(seed)
-    drawn = _bootstrap(first, second, tables, n_resamples, seed)
+    drawn, freedom = _bootstrap(first, second, units, n_resamples, seed)
     if test == "bootstrap":
         p = p_value(drawn - observed, observed)
     else:
         p = p_value(_randomise(first, second, tables, n_resamples, random), observed)
     adjusted = np.append(correct(p[:-1], correction), p[-1:])
-    intervals = [interval(column, len(tables[0]) - 1) for column in drawn.T]
+    intervals = [interval(column, freedom) for column in drawn.T]
     columns = (*values, observed, p, adjusted)
     rows = zip(first.names, intervals, *(map(_known, column) for column in columns), strict=True)
     return [Difference(name, a, b, d, ci, raw, new) for name, ci, a, b, d, raw, new in rows]
@@ -111,14 +111,16 @@ def correct(p: np.ndarray, correction: str) -> np.ndarray:
 
 
 def _bootstrap(
-    first: Figure, second: Figure, tables: tuple[np.ndarray, np.ndarray], n: int, seed: int
-) -> np.ndarray:
-    """Return the differences [resamples, names] over units drawn for both models at once."""
-    both = np.concatenate(tables, axis=1)
-    codes = np.zeros(len(both), dtype=np.intp)
-    sums = resample(both, codes, None, Resampling(n_resamples=n, seed=seed)).sums[:, 0]
-    one, other = np.split(sums, [tables[0].shape[1]], axis=1)
-    return first.statistic(one) - second.statistic(other)
+    first: Figure, second: Figure, units: np.ndarray, n: int, seed: int
+) -> tuple[np.ndarray, float]:
+    """Return the differences [resamples, names] over units drawn for both models at once.
+
+    Beside them stand their degrees of freedom.
+    """
+    both = np.concatenate([first.table, second.table], axis=1)
+    drawn = resample(both, np.zeros_like(units), units, Resampling(n_resamples=n, seed=seed))
+    one, other = np.split(drawn.sums[:, 0], [first.table.shape[1]], axis=1)
+    return first.statistic(one) - second.statistic(other), drawn.freedom_of_all
 
 
 def _randomise(

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from space import build, load_beside, read_lines, show, show_interval, split_list
+from space import build, load_beside, read_predictions, show, show_interval
 
 HEADERS = ["languages", "coverlap", "95 %", "both", "either", "queries"]
 EXAMPLE = """\
@@ -18,23 +18,6 @@ Paste a table with one line a query (comma, semicolon or tab): `query`, `right` 
 several), then one column of predicted answers a language. Names or numbers, as you like: a
 prediction is right if it reads like one of the right answers.
 """
-
-
-def read_predictions(text: str) -> tuple[dict[str, list[int]], list[list[int]]]:
-    """Return the predicted index of each query in each language, and the right indices.
-
-    Indices are given to the answers of a line in the order in which they first occur.
-    """
-    (_, _, *languages), lines = read_lines(text, "query, right, languages")
-    predictions: dict[str, list[int]] = {name: [] for name in languages}
-    answers = []
-    for _, right, *cells in lines:
-        known = split_list(right)
-        index = {name: i for i, name in enumerate(dict.fromkeys([*known, *map(str.strip, cells)]))}
-        answers.append([index[name] for name in known])
-        for language, cell in zip(languages, cells, strict=True):
-            predictions[language].append(index[cell.strip()])
-    return predictions, answers
 
 
 def compare(text: str) -> list[list]:

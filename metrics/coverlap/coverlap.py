@@ -16,6 +16,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from .choices import find_right, read_columns
 from .intervals import Ratio, summarize
 from .rows import Answers, check_answers
 
@@ -59,20 +60,6 @@ _CITATION = """\
 """
 
 
-def find_right(chosen: Sequence[int] | np.ndarray, answers: Answers, name: str) -> np.ndarray:
-    """Return for each query whether the chosen index is among its right ones (bool).
-
-    `name` stands in the errors. Negative indices are errors and do not count from the end.
-    """
-    if len(chosen) != len(answers):
-        raise ValueError(f"{len(chosen)} queries in {name!r}, {len(answers)} in 'answers'")
-    for query, index in enumerate(chosen):
-        if index is None or index < 0:
-            raise ValueError(f"query {query} of {name!r} is {index}; expected an index from 0")
-    pairs = zip(chosen, answers, strict=True)
-    return np.array([index in right for index, right in pairs], dtype=bool)
-
-
 def compare_right(
     predictions: Sequence[int],
     references: Sequence[int],
@@ -84,10 +71,10 @@ def compare_right(
     `options` are those of `intervals.Resampling`.
     """
     check_answers(answers, len(predictions))
-    first = find_right(predictions, answers, "predictions")
-    second = find_right(references, answers, "references")
-    both, either = first & second, first | second
-    counts = {"both": int(both.sum()), "either": int(either.sum()), "n_queries": len(first)}
+    chosen = read_columns({"predictions": predictions, "references": references})
+    right = find_right(chosen, answers)
+    both, either = right.all(axis=1), right.any(axis=1)
+    counts = {"both": int(both.sum()), "either": int(either.sum()), "n_queries": len(right)}
     return {**summarize({"coverlap": Ratio(both, either)}, **options), **counts}
 
 

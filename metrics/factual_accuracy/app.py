@@ -8,10 +8,10 @@ COUNTS = {"all": "n_queries", "single": "n_single", "multi": "n_multi"}
 HEADERS = ["relation", "objects", "accuracy", "95 %", "facts", "without prediction"]
 EXAMPLE = """\
 relation,prompt,right,single,prediction
-P1412,[X] used to communicate in [Y] .,Greek|Modern Greek,1,greek
-P1412,[X] used to communicate in [Y] .,Spanish,1,his own words
-P176,[X] is produced by [Y] .,Apple Inc.|Apple Computer,0,Apple Inc
-P176,[X] is produced by [Y] .,Toyota Motor Corporation,0,
+P1412,The language of [X] was [Y] .,Greek|Modern Greek,1,greek
+P1412,The language of [X] was [Y] .,Spanish,1,his own words
+P176,The maker of [X] is [Y] .,Apple Inc.|Apple Computer,0,Apple Inc
+P176,The maker of [X] is [Y] .,Toyota Motor Corporation,0,
 """
 HELP = """\
 # Factual accuracy

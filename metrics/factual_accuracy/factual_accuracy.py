@@ -96,7 +96,7 @@ def match(
 
     >>> match("Αθηνα", ["Αθήνα"], "el")
     True
-    >>> match("Apple Inc", ["Apple Inc."], "en", "[X] is produced by [Y] .")
+    >>> match("Apple Inc", ["Apple Inc."], "en", "The maker of [X] is [Y] .")
     True
     """
     if prediction is None:

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from space import build, load_beside, read_lines, read_numbers, show, show_interval
+from space import build, load_beside, read_scores, show, show_interval
 
 TIES = ["expected", "released"]
 HEADERS = [
@@ -24,19 +24,6 @@ How alike does a model rank the same candidates in different languages, by rank-
 (p = 0.9), Kendall's tau-b and the overlap of the best one and three? Paste a table with one line a
 candidate (comma, semicolon or tab): `query`, `candidate`, then one column of scores a language.
 """
-
-
-def read_scores(text: str) -> dict[str, list[list[float]]]:
-    """Return the scores, a row a query, of each language in a table of candidates.
-
-    The lines of a query need not stand together; candidates keep the order of their lines.
-    """
-    (_, _, *languages), lines = read_lines(text, "query, candidate, languages")
-    queries: dict[str, list[list[float]]] = {}
-    for number, (query, _, *cells) in enumerate(lines, start=1):
-        queries.setdefault(query, []).append(read_numbers(cells, number))
-    columns = [list(map(list, zip(*rows, strict=True))) for rows in queries.values()]
-    return {name: [column[i] for column in columns] for i, name in enumerate(languages)}
 
 
 def compare(text: str, ties: str = "expected") -> list[list]:

@@ -12,7 +12,7 @@ of A_1 ... A_N (Webber, Moffat and Zobel 2010), and the overlap of the top k is 
 {'rbo': 0.875, 'kendall_tau_b': 0.3333333333333333, 'top_k_overlap@2': 0.5}
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -21,7 +21,7 @@ import numpy as np
 
 from .intervals import summarize
 from .rows import Scores, read_languages, split_by_size
-from .ties import check_ties, count_ties, prefix_shares
+from .ties import check_ties, count_ties, prefix_shares, read_depths
 
 _DESCRIPTION = """\
 Rank-biased overlap, Kendall's tau-b and top-k overlap tell how alike a model ranks the same \
@@ -108,15 +108,16 @@ def overlap_per_query(
     language ties all candidates, and for a single one.
     """
     check_ties(ties)
-    depths = _read_depths(p, k)
+    _check_persistence(p)
+    depths = read_depths(k)
     languages, sizes = read_languages({"predictions": predictions, "references": references})
-    rbo, tau, top = np.empty(len(sizes)), np.empty(len(sizes)), np.empty((len(depths), len(sizes)))
+    rbo, top = np.empty(len(sizes)), np.empty((len(depths), len(sizes)))
     for size, queries, items in _split_queries(sizes):
         counts = [count_ties(flat[items]) for flat in languages]
         curve = _agree_by_depth(*(_share_tops(*count, size, ties) for count in counts))
         rbo[queries] = curve @ rbo_weights(size, p)
-        tau[queries] = _correlate(*(better.astype(np.float64) for better, _ in counts))
         top[:, queries] = curve[:, np.minimum(depths, size) - 1].T
+    tau = kendall_pairs({"predictions": predictions, "references": references})[:, 0]
     return {"rbo": rbo, "kendall_tau_b": tau, **_name_depths(depths, top)}
 
 
@@ -128,11 +129,42 @@ def overlap_chance(
     Random tops of depth d share d * d / N candidates, so A_d is d / N; tau-b has no entry, as it is
     0 in each pool of two candidates or more.
     """
-    depths = _read_depths(p, k)
+    _check_persistence(p)
+    depths = read_depths(k)
     distinct, where = np.unique(np.asarray(sizes, dtype=np.intp), return_inverse=True)
     rbo = [rbo_weights(size, p) @ np.arange(1, size + 1) / size for size in distinct.tolist()]
     top = np.minimum(np.array(depths)[:, None], distinct) / distinct
     return {"rbo": np.array(rbo)[where], **_name_depths(depths, top[:, where])}
+
+
+def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
+    """Return tau-b of each query for every pair of languages [queries, pairs].
+
+    (concordant - discordant) / sqrt(pairs untied in the first * pairs untied in the second): the
+    cosine of the signs of all differences between candidates (Kendall 1945). NaN where a language
+    ties all of them. Pairs of languages stand in the order of `itertools.combinations`.
+    """
+    languages, sizes = read_languages(scores)
+    pairs = np.triu_indices(len(languages), 1)
+    values = np.empty((len(sizes), len(pairs[0])))
+    for size, queries, items in split_by_size(sizes):
+        one, other = np.triu_indices(size, 1)
+        step = max(1, _CHUNK // (len(languages) * (len(one) + len(languages))))
+        for start in range(0, len(queries), step):
+            part = items[start : start + step]
+            tables = [flat[part] for flat in languages]
+            # compared, not subtracted: infinite scores are equal to each other
+            signs = [
+                (t[:, one] > t[:, other]).astype(np.float64) - (t[:, one] < t[:, other])
+                for t in tables
+            ]
+            vectors = np.stack(signs, axis=1)
+            untied = (vectors**2).sum(axis=2)
+            untied[untied == 0] = np.nan
+            products = (vectors @ vectors.transpose(0, 2, 1))[:, *pairs]
+            scale = np.sqrt(untied[:, pairs[0]] * untied[:, pairs[1]])
+            values[queries[start : start + step]] = products / scale
+    return values
 
 
 def compare_rankings(
@@ -171,17 +203,9 @@ class RankOverlap(evaluate.Metric):
         return compare_rankings(predictions, references, **options)
 
 
-def _read_depths(p: float, k: int | Sequence[int]) -> list[int]:
-    """Return the depths k as a list, once p and they are known to be sound."""
+def _check_persistence(p: float) -> None:
     if not 0 < p < 1:
         raise ValueError(f"p is {p!r}; expected a number between 0 and 1, neither included")
-    depths = [*k] if hasattr(k, "__len__") else [k]
-    if not depths:
-        raise ValueError("no depths in 'k'; expected one or more, such as [1, 3]")
-    for depth in depths:
-        if not isinstance(depth, int | np.integer) or depth < 1:
-            raise ValueError(f"depth {depth!r} in 'k' is none; expected whole numbers from 1")
-    return [int(depth) for depth in depths]
 
 
 def _name_depths(depths: Sequence[int], values: np.ndarray) -> dict[str, np.ndarray]:
@@ -214,19 +238,3 @@ def _agree_by_depth(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     totals = first.sum(axis=0) + second.sum(axis=0)
     curve[:, :-1] = 2 * np.einsum("iqd,iqd->qd", first, second) / totals
     return curve
-
-
-def _correlate(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return tau-b of each query from how many candidates are better than each (N x queries).
-
-    (concordant - discordant) / sqrt(pairs untied in the first * pairs untied in the second): the
-    signs of all differences, multiplied (Kendall 1945). NaN for 0/0.
-    """
-    one, other = (np.sign(ranks[:, None] - ranks[None]) for ranks in (first, second))
-    product, *squares = (
-        np.einsum("ikq,ikq->q", a, b) for a, b in ((one, other), (one, one), (other, other))
-    )
-    untied = np.sqrt(squares[0] * squares[1])
-    tau = np.full(len(untied), np.nan)
-    np.divide(product, untied, out=tau, where=untied > 0)
-    return tau

@@ -3,7 +3,7 @@
 import json
 from itertools import combinations
 
-from space import build, load_beside, read_lines, read_numbers, show, show_interval
+from space import build, load_beside, read_scores, show, show_interval
 
 WEIGHTS = ["softmax", "norm1", "norm2", "norm1-released", "norm2-released"]
 HEADERS = ["languages", "rankc", "95 %", "chance", "adjusted", "95 % of adjusted", "queries"]
@@ -23,24 +23,9 @@ Or JSON: `{"English": [[-1.2, -1.9], …], "Spanish": [[…], …]}`, a list of 
 """
 
 
-def read_scores(text: str) -> dict[str, list[list[float]]]:
-    """Return the scores, a row a query, of each language from JSON or from a table of candidates.
-
-    The lines of a query need not stand together; candidates keep the order of their lines.
-    """
-    if text.lstrip().startswith("{"):
-        return json.loads(text)
-    (_, _, *languages), lines = read_lines(text, "query, candidate, languages")
-    queries: dict[str, list[list[float]]] = {}
-    for number, (query, _, *cells) in enumerate(lines, start=1):
-        queries.setdefault(query, []).append(read_numbers(cells, number))
-    columns = [list(map(list, zip(*rows, strict=True))) for rows in queries.values()]
-    return {name: [column[i] for column in columns] for i, name in enumerate(languages)}
-
-
 def compare(text: str, weights: str = "softmax", ties: str = "expected") -> list[list]:
     """Return a row of HEADERS for every pair of languages in the text."""
-    scores = read_scores(text)
+    scores = json.loads(text) if text.lstrip().startswith("{") else read_scores(text)
     if len(scores) < 2:
         raise ValueError(f"{len(scores)} columns of scores; expected two languages or more")
     metric = load_beside(__file__)

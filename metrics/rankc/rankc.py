@@ -241,7 +241,7 @@ def _lay_out(curves: Curves, scores: np.ndarray) -> np.ndarray:
 
 
 def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: int) -> np.ndarray:
-    """Stack `_count_ties` of all languages, padded with items that are in no top j < N."""
+    """Stack `count_ties` of all languages, padded with items that are in no top j < N."""
     size = items.shape[1]
     shape = (len(languages), -(-items.size // multiple) * multiple)
     stacked = np.empty((2, *shape), np.min_scalar_type(size))

@@ -24,7 +24,7 @@ import numpy as np
 
 from .intervals import summarize
 from .rows import Answers, Scores, mark_right, read_rows
-from .ties import check_ties
+from .ties import check_ties, read_depths
 
 _DESCRIPTION = """\
 Recall@k is the share of queries that have a right answer among their k best-scored candidates; \
@@ -151,7 +151,7 @@ def measure_recall(
     `options` are those of `intervals.Resampling`.
     """
     check_ties(ties)
-    depths = _read_depths(k)
+    depths = read_depths(k)
     standing = find_standing(predictions, references)
     chance = _name_figures(shuffle(standing), depths)
     figures = {
@@ -180,17 +180,6 @@ class RecallAtK(evaluate.Metric):
 
     def _compute(self, predictions: Scores, references: Answers, **options: Any) -> dict[str, Any]:
         return measure_recall(predictions, references, **options)
-
-
-def _read_depths(k: int | Sequence[int]) -> list[int]:
-    """Return the depths k as a list without repetitions."""
-    depths = [*k] if hasattr(k, "__len__") else [k]
-    if not depths:
-        raise ValueError("no depths in 'k'; expected one or more, such as [1, 5, 10]")
-    for depth in depths:
-        if not isinstance(depth, int | np.integer) or depth < 1:
-            raise ValueError(f"depth {depth!r} in 'k' is none; expected whole numbers from 1")
-    return [int(depth) for depth in dict.fromkeys(depths)]
 
 
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:

@@ -100,7 +100,8 @@ def test_without_folders_everything_at_hand_is_installed_and_the_rest_is_named(t
     result = run_polyprobe("install", home=home, folder=tmp_path)
     assert result.returncode == 0, result.stderr
     kinds = [line.split()[:2] for line in result.stdout.splitlines()]
-    metrics = sorted(path.parent.name for path in (Path(__file__).parents[2] / "metrics").glob("*/app.py"))
+    apps = (Path(__file__).parents[2] / "metrics").glob("*/app.py")
+    metrics = sorted(path.parent.name for path in apps)
     assert len(metrics) == 10
     assert kinds == [
         *(["metric", name] for name in metrics),

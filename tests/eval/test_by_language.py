@@ -1,12 +1,14 @@
 """Figures of single languages from score tables, by hand."""
 
+from itertools import product
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from polyprobe import PolyprobeError
 from polyprobe.eval.by_language import measure_languages
-from polyprobe.eval.figures import Facts
+from polyprobe.eval.figures import Facts, read_clusters
 from polyprobe.eval.run import SCORES
 
 OPTIONS = {"n_resamples": 0, "seed": 0, "clusters": None}
@@ -76,6 +78,30 @@ def test_a_subject_with_several_objects_is_left_out():
     rows += [("P36:d:b", [0], [2, 1])] * 2
     found = measure(rows)["paraphrase_consistency"]
     assert (found["n_queries"], found["n_ambiguous"]) == (1, 2)
+
+
+def test_clusters_are_drawn_whole():
+    """Facts of one subject in three relations: by subject the interval is wider."""
+    random = np.random.default_rng(0)
+    rows = []
+    for subject, relation in product(range(40), ("P36", "P19", "P27")):
+        right = (0.8 if subject % 2 else 0.1) > random.random(2)
+        for one in right:
+            rows.append((f"{relation}:{subject}:o", [0], [2, 1] if one else [1, 2]))
+    made = table(rows)
+    widths = {}
+    for kind in ("none", "subject"):
+        options = {"n_resamples": 500, "seed": 0, "clusters": read_clusters(made, kind)}
+        found = measure_languages(Facts({"en": made}), "bmlama", options)
+        low, high = found["paraphrase_consistency"]["en"]["accuracy_ci"]
+        widths[kind] = high - low
+    assert widths["subject"] > 1.3 * widths["none"]
+
+
+def test_rows_of_one_fact_are_drawn_together():
+    made = table([("P36:a:b", [0], [2, 1])] * 2 + [("P36:c:d", [0], [2, 1])])
+    assert read_clusters(made, "none") == ["P36:a:b", "P36:a:b", "P36:c:d"]
+    assert read_clusters(made.slice(1), "none") is None
 
 
 def test_templates_with_other_candidates_cannot_be_compared():

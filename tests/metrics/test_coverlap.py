@@ -71,8 +71,8 @@ ERRORS = {
     "empty answers": (([0, 0], [0, 0], [[1], []]), "query 1 has no right answer"),
     "negative answer": (([0], [0], [[-1]]), "answer -1 is no index"),
     "fraction": (([0], [0], [[0.5]]), "answer 0.5 is no index"),
-    "negative choice": (([0, 0], [0, -1], [[0], [0]]), "query 1 of 'references' is -1"),
-    "missing choice": (([None], [0], [[0]]), "query 0 of 'predictions' is None"),
+    "negative choice": (([0, 0], [0, -1], [[0], [0]]), "query 1 of 'references' has -1"),
+    "missing choice": (([None], [0], [[0]]), "query 0 of 'predictions' has None"),
     "unequal": (([0, 0], [0, 0], [[0]]), "2 queries in 'predictions', 1 in 'answers'"),
 }
 

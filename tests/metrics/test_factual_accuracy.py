@@ -11,7 +11,7 @@ import pytest
 from polyprobe.metrics.factual_accuracy.factual_accuracy import find_right, match, measure_accuracy
 
 FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "factual_accuracy"
-STOP = "[X] is produced by [Y] ."
+STOP = "The maker of [X] is [Y] ."
 
 
 @pytest.fixture
@@ -77,11 +77,11 @@ def test_match_by_language(prediction, accepted, language, right):
         ("Apple Inc", ["Apple Inc."], "en", STOP, True),
         ("Apple Inc.", ["Apple Inc."], "en", STOP, True),
         ("apple inc ", ["Apple Inc ."], "en", STOP, True),
-        ("Apple Inc", ["Apple Inc."], "en", "[X] is produced by [Y].", True),
+        ("Apple Inc", ["Apple Inc."], "en", "The maker of [X] is [Y].", True),
         ("Apple Inc.", ["Apple Inc"], "en", STOP, False),  # only the prediction has it
         ("Apple", ["Apple Inc."], "en", STOP, False),
         ("Apple Inc", ["Apple Inc.."], "en", STOP, False),
-        ("Apple Inc", ["Apple Inc."], "en", "[X] is produced by [Y]", False),
+        ("Apple Inc", ["Apple Inc."], "en", "The maker of [X] is [Y]", False),
         ("Apple Inc", ["Apple Inc."], "en", "[Y] . produces [X]", False),
         ("Apple Inc", ["Apple Inc."], "en", "[Y] produces [X] .", False),
         ("Apple Inc", ["Apple Inc."], "en", None, False),

@@ -6,6 +6,7 @@ from scipy import stats
 
 from polyprobe.metrics import intervals
 from polyprobe.metrics.intervals import Ratio, Resampling, estimate, resample, summarize
+from polyprobe.metrics.rankc import intervals as rankc_intervals
 
 VALUES = np.random.default_rng(0).beta(0.7, 2, size=300)
 
@@ -72,6 +73,32 @@ def test_the_variance_is_unbiased():
     few = VALUES[:6]
     sums = resample(few[:, None], np.zeros(6, int), None, Resampling(n_resamples=40_000)).sums
     assert (sums[:, 0, 0] / 5).std() == pytest.approx(few.std(ddof=1) / np.sqrt(6), rel=0.02)
+
+
+def test_the_variance_is_unbiased_where_equal_rows_are_drawn_as_one():
+    few = np.array([0.0, 1.0] * 8)
+    sums = resample(few[:, None], np.zeros(16, int), None, Resampling(n_resamples=40_000)).sums
+    assert (sums[:, 0, 0] / 15).std() == pytest.approx(few.std(ddof=1) / 4, rel=0.02)
+
+
+def test_the_levels_are_widened_as_student_s_t_is():
+    """Three groups of three: 9 - 3 = 6 degrees of freedom; of four unequal clusters less than 3."""
+    few, groups = np.arange(9.0), np.repeat([0, 1, 2], 3)
+    drawn = resample(few[:, None], groups, None, Resampling())
+    assert (drawn.freedom.tolist(), drawn.freedom_of_all) == ([2, 2, 2], 6)
+    clusters = np.array([0, 0, 0, 0, 0, 0, 1, 2, 3])
+    drawn = resample(few[:, None], np.zeros(9, int), clusters, Resampling())
+    assert drawn.freedom_of_all == pytest.approx(9**2 / (6**2 + 3) - 1)
+    one = resample(few[:, None], np.zeros(9, int), np.zeros(9, int), Resampling())
+    assert one.freedom_of_all == 0
+    samples = np.linspace(0, 1, 10_001)
+    tail = stats.norm.cdf(stats.t.ppf(0.025, 6))
+    assert intervals.interval(samples, 6) == pytest.approx([tail, 1 - tail])
+
+
+def test_a_ratio_of_another_folder_s_copy_counts():
+    foreign = rankc_intervals.Ratio(np.array([1, 0]), np.array([1, 1]))
+    assert summarize({"x": foreign}, n_resamples=0) == {"x": 0.5}
 
 
 def test_equal_rows_are_drawn_as_one(monkeypatch):
