@@ -10,6 +10,7 @@ from polyprobe.metrics.analysis.significance import Difference, compare_figures
 
 from .dataset import key_rows
 from .figures import find_figures, read_clusters
+from .progress import track
 from .results import read_aligned, read_facts
 from .run import Run
 
@@ -69,7 +70,7 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
     try:
         differences = {
             name: compare_figures(one[name], other[name], clusters=units, **options)
-            for name in names
+            for name in track(names, "comparing")
         }
     except ValueError as error:
         raise PolyprobeError(str(error)) from error

@@ -64,9 +64,9 @@ class Facts:
         return next(iter(self.tables.values()))
 
 
-def find_figures(facts: Facts, names: Iterable[str] | None = None) -> dict[str, Figure]:
-    """Return figures of languages and pairs by their names in results.json; None takes all."""
-    return {name: FIGURES[name](facts) for name in (FIGURES if names is None else names)}
+def find_figures(facts: Facts, names: Iterable[str]) -> dict[str, Figure]:
+    """Return figures of languages and pairs by their names in results.json."""
+    return {name: FIGURES[name](facts) for name in names}
 
 
 def find_joint(facts: Facts) -> list[Figure]:

@@ -12,8 +12,9 @@ from polyprobe.metrics.analysis.figures import estimate_figure
 from polyprobe.metrics.rankc.rankc import rankc_chance
 
 from .by_language import measure_languages
-from .figures import Facts, find_figures, find_joint, read_clusters
+from .figures import FIGURES, Facts, find_joint, read_clusters
 from .predicted import read_predictions, summarize_predictions
+from .progress import track
 from .run import Run
 
 Estimates = dict[str, dict[str, Any]]
@@ -86,7 +87,10 @@ def summarize(facts: Facts, scoring: str, resampling: Resampling = DEFAULT) -> d
     """Return all figures of the facts, their means, counts and intervals."""
     clusters = read_clusters(facts.table, resampling.clusters)
     options = resampling._asdict() | {"clusters": clusters}
-    found = {name: estimate_figure(f, **options) for name, f in find_figures(facts).items()}
+    found = {
+        name: estimate_figure(make(facts), **options)
+        for name, make in track(FIGURES.items(), "figures and intervals")
+    }
     joint = [estimate_figure(figure, **options) for figure in find_joint(facts)]
     values = {name: _values(estimates) for name, estimates in found.items()}
     return {
