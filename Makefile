@@ -28,6 +28,8 @@ format: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python bench/rankc.py
+	$(BIN)/python bench/intervals.py
+	$(BIN)/python bench/coverage.py
 	$(BIN)/python bench/smollm2.py $(wildcard ../shared/upstream)
 
 clean:

@@ -50,3 +50,19 @@ def test_the_speed_is_that_of_the_bench():
 
 def test_the_readme_is_short():
     assert len(README.splitlines()) < 150
+
+
+def test_the_coverage_is_that_of_the_bench():
+    table = (ROOT / "bench" / "coverage.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+?) \| [\d.]+ \| ([\d.]+)% \|", table, re.MULTILINE)
+    shares = [float(share) for name, share in rows if "too narrow" not in name]
+    assert len(rows) == (ROOT / "bench" / "coverage.py").read_text().count("    lambda: ") > 15
+    assert f"{min(shares)} to {max(shares)} % of samples" in README
+    assert min(shares) >= 93
+    assert max(shares) <= 97
+
+
+def test_the_speed_of_intervals_is_that_of_the_bench():
+    table = (ROOT / "bench" / "intervals.md").read_text(encoding="utf-8")
+    seconds = float(re.search(r"RankC, all pairs \| ([\d.]+) \|", table).group(1))
+    assert seconds <= float(re.search(r"joint resamples take ([\d.]+) s", README).group(1))
