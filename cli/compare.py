@@ -22,8 +22,10 @@ def compare(
     correction: Annotated[
         str, typer.Option(help="Over languages or pairs: holm, bh (Benjamini-Hochberg) or none.")
     ] = "holm",
-    resamples: Annotated[int, typer.Option(help="Swaps, and draws of the intervals.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Of swaps and draws.")] = 0,
+    resamples: Annotated[
+        int, typer.Option(min=1, help="Swaps, and draws of the intervals.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of swaps and draws.")] = 0,
     cluster: Annotated[
         str, typer.Option(help="Swapped and drawn as a whole: none, relation or subject.")
     ] = "none",
@@ -64,8 +66,8 @@ def show(found: "Comparison", correction: str, resamples: int) -> None:
     """Print the means and the languages' accuracies, and how many pairs differ."""
     console = Console()
     table = Table(header_style="bold", highlight=False)
-    for name in ("figure", "A", "B", "A - B", "95 %", "p", f"p ({correction})"):
-        table.add_column(name, justify="left" if name == "figure" else "right", no_wrap=True)
+    for name in ("figure", "A", "B", "A - B", "95 %", f"p ({correction})"):
+        table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
     for figure, rows in found.differences.items():
         for row in rows if figure == "accuracy" else rows[-1:]:
             table.add_row(f"{figure} {row.name}", *cells(row))
@@ -78,7 +80,7 @@ def cells(row: "Difference") -> list[str]:
     """Return a difference as the table's cells; `–` where it is undefined."""
     values = [f"{value:z.3f}" if value is not None else "–" for value in row[1:4]]
     bounds = "–" if row.ci is None else f"{row.ci[0]:z.3f} to {row.ci[1]:z.3f}"
-    return [*values, bounds, *("–" if p is None else f"{p:.2g}" for p in row[5:])]
+    return [*values, bounds, "–" if row.p_adjusted is None else f"{row.p_adjusted:.2g}"]
 
 
 def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:

@@ -11,9 +11,9 @@ from .output import show_run
 def metrics(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     resamples: Annotated[
-        int, typer.Option(help="Of the facts, for the 95 % intervals; 0 for none.")
+        int, typer.Option(min=0, help="Of the facts, for the 95 % intervals; 0 for none.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the resamples.")] = 0,
     cluster: Annotated[
         str, typer.Option(help="What is drawn as a whole: none, relation or subject.")
     ] = "none",

@@ -32,8 +32,7 @@ def measure_languages(
     }
     if protocol_of(scoring).contrasts:
         found["contrastive_knowledge"] = {
-            x: _without_groups(measure_knowledge(_contrast(table), **kept))
-            for x, table in facts.tables.items()
+            x: _measure_contrasts(table, kept) for x, table in facts.tables.items()
         }
     ids = facts.table["fact_id"].to_pylist()
     if len(set(ids)) < len(ids):
@@ -50,16 +49,27 @@ def _without_groups(figures: dict[str, Any]) -> dict[str, Any]:
 def _contrast(table: pa.Table) -> list[list[float]]:
     """Return [p(fact), p(counterfact), …] of each row, from log-probabilities.
 
-    Several right answers count as the best of them; a row without a wrong one has no contrast.
+    Several right answers count as the best of them; a row without a wrong one is left out.
     """
     rows = []
-    for row in table.select(["fact_id", "answers", "scores"]).to_pylist():
+    for row in table.select(["answers", "scores"]).to_pylist():
         p = np.exp(np.array(row["scores"], dtype=np.float64))
         others: list[float] = np.delete(p, row["answers"]).tolist()
-        if not others:
-            raise PolyprobeError(f"fact {row['fact_id']} has no wrong candidate to contrast with")
         rows.append([float(p[row["answers"]].max()), *others])
     return rows
+
+
+def _measure_contrasts(table: pa.Table, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return contrastive knowledge of the rows that have a wrong candidate, the others counted."""
+    rows = _contrast(table)
+    kept = [i for i, row in enumerate(rows) if len(row) > 1]
+    count = {"n_without_contrast": len(rows) - len(kept)}
+    if not kept:
+        return {"accuracy": None, "n_queries": 0, **count}
+    columns = {name: options[name] for name in ("groups", "clusters") if options[name] is not None}
+    picked = {name: [column[i] for i in kept] for name, column in columns.items()}
+    figures = measure_knowledge([rows[i] for i in kept], **{**options, **picked})
+    return {**_without_groups(figures), **count}
 
 
 def _measure_paraphrases(table: pa.Table, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,8 +80,8 @@ def find_coverlap(tables: Mapping[str, pa.Table]) -> Figure:
 def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict[str, Any]:
     asked = table["single_token"].is_valid().to_numpy()
     rows = table.filter(pa.array(asked)).to_pydict()
-    if not rows["fact_id"]:
-        raise PolyprobeError(f"language '{language}': no fact was asked; see the warnings of eval")
+    if not rows["fact_id"]:  # its labels are unknown tokens to this model
+        return {"all": None, "single": None, "multi": None, "n_queries": 0}
     clusters = options["clusters"]
     figures = measure_accuracy(
         rows["prediction"],
@@ -108,5 +108,6 @@ def _mark(tables: Mapping[str, pa.Table], unasked: float) -> dict[str, np.ndarra
     return marks
 
 
-def _mean(accuracy: Mapping[str, dict[str, Any]]) -> float:
-    return float(np.mean([figures["all"] for figures in accuracy.values()]))
+def _mean(accuracy: Mapping[str, dict[str, Any]]) -> float | None:
+    known = [figures["all"] for figures in accuracy.values() if figures["all"] is not None]
+    return float(np.mean(known)) if known else None

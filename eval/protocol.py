@@ -69,10 +69,39 @@ def as_asked(
         PolyprobeError: see `check_askable`.
     """
     check_askable(tables, scoring)
+    if protocol_of(scoring).kind == "predictions":
+        return {language: _accept_all(table) for language, table in tables.items()}
     if not protocol_of(scoring).whole_relation:
         return dict(tables)
     objects = list_objects(tables[first or next(iter(tables))])
     return {language: _ask_relations(table, objects) for language, table in tables.items()}
+
+
+def _accept_all(table: pa.Table) -> pa.Table:
+    """Return the rows with `answer_forms` of all rows of the same prompt: one text answers them.
+
+    Where a row has no forms they are the labels of its right candidates.
+    """
+    rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
+    given = [None] * len(rows)
+    if "answer_forms" in table.schema.names:
+        given = table["answer_forms"].to_pylist()
+    own = [
+        [*filter(None, forms or [])] or [row["candidates"][k] for k in row["answers"]]
+        for row, forms in zip(rows, given, strict=True)
+    ]
+    valid: dict[str, dict[str, None]] = {}
+    for row, forms in zip(rows, own, strict=True):
+        valid.setdefault(row["prompt"], {}).update(dict.fromkeys(forms))
+    # the row's own form first: it is what the label's tokens are counted of
+    merged = [
+        list(dict.fromkeys([*forms, *valid[row["prompt"]]]))
+        for row, forms in zip(rows, own, strict=True)
+    ]
+    column = pa.array(merged, pa.list_(pa.string()))
+    if "answer_forms" in table.schema.names:
+        table = table.drop_columns(["answer_forms"])
+    return table.append_column("answer_forms", column)
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:

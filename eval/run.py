@@ -111,12 +111,12 @@ class Run:
         self.folder = Path(folder)
 
     def open(self, settings: Settings) -> None:
-        """Make the folder, or go on in it with the languages of both.
+        """Make the folder, or go on in it with the languages of both once one of them is done.
 
         Raises:
             PolyprobeError: the folder holds another run, or something that is no run.
         """
-        if not self._is_free():
+        if not self._is_free() and self._has_work():
             settings = self._join(self.settings(), settings)
         self.write_json("run.json", {**asdict(settings), "signature": settings.signature})
 
@@ -196,6 +196,10 @@ class Run:
 
     def _file(self, kind: str, language: str) -> Path:
         return self.folder / kind / f"{language}.parquet"
+
+    def _has_work(self) -> bool:
+        """Return whether any language is done: only then are the settings fixed."""
+        return any(self.folder.glob("scores/*")) or any(self.folder.glob("predictions/*"))
 
     def _is_free(self) -> bool:
         """Return whether a run may begin here; a killed start leaves the part file of run.json."""

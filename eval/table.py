@@ -7,6 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+OWN = {
+    "contrastive_knowledge": ("accuracy",),
+    "paraphrase_consistency": ("consistency", "accuracy", "consistency_accuracy"),
+    "factual_accuracy": ("all", "single", "multi"),
+}
+"""What a protocol is for, shown below the table: modules in the results, and their figures."""
 COLUMNS = {"rankc": "RankC", "rankc_adjusted": "adjusted", "coverlap": "COverlap"}
 
 
@@ -67,6 +73,10 @@ def _notes(results: dict[str, Any]) -> list[str]:
         notes.append(f"{measures} need at least two languages")
     if left.get("rankc_adjusted"):
         notes.append(f"{left['rankc_adjusted']:,} facts with one candidate: no adjusted RankC")
+    for module, figures in OWN.items():
+        for language, values in results.get(module, {}).items():
+            shown = ", ".join(f"{name} {number(values.get(name))}" for name in figures)
+            notes.append(f"{module} {language}: {shown}")
     if left["coverlap"]:
         notes.append(f"{left['coverlap']:,} pairs without COverlap: nothing right in either")
     return notes

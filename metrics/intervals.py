@@ -62,12 +62,14 @@ class Draws(NamedTuple):
     Attributes:
         sums: [resamples, groups, columns].
         freedom: degrees of freedom of a figure of each group [groups].
-        freedom_of_all: those of a figure over all groups.
+        freedom_of_all: those of a figure of all units.
+        within: whether they were drawn within each group.
     """
 
     sums: np.ndarray
     freedom: np.ndarray
     freedom_of_all: float
+    within: bool = True
 
 
 def summarize(
@@ -76,7 +78,8 @@ def summarize(
     """Return each measure's average and 95 % interval, by group too; options as in `Resampling`.
 
     A sequence of values is a mean; NaN is undefined and left out. A value that nothing defines
-    (0/0) is None, its interval too, as is the interval of a single query.
+    (0/0) is None, its interval too, as is the interval of what a single query defines. Where all
+    values are equal (nothing is right) the interval has no width, which is not certainty.
 
     Returns:
         NAME and `NAME_ci` = [low, high] of each measure, and where groups are given `by_group`:
@@ -86,7 +89,15 @@ def summarize(
     ratios = [v if hasattr(v, "numerators") else _as_ratio(v) for v in measures.values()]
     columns = [*(r.numerators for r in ratios), *(r.denominators for r in ratios)]
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
-    return estimate(table, list(measures), divide, Resampling(**options))
+    result = estimate(table, list(measures), divide, Resampling(**options))
+    codes = index_labels(options.get("groups"), len(table), "groups")[1]
+    for name, ratio in zip(measures, ratios, strict=True):
+        counted = np.bincount(codes, np.asarray(ratio.denominators) != 0)
+        figures = (result, *result.get("by_group", {}).values())
+        for found, count in zip(figures, [counted.sum(), *counted], strict=False):
+            if count < 2 and f"{name}_ci" in found:
+                found[f"{name}_ci"] = None
+    return result
 
 
 def estimate(
@@ -98,21 +109,23 @@ def estimate(
 ) -> Figures:
     """Return what `summarize` does for statistics of the sums of a table (queries x columns).
 
-    Without `by_group` the groups' own figures are left out, which take most of the time where the
-    table is wide. `statistic` takes sums [..., columns] and gives [..., names], NaN where
-    undefined; the scale of the sums must not matter. The interval is the percentile interval of
-    resamples of n - 1 out of n queries or clusters (n_g - 1 of n_g within each group: McCarthy and
-    Snowden 1985), whose variance is unbiased, at levels widened as Student's t is (Hesterberg 2015,
-    section 5.3). Its degrees of freedom are those of n units, and of unequal clusters those of as
-    many equal ones as have their weight: (sum s)^2 / sum s^2 for clusters of s queries (Kish 1965).
+    `statistic` takes sums [..., columns] and gives [..., names], NaN where undefined; the scale of
+    the sums must not matter. Without `by_group` the groups' own figures, slow in wide tables, are
+    left out. The interval is the percentile interval of resamples of n - 1 out of n queries or
+    clusters (n_g - 1 of n_g within each group: McCarthy and Snowden 1985), whose variance is
+    unbiased, at levels widened as Student's t is (Hesterberg 2015, section 5.3). Its degrees of
+    freedom are those of n units; unequal clusters, of s queries, count as (sum s)^2 / sum s^2 equal
+    ones (Kish 1965).
     """
     _check(options)
     groups, codes = index_labels(options.groups, len(table), "groups")
+    index_labels(options.clusters, len(table), "clusters")
     values = statistic(sum_by(codes, table))
     if options.average == "micro":
         point = statistic(table.sum(axis=0))
     else:
-        point = divide(_over_groups(values, options.empty).sum(axis=0))
+        zero = np.isnan(values) & (options.empty == "zero")
+        point = divide(_over_groups(values, zero).sum(axis=0))
     by_group = by_group and options.groups is not None
     overall, inside = None, [None] * len(groups)
     if options.n_resamples:
@@ -146,7 +159,8 @@ def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], 
         given = repr(labels) if isinstance(labels, str) else f"{len(labels)}"
         raise ValueError(f"{given} in {name!r}, {size} queries; expected one for each query")
     number: dict[Hashable, int] = {}
-    codes = [number.setdefault(label, len(number)) for label in labels]
+    plain = (label.item() if isinstance(label, np.generic) else label for label in labels)
+    codes = [number.setdefault(label, len(number)) for label in plain]
     return list(number), np.array(codes, dtype=np.intp)
 
 
@@ -162,8 +176,9 @@ def resample(
 ) -> Draws:
     """Return the sums of resamples by group (codes), of queries or of whole clusters.
 
-    They are drawn within each group. Clusters of which some lie in several groups are drawn from
-    all, so that a group's number of queries varies with the draw.
+    They are drawn within each group; groups of a single unit, which show no variance, are drawn from
+    one another (collapsed strata: Cochran 1977, section 5A.12). Clusters of which some lie in
+    several groups are drawn from all, so that a group's number of queries varies.
     """
     random = np.random.default_rng(options.seed)
     clusters = np.arange(len(table)) if clusters is None else clusters
@@ -177,12 +192,17 @@ def resample(
             _draw(units[group_of == group], options.n_resamples, random)
             for group in range(n_groups)
         ]
-        return Draws(np.stack(parts, axis=1), freedom, freedom.sum())
+        sums = np.stack(parts, axis=1)
+        alone = np.flatnonzero(np.bincount(group_of) == 1)
+        if len(alone) > 1:
+            chosen = random.choice(alone, size=(options.n_resamples, len(alone)))
+            sums[:, alone] = sums[0, chosen]
+        return Draws(sums, freedom, freedom.sum())
     wide = np.zeros((n_clusters, n_groups, table.shape[1]))
     np.add.at(wide, (clusters, codes), table)
     sums = _draw(wide.reshape(n_clusters, -1), options.n_resamples, random)
     of_all = _count_freedom(np.bincount(clusters), np.zeros(n_clusters, dtype=np.intp))
-    return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, of_all[0])
+    return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, of_all[0], within=False)
 
 
 def interval(samples: np.ndarray, freedom: float) -> list[float] | None:
@@ -196,10 +216,9 @@ def interval(samples: np.ndarray, freedom: float) -> list[float] | None:
 
 def _check(options: Resampling) -> None:
     for name, known in (("average", AVERAGES), ("empty", EMPTY)):
-        if getattr(options, name) not in known:
-            raise ValueError(
-                f"unknown {name} {getattr(options, name)!r}; known: {', '.join(known)}"
-            )
+        given = getattr(options, name)
+        if given not in known:
+            raise ValueError(f"unknown {name} {given!r}; known: {', '.join(known)}")
     if not isinstance(options.n_resamples, int | np.integer) or options.n_resamples < 0:
         raise ValueError(f"n_resamples is {options.n_resamples!r}; expected a number from 0")
 
@@ -210,10 +229,28 @@ def _as_ratio(values: np.ndarray | Sequence[float]) -> Ratio:
     return Ratio(np.where(known, values, 0), known)
 
 
-def _over_groups(values: np.ndarray, empty: str) -> np.ndarray:
-    """Turn figures [..., groups, names] into numerators and denominators of their mean."""
-    known = ~np.isnan(values) | (empty == "zero")
-    return np.concatenate([np.nan_to_num(values), known], axis=-1)
+def _over_groups(values: np.ndarray, zero: np.ndarray) -> np.ndarray:
+    """Turn figures [..., groups, names] into numerators and denominators of their mean.
+
+    Those that are undefined in the whole sample and shall count 0 are marked in `zero`.
+    """
+    known = ~np.isnan(values)
+    return np.concatenate([np.where(known, values, 0), known | zero], axis=-1)
+
+
+def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    """Return the degrees of freedom of a mean over groups drawn apart [names].
+
+    Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names];
+    groups of a single unit are one stratum.
+    """
+    variance, alone = np.ma.masked_invalid(samples).var(axis=0).filled(0), freedom == 0
+    strata = np.concatenate([variance[~alone], variance[alone].sum(axis=0, keepdims=True)])
+    degrees = np.append(freedom[~alone], max(alone.sum() - 1, 0))
+    variance, degrees = strata[degrees > 0], degrees[degrees > 0, None]
+    total = variance.sum(axis=0)
+    spread = (variance**2 / degrees).sum(axis=0)
+    return np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1), degrees.sum())
 
 
 def _draw_intervals(
@@ -225,6 +262,8 @@ def _draw_intervals(
         clusters = index_labels(options.clusters, len(table), "clusters")[1]
     drawn = resample(table, codes, clusters, options)
     samples, of_all = statistic(drawn.sums), drawn.freedom_of_all
+    values = statistic(sum_by(codes, table))
+    zero = np.isnan(values) & (options.empty == "zero")
     inside: list[Intervals] = []
     if by_group:
         inside = [
@@ -235,13 +274,16 @@ def _draw_intervals(
         drawn = resample(table, np.zeros_like(codes), clusters, options)
         samples, of_all = statistic(drawn.sums[:, 0]), drawn.freedom_of_all
     elif clusters is not None and _holds_groups(clusters, codes):
-        figures = _over_groups(statistic(sum_by(codes, table)), options.empty)
+        figures = _over_groups(values, zero)
         of_group = clusters[np.unique(codes, return_index=True)[1]]
         drawn = resample(figures, np.zeros_like(of_group), of_group, options)
         samples, of_all = divide(drawn.sums[:, 0]), drawn.freedom_of_all
     else:
-        samples = divide(_over_groups(samples, options.empty).sum(axis=1))
-    return [interval(column, of_all) for column in samples.T], inside
+        of_all = _pool_freedom(samples, drawn.freedom) if drawn.within else of_all
+        samples = divide(_over_groups(samples, zero).sum(axis=1))
+    degrees = np.broadcast_to(of_all, samples.shape[1])
+    pairs = zip(samples.T, degrees.tolist(), strict=True)
+    return [interval(column, freedom) for column, freedom in pairs], inside
 
 
 def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
@@ -272,16 +314,10 @@ def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np
     step = max(1, _CHUNK // n)
     for start in range(0, n_resamples, step):
         part = sums[start : start + step]
-        part[:] = count_draws(n, len(part), random) @ rows
+        drawn = random.integers(n, size=(len(part), n - 1)) + np.arange(len(part))[:, None] * n
+        counts = np.bincount(drawn.ravel(), minlength=len(part) * n).reshape(len(part), n)
+        part[:] = counts.astype(np.float64) @ rows
     return sums
-
-
-def count_draws(n: int, n_resamples: int, random: np.random.Generator) -> np.ndarray:
-    """Return how often each of n units is drawn in each resample of n - 1 [resamples, n]."""
-    drawn = random.integers(n, size=(n_resamples, n - 1))
-    drawn += np.arange(n_resamples)[:, None] * n
-    counts = np.bincount(drawn.ravel(), minlength=n_resamples * n)
-    return counts.reshape(n_resamples, n).astype(np.float64)
 
 
 def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | None) -> Figures:

@@ -36,24 +36,29 @@ def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
 def find_excess(
     right: Right, values: np.ndarray, kinds: np.ndarray, weights: str = "softmax"
 ) -> Figure:
-    """Return RankC less what unrelated rankings of the same two accuracies reach, by pair.
+    """Return RankC less what unrelated rankings of the same two accuracies@1 reach, by pair.
 
     `values` are those of `rankc_pairs`, `kinds` each fact's (candidates, right ones) [facts, 2].
-    0 is what the accuracies alone explain; each resample has its own accuracies.
+    Facts of a kind have the accuracy of that kind, so that guessing gives 0 in pools of any size;
+    each resample has its own accuracies. What is above 0 is not explained by what stands first: it
+    may still be that a right answer is second in both languages, or wrong ones that are shared.
     """
     table = np.column_stack(list(right.values())).astype(np.float64)
     known, codes = np.unique(kinds, axis=0, return_inverse=True)
     one, other = np.triu_indices(table.shape[1], 1)
     member = codes.ravel()[:, None] == np.arange(len(known))
+    correct = (member[:, :, None] * table[:, None, :]).reshape(len(table), -1)
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        rankc, correct, counts = np.split(sums, [len(one), len(one) + table.shape[1]], axis=-1)
+        rankc, counts, hits = np.split(sums, [len(one), len(one) + len(known)], axis=-1)
+        hits = hits.reshape(*counts.shape, table.shape[1])
+        accuracies = hits / np.maximum(counts, 1)[..., None]
         n = counts.sum(axis=-1, keepdims=True)
-        matched = matched_chance(correct / n, known, counts / n, weights)[..., one, other]
+        matched = matched_chance(accuracies, known, counts / n, weights)[..., one, other]
         return add_mean(rankc / n - matched)
 
     names = [*name_pairs(list(right)), "mean"]
-    return Figure(names, np.concatenate([values, table, member], axis=1), statistic)
+    return Figure(names, np.concatenate([values, member, correct], axis=1), statistic)
 
 
 def matched_chance(
@@ -71,7 +76,7 @@ def matched_chance(
     U_j U'_j / m + (j - U_j) (j - U'_j) / (N - m). At chance accuracy m / N it is `rankc_chance`.
 
     Args:
-        accuracies: [..., L], of L languages.
+        accuracies: [..., K, L], accuracy@1 of L languages on the facts of each kind.
         kinds: [K, 2], the numbers N and m that occur.
         shares: [..., K], how frequent each of them is; they sum to 1.
         weights: of the ranks, as in `rankc.rank_weights`.
@@ -80,7 +85,7 @@ def matched_chance(
     for i, (size, right) in enumerate(kinds.tolist()):
         depth = np.arange(1, size + 1)
         share = rank_weights(size, weights) / depth
-        hits = _right_in_top(accuracies[..., None], depth, size, right)
+        hits = _right_in_top(accuracies[..., i, :, None], depth, size, right)
         overlap = (hits * share / right) @ np.swapaxes(hits, -1, -2)
         if size > right:
             rest = depth - hits

@@ -54,9 +54,12 @@ def test_contrast_is_with_the_mean_of_probabilities():
     assert (found["accuracy"], found["n_queries"]) == (1 / 2, 2)
 
 
-def test_nothing_to_contrast_with():
-    with pytest.raises(PolyprobeError, match="fact P36:a:b has no wrong candidate"):
-        measure([("P36:a:b", [0], [1.0])], "contrastive")
+def test_a_row_without_a_wrong_candidate_is_left_out_and_counted():
+    rows = [("P36:a:b", [0], [-1.0]), ("P36:c:d", [0], [-1.0, -2.0])]
+    found = measure(rows, "contrastive")["contrastive_knowledge"]
+    assert (found["accuracy"], found["n_queries"], found["n_without_contrast"]) == (1, 1, 1)
+    found = measure(rows[:1], "contrastive")["contrastive_knowledge"]
+    assert (found["accuracy"], found["n_without_contrast"]) == (None, 1)
 
 
 def test_rows_of_one_fact_are_its_templates():

@@ -200,3 +200,14 @@ def test_a_dataset_without_subjects_is_told_before_a_folder_is_made(place, tmp_p
     )
     assert not (tmp_path / "run").exists()
     evaluate_model(str(place / "model"), str(folder), output=tmp_path / "run", limit=1)
+
+
+def test_free_predictions_may_give_any_valid_object_of_a_prompt():
+    rows = {
+        "prompt": ["A: [Y].", "B: [Y].", "A: [Y]."],
+        "candidates": [["x", "y"], ["x", "y"], ["x", "y"]],
+        "answers": [[0], [0], [1]],
+        "answer_forms": [["x", "X"], None, []],
+    }
+    [table] = as_asked({"en": pa.table(rows)}, "xfactr-order-none-m5/10-b1").values()
+    assert table["answer_forms"].to_pylist() == [["x", "X", "y"], ["x"], ["y", "x", "X"]]

@@ -33,7 +33,7 @@ def test_matched_chance_against_all_rankings(right, accuracies):
         scores = [[[-order.index(i) for i in range(4)]] for order in (one, other)]
         expected += share * rankc_per_query(*scores)[0]
     kinds = np.array([[4, len(right)]])
-    found = matched_chance(np.array(accuracies), kinds, np.ones(1))
+    found = matched_chance(np.array([accuracies]), kinds, np.ones(1))
     assert found[0, 1] == pytest.approx(expected)
     assert found[1, 0] == pytest.approx(expected)
 
@@ -41,7 +41,7 @@ def test_matched_chance_against_all_rankings(right, accuracies):
 def test_at_chance_accuracy_it_is_chance():
     kinds = np.array([[1, 1], [2, 1], [5, 2], [3, 3]])
     for kind, expected in zip(kinds, rankc_chance(kinds[:, 0]), strict=True):
-        accuracy = np.full(2, kind[1] / kind[0])
+        accuracy = np.full((1, 2), kind[1] / kind[0])
         found = matched_chance(accuracy, kind[None], np.ones(1))
         np.testing.assert_allclose(found, expected)
 
@@ -77,6 +77,17 @@ def test_accuracy_alone_leaves_no_excess():
     assert rankc > rankc_chance([6])[0] + 0.15
     assert found["en-fr"] == pytest.approx(0, abs=0.01)
     assert found["mean_ci"] == found["en-fr_ci"]
+
+
+def test_guessing_leaves_no_excess_in_pools_of_any_size():
+    """Constant scores in pools of 2 and of 10: right 1/2 and 1/10 of the time, nothing more."""
+    sizes = [2, 10] * 50
+    scores = {x: [np.zeros(n) for n in sizes] for x in ("en", "fr")}
+    right = {x: [1 / n for n in sizes] for x in scores}
+    kinds = np.array([[n, 1] for n in sizes])
+    found = estimate_figure(find_excess(right, rankc_pairs(scores), kinds))
+    assert found["en-fr"] == pytest.approx(0, abs=1e-12)
+    assert found["en-fr_ci"] == pytest.approx([0, 0], abs=1e-12)
 
 
 def test_shared_wrong_answers_are_excess():
