@@ -70,6 +70,22 @@ def macro(relations: int) -> Design:
     return Design(f"macro accuracy, {relations} relations of 5 to 60", float(shares.mean()), draw)
 
 
+def sparse(relations: int) -> Design:
+    """Macro accuracy of a small sample: half of the relations have a single fact."""
+    fixed = np.random.default_rng(1)
+    half = relations // 2
+    sizes = np.concatenate([np.ones(half, int), fixed.integers(2, 20, relations - half)])
+    shares = fixed.beta(2, 3, relations)
+    groups = np.repeat(np.arange(relations), sizes)
+
+    def draw(random: np.random.Generator) -> list[float]:
+        right = random.random(len(groups)) < shares[groups]
+        return summarize({"x": right}, groups=groups)["x_ci"]
+
+    name = f"macro accuracy, {relations} relations, half of them of one fact"
+    return Design(name, float(shares.mean()), draw)
+
+
 def clustered(clusters: int, by_cluster: bool = True) -> Design:
     """Accuracy of facts of which those of a subject (1 to 8) share their share of right ones."""
 
@@ -171,6 +187,7 @@ DESIGNS = (
     lambda: skewed(500),
     lambda: macro(8),
     lambda: macro(40),
+    lambda: sparse(36),
     lambda: clustered(40),
     lambda: clustered(200),
     lambda: uneven(40),

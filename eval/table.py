@@ -70,7 +70,7 @@ def _notes(results: dict[str, Any]) -> list[str]:
     what = "rows" if "paraphrase_consistency" in results else "facts"
     notes = [f"{results['n_queries']:,} {what}; {measures}: means with the other languages"]
     if len(results["languages"]) < 2:
-        notes.append(f"{measures} need at least two languages")
+        notes.append(f"at least two languages are needed for {measures}")
     if left.get("rankc_adjusted"):
         notes.append(f"{left['rankc_adjusted']:,} facts with one candidate: no adjusted RankC")
     for module, figures in OWN.items():

@@ -176,7 +176,7 @@ def resample(
 ) -> Draws:
     """Return the sums of resamples by group (codes), of queries or of whole clusters.
 
-    They are drawn within each group; groups of a single unit, which show no variance, are drawn from
+    They are drawn within each group; groups of a single unit show no variance, and are drawn from
     one another (collapsed strata: Cochran 1977, section 5A.12). Clusters of which some lie in
     several groups are drawn from all, so that a group's number of queries varies.
     """

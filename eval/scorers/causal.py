@@ -79,7 +79,7 @@ class CausalScorer(Scorer):
         if () in found:
             raise PolyprobeError(
                 f"{texts[found.index(())]!r} before the slot is no token, and there is no BOS: "
-                "nothing can be scored; use --bos always"
+                f"nothing can be scored; {self._remedy}"
             )
         return found
 
@@ -91,11 +91,17 @@ class CausalScorer(Scorer):
         ends = range(len(bare), len(whole) + 1)
         return next((len(whole) - k for k in ends if whole[k - len(bare) : k] == bare), 0)
 
+    @property
+    def _remedy(self) -> str:
+        if self.tokenizer.bos_token_id is None:
+            return "the tokenizer knows no BOS either: leave such rows out"
+        return "use --bos always"
+
     def _read_sentence(self, plan: Plan, ids: tuple[int, ...]) -> range:
         if len(ids) < 2:
             raise PolyprobeError(
                 f"the sentence {self.tokenizer.decode(ids)!r} is a single token without a BOS: "
-                "nothing can be scored; use --bos always"
+                f"nothing can be scored; {self._remedy}"
             )
         return plan.read(Input(ids[:-1]), range(len(ids) - 1), ids[1:])
 
