@@ -56,6 +56,8 @@ def main() -> None:
     except OSError as error:  # a disk, a permission, a name too long: in the system's words
         place = f": {error.filename}" if error.filename else ""
         fail(f"{error.strerror or error}{place}")
+    except MemoryError:
+        fail("out of memory; ask for fewer --resamples or languages")
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted; the same line again goes on where it stopped")
         sys.exit(130)

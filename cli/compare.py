@@ -45,12 +45,12 @@ def compare(
         seed=seed,
         clusters=cluster,
     )
+    show(found, correction, resamples)
     if output:
         text = json.dumps(as_json(found), indent=2, ensure_ascii=False) + "\n"
         write_whole(
             output, lambda part: part.write_text(text, encoding="utf-8"), "choose another --json"
         )
-    show(found, correction, resamples)
 
 
 def as_json(found: "Comparison") -> dict:
@@ -85,7 +85,15 @@ def cells(row: "Difference") -> list[str]:
 
 def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:
     """Return what a reader must know beside the table, a line each."""
-    lines = [f"{found.n_queries:,} facts in {len(found.languages)} languages"]
+    test, clusters = found.settings["test"], found.settings["clusters"]
+    units = "" if clusters == "none" else f" in {found.n_units:,} {clusters}s"
+    lines = [
+        f"{found.n_queries:,} rows{units}, {len(found.languages)} languages: "
+        f"{', '.join(found.languages)}; {test}, {resamples:,} resamples"
+    ]
+    if found.left_out_languages:
+        lines.append(f"languages of one run alone: {', '.join(found.left_out_languages)}")
+    least = max(1 / (1 + resamples), 2 ** (1 - found.n_units) if test == "randomisation" else 0)
     if any(found.left_out):
         only = " and ".join(f"{n:,} of {x}" for n, x in zip(found.left_out, "AB", strict=True))
         lines.append(f"left out, because the other run has them not: {only}")
@@ -93,7 +101,9 @@ def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:
         tested = [row.p_adjusted for row in rows[:-1] if row.p_adjusted is not None]
         differ = sum(p < 0.05 for p in tested)
         lines.append(f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05")
-        if correction == "holm" and len(tested) / (1 + resamples) >= 0.05:
-            needed = 20 * len(tested)
-            lines.append(f"  no p could fall below .05 with so few: --resamples {needed:,} or bh")
+        if least * (len(tested) if correction == "holm" else 1) >= 0.05:
+            lines.append(
+                f"  no p can fall below .05 with {found.n_units} units, {resamples} resamples: "
+                f"take smaller --cluster units, --resamples {20 * len(tested)} or --correction bh"
+            )
     return lines

@@ -23,15 +23,19 @@ class Comparison(NamedTuple):
     Attributes:
         runs: the signatures of both.
         languages: those that both have, in the first one's order.
-        n_queries: facts that both have.
-        left_out: facts that only the first, only the second has.
+        left_out_languages: those that only one has.
+        n_queries: rows that both have.
+        n_units: facts or clusters that are swapped and drawn.
+        left_out: rows that only the first, only the second has.
         differences: by figure, a row a language or pair, `mean` last.
         settings: test, correction, resamples, seed and clusters.
     """
 
     runs: tuple[str, str]
     languages: list[str]
+    left_out_languages: list[str]
     n_queries: int
+    n_units: int
     left_out: tuple[int, int]
     differences: dict[str, list[Difference]]
     settings: dict[str, Any]
@@ -78,7 +82,9 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
     return Comparison(
         (first.settings().signature, second.settings().signature),
         languages,
+        [x for x in {**tables[0], **tables[1]} if x not in languages],
         len(rows[0]),
+        len(set(units)) if units else len(rows[0]),
         (sizes[0] - len(rows[0]), sizes[1] - len(rows[1])),
         differences,
         {"clusters": clusters, **options},

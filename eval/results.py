@@ -84,7 +84,17 @@ def read_aligned(run: Run) -> dict[str, pa.Table]:
 
 
 def summarize(facts: Facts, scoring: str, resampling: Resampling = DEFAULT) -> dict[str, Any]:
-    """Return all figures of the facts, their means, counts and intervals."""
+    """Return all figures of the facts, their means, counts and intervals.
+
+    Returns:
+        accuracy (micro: all facts alike) by language; rankc, rankc_adjusted, coverlap, agreement,
+        rankc_excess, rankc_right_right, rankc_right_wrong, rankc_wrong_wrong, rbo, kendall_tau_b by
+        pair (`en-fr`); `mean` of each over what is defined; `intervals`, the same tree with
+        [low, high]; `chance`; fleiss_kappa, right_in_all, right_in_any, right_in_none with `_ci`,
+        of two languages or more; k_correct, facts right in exactly 0, 1, 2, … languages;
+        recall_at_k and what the protocol is for (contrastive_knowledge, paraphrase_consistency) by
+        language, macro over relations; `left_out`, counts of what no figure has.
+    """
     clusters = read_clusters(facts.table, resampling.clusters)
     options = resampling._asdict() | {"clusters": clusters}
     found = {

@@ -126,6 +126,10 @@ class Run:
         values.pop("signature", None)
         try:
             settings = Settings(**values)
+            if not settings.languages or not all(
+                isinstance(text, str) for text in (settings.model, settings.scoring)
+            ):
+                raise TypeError("languages, model and scoring are needed")
             if set(settings.languages) != set(settings.fingerprint):
                 raise TypeError("languages and fingerprint do not agree")
         except TypeError as error:

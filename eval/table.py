@@ -26,7 +26,7 @@ def results_table(results: dict[str, Any]) -> RenderableType:
     table.add_column("language", no_wrap=True)
     columns = {key: name for key, name in COLUMNS.items() if key in results}
     for name in ("accuracy", *columns.values()):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", overflow="fold")
     for language in results["languages"]:
         shares = (_mean_with_others(results, key, language) for key in columns)
         table.add_row(Text(language), *map(number, (results["accuracy"][language], *shares)))
@@ -69,6 +69,10 @@ def _notes(results: dict[str, Any]) -> list[str]:
     measures = "RankC and COverlap" if "rankc" in results else "COverlap"
     what = "rows" if "paraphrase_consistency" in results else "facts"
     notes = [f"{results['n_queries']:,} {what}; {measures}: means with the other languages"]
+    resampling = results.get("resampling")
+    if resampling and resampling["n_resamples"]:
+        drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
+        notes.append(f"95 %: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}")
     if len(results["languages"]) < 2:
         notes.append(f"at least two languages are needed for {measures}")
     if left.get("rankc_adjusted"):

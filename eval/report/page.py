@@ -65,6 +65,14 @@ def _names(runs: Sequence[Run]) -> list[str]:
     ]
 
 
+NEEDED = {
+    "languages": list,
+    "n_queries": int,
+    "signature": str,
+    **dict.fromkeys(("accuracy", *MEASURES, "mean", "chance", "left_out"), dict),
+}
+
+
 def _read_part(run: Run, name: str, budget: int) -> RunPart:
     settings = run.settings()
     if settings.kind == "predictions":
@@ -77,6 +85,12 @@ def _read_part(run: Run, name: str, budget: int) -> RunPart:
             f"{run.folder} has no results.json; make it with `polyprobe metrics {run.folder}`"
         )
     results = run.read_json("results.json")
+    missing = [key for key in NEEDED if not isinstance(results.get(key), NEEDED[key])]
+    if missing:
+        raise PolyprobeError(
+            f"{run.folder}/results.json lacks {', '.join(missing)}; make it again with "
+            f"`polyprobe metrics {run.folder}`"
+        )
     answers = read_answers(run, results["languages"])
     return RunPart(name, settings, results, collect_examples(settings, answers, budget))
 

@@ -20,7 +20,7 @@ from scipy.special import ndtri, stdtr
 from scipy.stats import false_discovery_control
 
 from ..intervals import Resampling, index_labels, interval, resample, sum_by
-from .figures import Figure
+from .figures import Figure, add_mean
 
 TESTS = ("randomisation", "bootstrap")
 CORRECTIONS = ("holm", "bh", "none")
@@ -32,7 +32,8 @@ class Difference(NamedTuple):
 
     Attributes:
         name: as in the figure.
-        first, second: the two models' values; None where undefined.
+        first, second: the two models' values; None where undefined. Means are over the names that
+            are defined in both.
         difference: first - second.
         ci: its 95 % bootstrap interval.
         p: of the test, uncorrected; None where undefined.
@@ -72,7 +73,7 @@ def compare_figures(
     units = index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units
     tables = (sum_by(units, first.table), sum_by(units, second.table))
-    values = (first.statistic(tables[0].sum(axis=0)), second.statistic(tables[1].sum(axis=0)))
+    values = _pair(first, second, tables[0].sum(axis=0), tables[1].sum(axis=0))
     observed = values[0] - values[1]
     random = np.random.default_rng(seed)
     drawn, freedom = _bootstrap(first, second, units, n_resamples, seed)
@@ -126,6 +127,19 @@ def correct(p: np.ndarray, correction: str) -> np.ndarray:
     return adjusted
 
 
+def _pair(
+    first: Figure, second: Figure, one: np.ndarray, other: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return both figures [..., names] from their sums, the means over what both define."""
+    values = (first.statistic(one)[..., :-1], second.statistic(other)[..., :-1])
+    undefined = np.isnan(values[0]) | np.isnan(values[1])
+    means = [add_mean(np.where(undefined, np.nan, value))[..., -1:] for value in values]
+    return (
+        np.concatenate([values[0], means[0]], axis=-1),
+        np.concatenate([values[1], means[1]], axis=-1),
+    )
+
+
 def _bootstrap(
     first: Figure, second: Figure, units: np.ndarray, n: int, seed: int
 ) -> tuple[np.ndarray, float]:
@@ -136,7 +150,7 @@ def _bootstrap(
     both = np.concatenate([first.table, second.table], axis=1)
     drawn = resample(both, np.zeros_like(units), units, Resampling(n_resamples=n, seed=seed))
     one, other = np.split(drawn.sums[:, 0], [first.table.shape[1]], axis=1)
-    return first.statistic(one) - second.statistic(other), drawn.freedom_of_all
+    return np.subtract(*_pair(first, second, one, other)), drawn.freedom_of_all
 
 
 def _randomise(
@@ -154,7 +168,7 @@ def _randomise(
     for start in range(0, n, step):
         part = null[start : start + step]
         moved = random.integers(2, size=(len(part), len(change))).astype(np.float64) @ change
-        part[:] = first.statistic(totals[0] + moved) - second.statistic(totals[1] - moved)
+        part[:] = np.subtract(*_pair(first, second, totals[0] + moved, totals[1] - moved))
     return null
 
 

@@ -1,10 +1,14 @@
 """Two runs on the same facts: what is matched, what is left out, and that figures are paired."""
 
+import json
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from polyprobe import PolyprobeError
+from polyprobe.cli import app
 from polyprobe.eval.compare import compare_runs, match_facts
 from polyprobe.eval.figures import read_clusters
 from polyprobe.eval.results import Resampling, compute_results
@@ -126,3 +130,21 @@ def test_ids_without_a_subject(run):
     with pytest.raises(PolyprobeError, match="--cluster subject: the fact id '17:0000' names no"):
         read_clusters(published, "subject")
     assert read_clusters(table, "subject")[:2] == ["C0", "C1"]
+
+
+def show(*arguments):
+    result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def test_the_command_says_what_was_tested_and_where_nothing_can_come_out(run, tmp_path):
+    pair = run("a").folder, run("b", {"en": WRONG["en"], "ru": WRONG["ru"]}).folder
+    file = tmp_path / "c.json"
+    text = show(*pair, "--resamples", 200, "--json", file)
+    assert "8 rows, 2 languages: en, ru; randomisation, 200 resamples" in text
+    assert "languages of one run alone: zh_hans" in text
+    assert json.loads(file.read_text())["differences"]["accuracy"]["en"]["p"] < 0.05
+    few = show(*pair, "--cluster", "relation", "--correction", "none")
+    assert "8 rows in 2 relations" in few
+    assert "no p can fall below .05 with 2 units, 10000 resamples" in few

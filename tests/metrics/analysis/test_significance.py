@@ -133,3 +133,13 @@ def test_errors(options, message):
 def test_other_facts_are_refused():
     with pytest.raises(ValueError, match="other languages or other facts"):
         compare(FIRST, SECOND[:-1])
+
+
+def test_the_mean_is_over_what_both_models_define():
+    counted = np.column_stack([np.ones((60, 2)), np.zeros(60)])
+    one = mean_of(["a", "b", "c"], FIRST, np.ones((60, 3)))
+    other = mean_of(["a", "b", "c"], SECOND * counted, counted)
+    rows = {row.name: row for row in compare_figures(one, other, n_resamples=99)}
+    assert rows["c"].second is rows["c"].difference is None
+    assert rows["mean"].first == pytest.approx(FIRST[:, :2].mean())
+    assert rows["mean"].difference == pytest.approx((FIRST - SECOND)[:, :2].mean())
