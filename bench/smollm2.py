@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.figures import Facts, find_figures
-from polyprobe.eval.results import read_aligned
-from polyprobe.eval.run import Run
+from polyprobe.eval.run import Run, read_aligned
 from polyprobe.metrics.analysis.significance import Difference, compare_figures
 
 RUNS = Path("runs")

@@ -10,6 +10,7 @@ from polyprobe import PolyprobeError
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
+from polyprobe.metrics.subsets import take
 
 from .figures import Facts
 from .protocol import protocol_of
@@ -26,7 +27,7 @@ def measure_languages(
     kept = {**options, "groups": facts.table["relation"].to_pylist()}
     found: dict[str, dict[str, Any]] = {
         "recall_at_k": {
-            x: _without_groups(measure_recall(scores, facts.answers, **kept))
+            x: without_groups(measure_recall(scores, facts.answers, **kept))
             for x, scores in facts.scores.items()
         }
     }
@@ -42,7 +43,8 @@ def measure_languages(
     return found
 
 
-def _without_groups(figures: dict[str, Any]) -> dict[str, Any]:
+def without_groups(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return a module's figures without those of each relation, which would fill the file."""
     return {name: value for name, value in figures.items() if name != "by_group"}
 
 
@@ -66,10 +68,9 @@ def _measure_contrasts(table: pa.Table, options: Mapping[str, Any]) -> dict[str,
     count = {"n_without_contrast": len(rows) - len(kept)}
     if not kept:
         return {"accuracy": None, "n_queries": 0, **count}
-    columns = {name: options[name] for name in ("groups", "clusters") if options[name] is not None}
-    picked = {name: [column[i] for i in kept] for name, column in columns.items()}
+    picked = {name: take(options[name], kept) for name in ("groups", "clusters")}
     figures = measure_knowledge([rows[i] for i in kept], **{**options, **picked})
-    return {**_without_groups(figures), **count}
+    return {**without_groups(figures), **count}
 
 
 def _measure_paraphrases(table: pa.Table, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def _measure_paraphrases(table: pa.Table, options: Mapping[str, Any]) -> dict[st
         n_resamples=options["n_resamples"],
         seed=options["seed"],
     )
-    return _without_groups(figures)
+    return without_groups(figures)
 
 
 def _choose(table: pa.Table) -> Iterator[int]:

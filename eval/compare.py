@@ -11,8 +11,8 @@ from polyprobe.metrics.analysis.significance import Difference, compare_figures
 from .dataset import key_rows
 from .figures import find_figures, read_clusters
 from .progress import track
-from .results import read_aligned, read_facts
-from .run import Run
+from .results import read_facts
+from .run import Run, read_aligned
 
 COMPARED = ("accuracy", "rankc", "rankc_adjusted", "coverlap", "agreement")
 

@@ -6,26 +6,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe import PolyprobeError
 from polyprobe.metrics.analysis.all_languages import count_right
 from polyprobe.metrics.analysis.figures import Figure, estimate_figure, mean_of, name_pairs
 from polyprobe.metrics.factual_accuracy.factual_accuracy import find_right, measure_accuracy
+from polyprobe.metrics.subsets import take
 
+from .by_language import without_groups
 from .figures import read_clusters
-from .run import Run
-
-
-def read_predictions(run: Run) -> dict[str, pa.Table]:
-    """Return a run's predictions by language; other facts in one of them are a PolyprobeError."""
-    tables = {language: run.predictions(language) for language in run.settings().languages}
-    first, *others = tables
-    for language in others:
-        if tables[language]["fact_id"] != tables[first]["fact_id"]:
-            raise PolyprobeError(
-                f"{run.folder}/predictions/{language}.parquet has other facts than "
-                f"predictions/{first}.parquet; delete it and run the same `polyprobe eval` again"
-            )
-    return tables
 
 
 def summarize_predictions(
@@ -41,7 +28,8 @@ def summarize_predictions(
     clusters = read_clusters(first, resampling["clusters"])
     options = {**resampling, "clusters": clusters}
     accuracy = {x: _measure(table, x, options) for x, table in tables.items()}
-    coverlap = estimate_figure(find_coverlap(tables), **options)
+    right = mark_right(tables)
+    coverlap = estimate_figure(find_coverlap(right), **options)
     pairs = name_pairs(list(tables))
     bounds = {x: figures.get("all_ci") for x, figures in accuracy.items()}
     return {
@@ -50,7 +38,9 @@ def summarize_predictions(
         "accuracy": {x: figures["all"] for x, figures in accuracy.items()},
         "factual_accuracy": accuracy,
         "coverlap": {pair: coverlap[pair] for pair in pairs},
-        "k_correct": count_right(_mark(tables, 0.0)).sum(axis=0).tolist(),
+        "k_correct": count_right({x: np.nan_to_num(marks) for x, marks in right.items()})
+        .sum(axis=0)
+        .tolist(),
         "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
         "intervals": {
             "accuracy": bounds,
@@ -66,15 +56,15 @@ def summarize_predictions(
     }
 
 
-def find_coverlap(tables: Mapping[str, pa.Table]) -> Figure:
-    """Return COverlap by pair over the facts that were asked in both languages."""
-    values = np.column_stack(list(_mark(tables, np.nan).values()))
+def find_coverlap(right: Mapping[str, np.ndarray]) -> Figure:
+    """Return COverlap by pair over the facts that were asked in both languages (`mark_right`)."""
+    values = np.column_stack(list(right.values()))
     one, other = np.triu_indices(values.shape[1], 1)
     first, second = values[:, one], values[:, other]
     asked = ~np.isnan(first + second)
     both = np.where(asked, first * second, 0)
     either = np.where(asked, np.maximum(first, second), 0)
-    return mean_of(name_pairs(list(tables)), both, either)
+    return mean_of(name_pairs(list(right)), both, either)
 
 
 def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +72,6 @@ def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict
     rows = table.filter(pa.array(asked)).to_pydict()
     if not rows["fact_id"]:  # its labels are unknown tokens to this model
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
-    clusters = options["clusters"]
     figures = measure_accuracy(
         rows["prediction"],
         rows["answer_forms"],
@@ -90,21 +79,20 @@ def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict
         language=language,
         prompts=rows["prompt"],
         groups=rows["relation"],
-        clusters=clusters and [c for c, known in zip(clusters, asked, strict=True) if known],
+        clusters=take(options["clusters"], np.flatnonzero(asked)),
         n_resamples=options["n_resamples"],
         seed=options["seed"],
     )
-    return {name: value for name, value in figures.items() if name != "by_group"}
+    return without_groups(figures)
 
 
-def _mark(tables: Mapping[str, pa.Table], unasked: float) -> dict[str, np.ndarray]:
-    """Return which facts are right in each language (1 or 0), and `unasked` where one was not."""
+def mark_right(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
+    """Return which facts are right in each language (1 or 0), NaN where one was not asked."""
     marks = {}
     for language, table in tables.items():
         rows = table.to_pydict()
         right = find_right(rows["prediction"], rows["answer_forms"], language, rows["prompt"])
-        asked = table["single_token"].is_valid().to_numpy()
-        marks[language] = np.where(asked, right, unasked)
+        marks[language] = np.where(table["single_token"].is_valid().to_numpy(), right, np.nan)
     return marks
 
 

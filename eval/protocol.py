@@ -10,6 +10,7 @@ from polyprobe import PolyprobeError
 from .slot import SLOT
 
 ASKED = ("fact_id", "relation", "prompt", "candidates", "answers")
+_TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
 _STRIPPED = str.maketrans("", "", ".:。")
 
 
@@ -70,38 +71,45 @@ def as_asked(
     """
     check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
-        return {language: _accept_all(table) for language, table in tables.items()}
+        accepted = {}
+        for language, table in tables.items():
+            try:
+                accepted[language] = _accept_all(table)
+            except PolyprobeError as error:
+                raise PolyprobeError(f"language '{language}': {error}") from error
+        return accepted
     if not protocol_of(scoring).whole_relation:
         return dict(tables)
     objects = list_objects(tables[first or next(iter(tables))])
     return {language: _ask_relations(table, objects) for language, table in tables.items()}
 
 
-def _accept_all(table: pa.Table) -> pa.Table:
-    """Return the rows with `answer_forms` of all rows of the same prompt: one text answers them.
+def read_forms(table: pa.Table) -> list[list[str]]:
+    """Return the accepted forms: the column `answer_forms`, or the labels of right candidates.
 
-    Where a row has no forms they are the labels of its right candidates.
+    Raises:
+        PolyprobeError: the column holds anything but lists of text.
     """
-    rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
-    given = [None] * len(rows)
-    if "answer_forms" in table.schema.names:
-        given = table["answer_forms"].to_pylist()
-    own = [
-        [*filter(None, forms or [])] or [row["candidates"][k] for k in row["answers"]]
-        for row, forms in zip(rows, given, strict=True)
-    ]
+    rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
+    labels = [[candidates[k] for k in answers] for candidates, answers in rows]
+    if "answer_forms" not in table.schema.names:
+        return labels
+    kind = table.schema.field("answer_forms").type
+    if kind not in _TEXTS:
+        raise PolyprobeError(f"column 'answer_forms' is {kind}; expected lists of text")
+    forms = table["answer_forms"].to_pylist()
+    return [[*filter(None, f or [])] or label for f, label in zip(forms, labels, strict=True)]
+
+
+def _accept_all(table: pa.Table) -> pa.Table:
+    """Return the rows with `answer_forms` of all rows of the same prompt: one text answers them."""
+    prompts, own = table["prompt"].to_pylist(), read_forms(table)
     valid: dict[str, dict[str, None]] = {}
-    for row, forms in zip(rows, own, strict=True):
-        valid.setdefault(row["prompt"], {}).update(dict.fromkeys(forms))
-    # the row's own form first: it is what the label's tokens are counted of
-    merged = [
-        list(dict.fromkeys([*forms, *valid[row["prompt"]]]))
-        for row, forms in zip(rows, own, strict=True)
-    ]
-    column = pa.array(merged, pa.list_(pa.string()))
-    if "answer_forms" in table.schema.names:
-        table = table.drop_columns(["answer_forms"])
-    return table.append_column("answer_forms", column)
+    for prompt, forms in zip(prompts, own, strict=True):
+        valid.setdefault(prompt, {}).update(dict.fromkeys(forms))
+    merged = [list(dict.fromkeys([*f, *valid[p]])) for p, f in zip(prompts, own, strict=True)]
+    kept = [name for name in table.schema.names if name != "answer_forms"]
+    return table.select(kept).append_column("answer_forms", pa.array(merged, pa.list_(pa.string())))
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:

@@ -13,9 +13,9 @@ from polyprobe.metrics.rankc.rankc import rankc_chance
 
 from .by_language import measure_languages
 from .figures import FIGURES, Facts, find_joint, read_clusters
-from .predicted import read_predictions, summarize_predictions
+from .predicted import summarize_predictions
 from .progress import track
-from .run import Run
+from .run import Run, read_aligned
 
 Estimates = dict[str, dict[str, Any]]
 
@@ -47,7 +47,7 @@ def compute_results(run: Run, resampling: Resampling = DEFAULT) -> dict[str, Any
     """
     settings = run.settings()
     if settings.kind == "predictions":
-        figures = summarize_predictions(read_predictions(run), resampling._asdict())
+        figures = summarize_predictions(read_aligned(run), resampling._asdict())
     else:
         facts = read_facts(run, read_aligned(run))
         figures = summarize(facts, settings.scoring, resampling)
@@ -66,21 +66,6 @@ def read_facts(run: Run, tables: Mapping[str, pa.Table]) -> Facts:
             f"{run.folder}/scores: {error}; delete that language's file and run the same "
             "`polyprobe eval` again"
         ) from error
-
-
-def read_aligned(run: Run) -> dict[str, pa.Table]:
-    """Return a run's scores by language; other facts in one of them are a PolyprobeError."""
-    tables = {language: run.scores(language) for language in run.settings().languages}
-    first, *others = tables
-    for language in others:
-        for column in ("fact_id", "answers"):
-            if tables[language][column] != tables[first][column]:
-                raise PolyprobeError(
-                    f"{run.folder}/scores/{language}.parquet has other facts than "
-                    f"scores/{first}.parquet ({column} differs); delete it and run the same "
-                    "`polyprobe eval` again"
-                )
-    return tables
 
 
 def summarize(facts: Facts, scoring: str, resampling: Resampling = DEFAULT) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The run on disk: what was asked, and the scores a language, written whole or not at all."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -241,3 +241,31 @@ class Run:
                 "since; choose another --output"
             )
         return widened
+
+
+def read_aligned(run: Run) -> dict[str, pa.Table]:
+    """Return a run's scores or predictions by language, the same facts in all of them.
+
+    Raises:
+        PolyprobeError: a file that cannot be read, or one with other facts or answers.
+    """
+    settings = run.settings()
+    read, same = KINDS[settings.kind]
+    tables = {language: read(run, language) for language in settings.languages}
+    first, *others = tables
+    for language in others:
+        for column in same:
+            if tables[language][column] != tables[first][column]:
+                raise PolyprobeError(
+                    f"{run.folder}/{settings.kind}/{language}.parquet has other facts than "
+                    f"{settings.kind}/{first}.parquet ({column} differs); delete it and run the "
+                    "same `polyprobe eval` again"
+                )
+    return tables
+
+
+# What a run holds: how a language is read, and the columns that are the same in every language.
+KINDS: dict[str, tuple[Callable[[Run, str], pa.Table], tuple[str, ...]]] = {
+    "scores": (Run.scores, ("fact_id", "answers")),
+    "predictions": (Run.predictions, ("fact_id",)),
+}

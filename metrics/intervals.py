@@ -129,7 +129,7 @@ def estimate(
     by_group = by_group and options.groups is not None
     overall, inside = None, [None] * len(groups)
     if options.n_resamples:
-        overall, inside = _draw_intervals(table, codes, statistic, options, by_group)
+        overall, inside = _draw_intervals(table, codes, values, statistic, options, by_group)
     result = _report(names, point, overall)
     if by_group:
         sizes = np.bincount(codes).tolist()
@@ -181,17 +181,16 @@ def resample(
     several groups are drawn from all, so that a group's number of queries varies.
     """
     random = np.random.default_rng(options.seed)
-    clusters = np.arange(len(table)) if clusters is None else clusters
+    apart = clusters is None  # each query is a unit, and nothing is to be summed
+    clusters = np.arange(len(table)) if apart else clusters
     n_clusters, n_groups = clusters.max() + 1, codes.max() + 1
     pairs, sizes = np.unique(clusters * n_groups + codes, return_counts=True)
     group_of = pairs % n_groups
     freedom = _count_freedom(sizes, group_of)
     if len(pairs) == n_clusters:
-        units = sum_by(clusters, table)
-        parts = [
-            _draw(units[group_of == group], options.n_resamples, random)
-            for group in range(n_groups)
-        ]
+        units = table if apart else sum_by(clusters, table)
+        draws = options.n_resamples
+        parts = [_draw(units[group_of == g], draws, random) for g in range(n_groups)]
         sums = np.stack(parts, axis=1)
         alone = np.flatnonzero(np.bincount(group_of) == 1)
         if len(alone) > 1:
@@ -254,7 +253,12 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
 
 
 def _draw_intervals(
-    table: np.ndarray, codes: np.ndarray, statistic: Statistic, options: Resampling, by_group: bool
+    table: np.ndarray,
+    codes: np.ndarray,
+    values: np.ndarray,
+    statistic: Statistic,
+    options: Resampling,
+    by_group: bool,
 ) -> tuple[Intervals, list[Intervals]]:
     """Return the intervals of the average [names] and of each group [groups][names]."""
     clusters = None
@@ -262,14 +266,9 @@ def _draw_intervals(
         clusters = index_labels(options.clusters, len(table), "clusters")[1]
     drawn = resample(table, codes, clusters, options)
     samples, of_all = statistic(drawn.sums), drawn.freedom_of_all
-    values = statistic(sum_by(codes, table))
     zero = np.isnan(values) & (options.empty == "zero")
-    inside: list[Intervals] = []
-    if by_group:
-        inside = [
-            [interval(column, freedom) for column in samples[:, i].T]
-            for i, freedom in enumerate(drawn.freedom)
-        ]
+    apart = enumerate(drawn.freedom if by_group else ())
+    inside = [[interval(column, f) for column in samples[:, i].T] for i, f in apart]
     if options.average == "micro":
         drawn = resample(table, np.zeros_like(codes), clusters, options)
         samples, of_all = statistic(drawn.sums[:, 0]), drawn.freedom_of_all

@@ -5,15 +5,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe import PolyprobeError
-
+from ..protocol import read_forms
 from ..run import PREDICTIONS
 from ..scorers import MaskedScorer
 from ..scorers.boundary import fit
 from .batched import Decoded, decode
 from .options import DecodingOptions
-
-TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
 
 
 class Predicted(NamedTuple):
@@ -55,7 +52,7 @@ def predict(
         "fact_id": table["fact_id"].to_pylist(),
         "relation": table["relation"].to_pylist(),
         "prompt": table["prompt"].to_pylist(),
-        "answer_forms": [_spellings(scorer.tokenizer, f) for f in _answer_forms(table)],
+        "answer_forms": [_spellings(scorer.tokenizer, f) for f in read_forms(table)],
         **_columns(scorer.tokenizer, [found.get(k) for k in range(len(rows))]),
         "single_token": [length == 1 if length else None for length in lengths],
     }
@@ -69,19 +66,6 @@ def _length(scorer: MaskedScorer, prompt: str, gold: str) -> int:
     if not ids or scorer.tokenizer.unk_token_id in ids:
         return 0
     return len(fit(prompt, [tuple(ids)], scorer.tokenizer)[0])
-
-
-def _answer_forms(table: pa.Table) -> list[list[str]]:
-    """Return the accepted forms: the column of that name, or the labels of right candidates."""
-    rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
-    labels = [[candidates[k] for k in answers] for candidates, answers in rows]
-    if "answer_forms" not in table.schema.names:
-        return labels
-    kind = table.schema.field("answer_forms").type
-    if kind not in TEXTS:
-        raise PolyprobeError(f"column 'answer_forms' is {kind}; expected lists of text")
-    forms = table["answer_forms"].to_pylist()
-    return [[*filter(None, f or [])] or label for f, label in zip(forms, labels, strict=True)]
 
 
 def _spellings(tokenizer: Any, forms: list[str]) -> list[str]:

@@ -211,3 +211,9 @@ def test_free_predictions_may_give_any_valid_object_of_a_prompt():
     }
     [table] = as_asked({"en": pa.table(rows)}, "xfactr-order-none-m5/10-b1").values()
     assert table["answer_forms"].to_pylist() == [["x", "X", "y"], ["x"], ["y", "x", "X"]]
+
+
+def test_answer_forms_that_are_no_lists_are_named():
+    rows = {"prompt": ["A: [Y]."], "candidates": [["x"]], "answers": [[0]], "answer_forms": ["xyz"]}
+    with pytest.raises(PolyprobeError, match="language 'en': column 'answer_forms' is string"):
+        as_asked({"en": pa.table(rows)}, "xfactr-order-none-m5/10-b1")

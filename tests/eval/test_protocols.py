@@ -54,22 +54,6 @@ PLAIN = {
 CASES = [(s, kind) for s, family in PLAIN for kind, of in KINDS.items() if of == family]
 
 
-@pytest.fixture(scope="session")
-def scorers(tmp_path_factory):
-    made = {}
-
-    def get(kind, scoring, **options):
-        folder = tmp_path_factory.getbasetemp() / f"protocol-{kind}"
-        if not folder.exists():
-            tiny.save_model(kind, folder)
-        key = (kind, scoring, *sorted(options.items()))
-        if key not in made:
-            made[key] = load_scorer(str(folder), scoring=scoring, **options)
-        return made[key]
-
-    return get
-
-
 def score(scorer, queries):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # WordPiece has no token for some scripts

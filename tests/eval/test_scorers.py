@@ -10,7 +10,6 @@ import transformers
 from tokenizers import Tokenizer
 
 from polyprobe import PolyprobeError
-from polyprobe.eval import load_scorer
 from polyprobe.eval.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from tests.eval import plain, tiny
 
@@ -33,22 +32,6 @@ QUERIES = [
     ("फ़्रांस की राजधानी [Y] है।", ["पेरिस", "बर्लिन"]),
     ("เมืองหลวงคือ[Y]", ["ปารีส", "กรุงเทพ"]),
 ]
-
-
-@pytest.fixture(scope="session")
-def scorers(tmp_path_factory):
-    made = {}
-
-    def get(kind, **options):
-        folder = tmp_path_factory.getbasetemp() / f"tiny-{kind}"
-        if not folder.exists():
-            tiny.save_model(kind, folder)
-        key = (kind, *sorted(options.items()))
-        if key not in made:
-            made[key] = load_scorer(str(folder), **options)
-        return made[key]
-
-    return get
 
 
 def score(scorer, queries):
