@@ -39,10 +39,13 @@ class ModelOptions(TypedDict, total=False):
             a candidate; `mpararel-released`: logits in place of probabilities. `object`: the sum
             over the object's tokens alone, `object-tokens`, `object-characters` and
             `object-bytes`: by their number. `contrastive`: the object's first sub-word alone.
-            `xfactr`: free decoding with a masked model, see `DecodingOptions`.
+            `pll`: the sum over the whole sentence, each token masked in its turn; `pll-word-l2r`:
+            with the rest of its word. `xfactr`: free decoding with a masked model, see `DecodingOptions`.
         bos: `auto`, `always` or `never`, for decoder-only models.
-        batch_tokens: the token budget of a batch; by default chosen by device and vocabulary,
-            and halved whenever memory runs out.
+        attention: how attention is computed, by the name that transformers has for it: `sdpa`,
+            `eager`, `flash_attention_2`, …; by default what the class prefers.
+        batch_tokens: the token budget of a batch; by default what the model's path and the memory
+            that is free allow, and halved whenever memory runs out.
     """
 
     revision: str | None
@@ -50,6 +53,7 @@ class ModelOptions(TypedDict, total=False):
     dtype: str
     scoring: str
     bos: str
+    attention: str | None
     batch_tokens: int | None
 
 
@@ -82,6 +86,7 @@ def load(
     dtype: str = "float32",
     scoring: str = "bmlama",
     bos: str = "auto",
+    attention: str | None = None,
     batch_tokens: int | None = None,
 ) -> Loaded:
     """Return the scorer together with what identifies it; arguments as in `load_scorer`."""
@@ -104,7 +109,8 @@ def load(
     else:
         exact = options["revision"] = _commit(place, options)
     tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
-    network = _load_weights(family, model, place, options, DTYPES[dtype])
+    chosen = {"attn_implementation": attention} if attention else {}
+    network = _load_weights(family, model, place, {**options, **chosen}, DTYPES[dtype])
     _move(network, where, model)
     extra = {"bos": bos} if family == "causal" else {}
     scorer = SCORINGS[scoring][family](network, tokenizer, batch_tokens, **extra)
@@ -251,7 +257,7 @@ def _hash(place: str, options: dict[str, str]) -> str:
         digest.update(file.name.encode())
         with file.open("rb") as handle:
             digest.update(hashlib.file_digest(handle, "sha256").digest())
-    return f"sha256-{digest.hexdigest()[:12]}"
+    return f"sha256-{digest.hexdigest()}"
 
 
 def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:

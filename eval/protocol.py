@@ -35,6 +35,7 @@ PROTOCOLS = {
     "bmlama": Protocol(),
     "object": Protocol(),
     "contrastive": Protocol(contrasts=True),
+    "pll": Protocol(),
     "mpararel": Protocol(whole_relation=True, columns=("object_id", "subject")),
     "xfactr": Protocol(kind="predictions", columns=("answer_forms",)),
 }

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from ..engine import Input, Plan
 from ..scorers import MaskedScorer
-from ..scorers.plan import Input, Plan
 from .algorithm import OPEN, Hypothesis, Question, Reading, Search, search
 from .options import DecodingOptions
 
@@ -106,7 +106,7 @@ def _start(frames: dict[str, Frame], max_masks: int, options: DecodingOptions) -
 
 def _window(scorer: MaskedScorer) -> int:
     """Return how many searches to have under way; it falls with the budget."""
-    return max(16, int(scorer.batch_tokens * SEARCHES_PER_TOKEN))
+    return max(16, int(scorer.engine.batch_tokens * SEARCHES_PER_TOKEN))
 
 
 def _advance(one: _Live, answers: list[Reading]) -> Hypothesis | None:
@@ -139,8 +139,8 @@ def _answer(scorer: MaskedScorer, asked: list[tuple[Frame, Question]], beam: int
         row = Input((*before, *filling, *after))
         plan.read(row, [len(before) + question.slot], (max(question.target, 0),))
     answers: list[Reading] = [{}] * len(asked)
-    for batch in plan.batches(lambda: scorer.batch_tokens):
-        for part, readings in scorer.halved(batch, partial(_read, scorer, plan, beam)):
+    for batch in scorer.engine.batches(plan):
+        for part, readings in scorer.engine.halved(batch, partial(_read, scorer, plan, beam)):
             numbers = [number for row in part for number in plan.reads[row].numbers]
             for number, reading in zip(numbers, readings, strict=True):
                 answers[number] = reading
@@ -154,7 +154,7 @@ def _read(scorer: MaskedScorer, plan: Plan, beam: int, batch: list[Input]) -> li
     `max` gives the first of equal values, `topk` any: the lowest id must win, and equal logits are
     common in bfloat16.
     """
-    logits, targets = scorer.read(plan, batch)
+    logits, targets = scorer.engine.read(plan, batch)
     logs = logits - logits.logsumexp(1, keepdim=True)
     asked = logs.gather(1, targets[:, None])
     ids, values = [], []

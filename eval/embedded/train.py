@@ -26,8 +26,8 @@ from transformers import (
 )
 
 from ..dataset import load_facts
+from ..engine import Input, Plan
 from ..scorers import FAMILIES, Scorer
-from ..scorers.plan import Input, Plan
 from ..slot import SLOT
 
 TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
@@ -186,7 +186,7 @@ def _fit(scorer: Scorer, plan: Plan, recipe: Recipe) -> float:
     for _ in track(range(recipe.epochs), "training"):
         total = 0.0
         for batch in _batches(inputs):
-            loss = torch.nn.functional.cross_entropy(*scorer.read(plan, batch))
+            loss = torch.nn.functional.cross_entropy(*scorer.engine.read(plan, batch))
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(scorer.model.parameters(), 1.0)

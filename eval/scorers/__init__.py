@@ -12,6 +12,7 @@ from .contrastive import (
 from .masked import MaskedScorer
 from .mpararel import MparaRelScorer, ReleasedMparaRelScorer
 from .object import CausalObjectScorer, MaskedObjectScorer, Seq2SeqObjectScorer
+from .pll import PllScorer, WordPllScorer
 from .scorer import Scored, Scorer
 from .seq2seq import Seq2SeqScorer
 
@@ -45,6 +46,8 @@ SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
         "masked": MaskedContrastiveScorer,
         "causal": CausalContrastiveScorer,
     },
+    "pll": {"masked": PllScorer},
+    "pll-word-l2r": {"masked": WordPllScorer},
     "xfactr": {"masked": MaskedScorer},  # decodes (eval/decoding); nothing is scored
 }
 

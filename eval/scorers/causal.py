@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-import torch
 from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe import PolyprobeError
 
+from ..engine import Input, Plan
 from ..slot import SLOT
-from .plan import Input, Plan
 from .scorer import Scorer
 
 # Model types trained with a BOS that their tokenizer leaves out; the authors' code adds it.
@@ -31,6 +30,7 @@ class CausalScorer(Scorer):
     `always` and `never` say what they mean.
     """
 
+    family = "causal"
     scoring = "bmlama-eq10"
     auto = AutoModelForCausalLM
     architectures = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -60,10 +60,6 @@ class CausalScorer(Scorer):
         ]
         encoded = iter(self._sentence_ids(sentences))
         return [[self._read_sentence(plan, next(encoded)) for _ in row] for row in candidates]
-
-    def logits(self, batch: list[Input]) -> torch.Tensor:
-        """Return next-token logits."""
-        return self.model(**self.padded([row.ids for row in batch]), use_cache=False).logits
 
     def prefixes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the ids of texts that something is read behind.

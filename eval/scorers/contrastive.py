@@ -6,11 +6,11 @@ from typing import Any
 
 from polyprobe import PolyprobeError
 
+from ..engine import Input, Plan
 from ..slot import SLOT
 from .boundary import BOUNDARY
 from .causal import CausalScorer
 from .masked import MaskedScorer
-from .plan import Input, Plan
 from .seq2seq import Seq2SeqScorer
 
 

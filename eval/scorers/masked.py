@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from transformers import AutoModelForMaskedLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe import PolyprobeError
 
+from ..engine import Input, Plan
 from ..slot import SLOT
 from .boundary import fit
-from .plan import Input, Plan
 from .scorer import Scorer
 
 
@@ -23,6 +22,7 @@ class MaskedScorer(Scorer):
     code pastes sub-words back into the text and tokenizes again, which yields other ids.
     """
 
+    family = "masked"
     scoring = "bmlama-eq8"
     auto = AutoModelForMaskedLM
     architectures = modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
@@ -47,10 +47,6 @@ class MaskedScorer(Scorer):
             fillings = fit(prompt, [pieces[c] for c in row], self.tokenizer)
             wanted.append([_read_filling(plan, before, f, after, mask) for f in fillings])
         return wanted
-
-    def logits(self, batch: list[Input]) -> torch.Tensor:
-        """Return the logits at every position."""
-        return self.model(**self.padded([row.ids for row in batch])).logits
 
     def around_slot(self, prompt: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the ids before and behind the mask, special tokens included."""

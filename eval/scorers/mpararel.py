@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from ..engine import Input, Plan
 from .boundary import fit
 from .masked import MaskedScorer
-from .plan import Input, Plan
 
 
 class MparaRelScorer(MaskedScorer):

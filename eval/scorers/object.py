@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engine import Input, Plan
 from ..slot import SLOT
 from .causal import CausalScorer
 from .masked import MaskedScorer
-from .plan import Input, Plan
 from .seq2seq import Seq2SeqScorer
 
 # What the sum is divided by, given the candidate and its number of tokens.

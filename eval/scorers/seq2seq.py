@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-import torch
 from transformers import AutoModelForSeq2SeqLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe import PolyprobeError
 
+from ..engine import Input, Plan
 from ..slot import SLOT
 from .boundary import fit
-from .plan import Input, Plan
 from .scorer import Scorer
 
 SENTINEL = "<extra_id_0>"
@@ -25,6 +24,7 @@ class Seq2SeqScorer(Scorer):
     are not scored.
     """
 
+    family = "seq2seq"
     scoring = "bmlama-eq9"
     auto = AutoModelForSeq2SeqLM
     architectures = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
@@ -43,15 +43,6 @@ class Seq2SeqScorer(Scorer):
             fillings = fit(prompt, [pieces[c] for c in row], self.tokenizer)
             wanted.append([self._read_filling(plan, source, filling) for filling in fillings])
         return wanted
-
-    def logits(self, batch: list[Input]) -> torch.Tensor:
-        """Return the decoder's logits."""
-        decoder = self.padded([row.ids for row in batch])
-        return self.model(
-            **self.padded([row.source for row in batch]),
-            decoder_input_ids=decoder["input_ids"],
-            use_cache=False,
-        ).logits
 
     @cached_property
     def _sentinel(self) -> int:

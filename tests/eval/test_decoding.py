@@ -113,25 +113,27 @@ def test_memory_that_runs_out_halves_the_batch(scorers, monkeypatch):
     options = DecodingOptions("confidence", "confidence")
     want = decode(scorers("bert"), PROMPTS, 3, options)
     scorer = scorers("bert", batch_tokens=512)
-    whole = type(scorer).logits
+    whole = scorer.engine.path.states
 
-    def greedy(self, batch):
+    def greedy(plan, batch):
         if len(batch) > 2:
             raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate")
-        return whole(self, batch)
+        return whole(plan, batch)
 
-    monkeypatch.setattr(type(scorer), "logits", greedy)
+    monkeypatch.setattr(scorer.engine.path, "states", greedy)
     got = decode(scorer, PROMPTS, 3, options)
-    assert 1 < scorer.batch_tokens < 512
+    assert 1 < scorer.engine.batch_tokens < 512
     assert [one.tokens for one in got] == [one.tokens for one in want]
 
 
 def test_converged_searches_leave_the_batch(scorers, monkeypatch):
     """The longest would ask eight times, for 4 masks and 4 refinements, if it never converged."""
     scorer, run = scorers("xlm-roberta"), []
-    whole = type(scorer).logits
+    whole = scorer.engine.path.states
     monkeypatch.setattr(
-        type(scorer), "logits", lambda self, batch: run.append(len(batch)) or whole(self, batch)
+        scorer.engine.path,
+        "states",
+        lambda plan, batch: run.append(len(batch)) or whole(plan, batch),
     )
     decode(scorer, PROMPTS, 4, DecodingOptions("order", "order"))
     assert run == sorted(run, reverse=True)
@@ -142,8 +144,7 @@ def test_converged_searches_leave_the_batch(scorers, monkeypatch):
 @pytest.mark.parametrize("norm", [False, True])
 def test_ties_go_to_the_lowest_id_and_the_fewest_masks(norm, scorers):
     """Without weights every token has probability 1/V in every slot."""
-    scorer = copy.copy(scorers("bert"))
-    scorer.model = copy.deepcopy(scorer.model)
+    scorer = copy.deepcopy(scorers("bert"))
     for weight in scorer.model.parameters():
         weight.data.zero_()
     size = scorer.model.config.vocab_size
@@ -158,8 +159,7 @@ def test_ties_go_to_the_lowest_id_and_the_fewest_masks(norm, scorers):
 
 
 def test_damaged_weights_are_told(scorers):
-    scorer = copy.copy(scorers("bert"))
-    scorer.model = copy.deepcopy(scorer.model)
+    scorer = copy.deepcopy(scorers("bert"))
     scorer.model.cls.predictions.bias.data.fill_(float("nan"))
     with pytest.raises(PolyprobeError, match="its weights are damaged"):
         decode(scorer, PROMPTS, 2, DecodingOptions())

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from polyprobe import PolyprobeError
 from polyprobe.cli import app
 from polyprobe.eval import load_scorer
+from polyprobe.eval.engine.plan import Plan
 from polyprobe.eval.scorers import FAMILIES, SCORINGS
 from polyprobe.eval.scorers.contrastive import CausalContrastiveScorer, first_pieces
 from polyprobe.eval.scorers.object import CausalObjectScorer
-from polyprobe.eval.scorers.plan import Plan
 from tests.eval import plain, tiny
 
 # Slot in the middle, last, first; behind a blank, a letter, an apostrophe; ten scripts.
@@ -277,9 +277,11 @@ def test_one_input_a_prompt_and_length_and_one_place_a_mask(scoring, scorers, mo
     ]
     counts = [len(scorer.tokenizer.tokenize(name)) for name in names]
     inputs, places = [], []
-    run, take = type(scorer).logits, type(scorer).values
+    run, take = scorer.engine.path.states, type(scorer).values
     monkeypatch.setattr(
-        type(scorer), "logits", lambda self, batch: inputs.extend(batch) or run(self, batch)
+        scorer.engine.path,
+        "states",
+        lambda plan, batch: inputs.extend(batch) or run(plan, batch),
     )
     monkeypatch.setattr(
         type(scorer),
@@ -304,7 +306,7 @@ def test_what_is_taught_has_a_row_a_read(scorers):
     pieces = {n: tuple(scorer.tokenizer(n, add_special_tokens=False)["input_ids"]) for n in names}
     plan = Plan()
     scorer.plan(plan, prompts, [names], pieces)
-    logits, targets = scorer.read(plan, list(plan.reads))
+    logits, targets = scorer.engine.read(plan, list(plan.reads))
     assert len(logits) == len(targets) == plan.n_reads == sum(len(pieces[n]) for n in names)
     assert logits.requires_grad
 

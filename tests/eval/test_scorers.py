@@ -166,19 +166,19 @@ def test_sentence_of_one_token_is_refused_without_bos(scorers):
 def test_memory_that_runs_out_halves_the_batch(scorers, monkeypatch):
     scorer = scorers("llama", batch_tokens=512)
     want = score(scorers("llama"), QUERIES)
-    whole = type(scorer).logits
+    whole = scorer.engine.path.states
 
-    def greedy(self, batch):
+    def greedy(plan, batch):
         if len(batch) > 2:
             raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate")
-        return whole(self, batch)
+        return whole(plan, batch)
 
-    monkeypatch.setattr(type(scorer), "logits", greedy)
+    monkeypatch.setattr(scorer.engine.path, "states", greedy)
     got = score(scorer, QUERIES)
-    assert 1 < scorer.batch_tokens < 512  # the rest of the batches follow the lower budget
+    assert 1 < scorer.engine.batch_tokens < 512  # the rest of the batches follow the lower budget
     for row, expected in zip(got, want, strict=True):
         assert row == pytest.approx(expected, abs=1e-5)
-    monkeypatch.setattr(type(scorer), "logits", lambda *_: (_ for _ in ()).throw(
+    monkeypatch.setattr(scorer.engine.path, "states", lambda *_: (_ for _ in ()).throw(
         RuntimeError("not enough memory")))  # fmt: skip
     with pytest.raises(PolyprobeError, match="out of memory with a single sentence"):
         score(scorer, QUERIES)

@@ -1,6 +1,6 @@
 """What has to be run to score a list of queries: distinct model inputs, and what is read there."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 
@@ -45,16 +45,25 @@ class Plan:
         self.n_reads = numbers.stop
         return numbers
 
-    def batches(self, budget: Callable[[], int]) -> Iterator[list[Input]]:
-        """Yield all inputs, longest first, in batches of at most so many tokens with padding.
 
-        The budget is asked for anew at each input: it falls when memory runs out.
-        """
-        batch: list[Input] = []
-        for row in sorted(self.reads, key=lambda row: row.length, reverse=True):
-            if batch and batch[0].length * (len(batch) + 1) > budget():
-                yield batch
-                batch = []
-            batch.append(row)
-        if batch:
+def by_length(inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
+    """Yield the inputs, longest first, in batches of at most so many tokens with padding.
+
+    The budget is asked for anew at each input: it falls when memory runs out.
+    """
+    batch: list[Input] = []
+    for row in sorted(inputs, key=lambda row: row.length, reverse=True):
+        if batch and batch[0].length * (len(batch) + 1) > budget():
             yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def shared(first: tuple[int, ...], second: tuple[int, ...]) -> int:
+    """Return how many ids are the same at the beginning of both."""
+    both = min(len(first), len(second))
+    if first[:both] == second[:both]:
+        return both
+    return next(k for k in range(both) if first[k] != second[k])

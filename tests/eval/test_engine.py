@@ -1,0 +1,156 @@
+"""The engine's parts: tries, groups, budgets; against brute force."""
+
+import random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyprobe.eval.engine import budget
+from polyprobe.eval.engine.gathered import Full, Gathered
+from polyprobe.eval.engine.plan import Input, Plan, by_length, shared
+from polyprobe.eval.engine.prefix import Prefix, group
+from polyprobe.eval.engine.tree import Tree, Trie, ancestors
+
+IDS = st.lists(st.integers(0, 2), min_size=1, max_size=6).map(tuple)
+INPUTS = st.sets(IDS, min_size=1, max_size=12).map(lambda ids: [Input(i) for i in ids])
+SOURCED = st.sets(st.tuples(IDS, st.sampled_from([(7,), (8, 9)])), min_size=1, max_size=12).map(
+    lambda pairs: [Input(*pair) for pair in pairs]
+)
+
+
+@given(INPUTS)
+def test_a_trie_has_a_node_a_distinct_beginning_and_its_mask_the_ancestors(inputs):
+    trie = Trie(inputs)
+    beginnings = {row.ids[: k + 1] for row in inputs for k in range(len(row.ids))}
+    assert len(trie.ids) == len(beginnings)
+    seen = ancestors(torch.tensor(trie.ends), torch.float32)[0, 0] == 0
+    for row in inputs:
+        nodes = trie.nodes[row]
+        assert [trie.ids[n] for n in nodes] == list(row.ids)
+        assert [trie.depths[n] for n in nodes] == list(range(len(nodes)))
+        for depth, node in enumerate(nodes):
+            assert seen[node].nonzero().flatten().tolist() == nodes[: depth + 1]
+
+
+@given(IDS, IDS)
+def test_shared_counts_the_ids_that_are_equal_at_the_beginning(first, second):
+    brute = max(
+        k for k in range(7) if first[:k] == second[:k] and k <= min(len(first), len(second))
+    )
+    assert shared(first, second) == brute
+
+
+@given(SOURCED)
+def test_groups_hold_every_input_once_and_share_what_they_say(inputs):
+    groups = group(inputs)
+    assert sorted(row for one in groups for row in one.rows) == sorted(inputs)
+    for one in groups:
+        assert len({row.source for row in one.rows}) == 1
+        assert len({row.ids[: one.length] for row in one.rows}) == 1
+        assert 1 <= one.length <= min(len(row.ids) for row in one.rows)
+
+
+def test_candidates_of_a_prompt_are_one_group():
+    """Not finer groups of those that share a sub-word, and not all that share a BOS."""
+    first, second = (0, 1, 2, 3), (0, 4, 5, 6)
+    behind = [(7,), (7, 8), (7, 9), (8,), (9, 9, 9)]
+    inputs = [Input(front + ids) for front in (first, second) for ids in behind]
+    assert [(one.length, len(one.rows)) for one in group(inputs)] == [(4, 5), (4, 5)]
+
+
+def test_an_encoder_s_source_is_one_group_whatever_the_decoder_reads():
+    inputs = [Input((0, 1), (5,)), Input((0, 1, 2), (5,)), Input((0, 1), (6,))]
+    assert [(one.length, len(one.rows)) for one in group(inputs)] == [(2, 2), (2, 1)]
+
+
+class Unrun:
+    """A network that no batch is run on."""
+
+    family = "causal"
+
+
+@pytest.mark.parametrize("kind", [Full, Gathered, Tree, Prefix])
+@given(inputs=INPUTS, most=st.integers(1, 40))
+@settings(max_examples=30)
+def test_batches_hold_every_input_once_within_the_budget(kind, inputs, most):
+    path = kind(Unrun())
+    batches = list(path.batches(inputs, lambda: most))
+    assert sorted(row for batch in batches for row in batch) == sorted(inputs)
+    assert all(path.size(batch) <= most or len(batch) == 1 for batch in batches)
+
+
+def test_a_falling_budget_holds_from_the_next_batch_on():
+    budgets = iter([12, 12, 4, 4, 4])
+    batches = list(by_length([Input((k, k, k)) for k in range(6)], lambda: next(budgets)))
+    assert [len(batch) for batch in batches] == [3, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("used", "free", "expected"),
+    [
+        (0, 10**9, 512),  # not measured: the path's own
+        (10**6, 10**9, 512),  # 128,000 tokens would fit
+        (10**8, 10**9, 512),  # half of 10 × 256 tokens
+        (10**8, 3 * 10**8, 256),  # half of 3 × 256: 384, the power of two below
+        (10**9, 10**6, 64),  # never less
+    ],
+)
+def test_the_budget_is_what_memory_allows(used, free, expected, monkeypatch):
+    monkeypatch.setattr(budget, "_measure", lambda path: (used, free))
+    path = Tree(Unrun())
+    path.network.device = torch.device("cpu")
+    assert budget.affordable_tokens(path) == expected
+
+
+def test_memory_is_measured_here(scorers):
+    path = scorers("llama").engine.path
+    used, free = budget._measure(path)
+    assert used >= 0
+    assert free > 2**20
+
+
+@pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
+def test_no_logits_of_all_places_ever_exist(kind, scorers, monkeypatch):
+    """The head is given gathered places, and a few at a time."""
+    scorer, asked = scorers(kind), []
+    monkeypatch.setattr(
+        "polyprobe.eval.engine.engine.CPU_LOGITS", 4 * scorer.engine.network.vocabulary
+    )
+    head = scorer.engine.network.model.get_output_embeddings()
+    hook = head.register_forward_hook(lambda *call: asked.append(call[-1].shape[:-1].numel()))
+    try:
+        scorer.score(["The capital of France is [Y] ."] * 2, [["Paris", "Berlin", "Rome"]] * 2)
+    finally:
+        hook.remove()
+    assert asked
+    assert max(asked) <= 4
+
+
+def test_a_prompt_of_many_candidates_runs_once(scorers):
+    """Tokens of the trie: those of the prompt once, then what each candidate adds."""
+    scorer = scorers("llama")
+    names = [f"{a}{b}" for a in ("Paris", "Berlin") for b in range(50)]
+    inputs = list(scorer.prepare(["The capital of France is [Y]"], [names]).plan.reads)
+    beginnings = {row.ids[: k + 1] for row in inputs for k in range(len(row.ids))}
+    assert scorer.engine.path.size(inputs) == len(beginnings)
+    assert len(beginnings) < sum(len(row.ids) for row in inputs) / 3
+
+
+def test_random_plans_read_the_same_along_every_path(scorers):
+    draw = random.Random(5)
+    network = scorers("llama").engine.network
+    plan = Plan()
+    for _ in range(40):
+        ids = tuple(draw.choices(range(5, 9), k=draw.randint(1, 9)))
+        asked = sorted(draw.sample(range(len(ids)), k=draw.randint(1, len(ids))))
+        plan.read(Input(ids), asked, tuple(draw.choices(range(99), k=len(asked))))
+    batch = list(plan.reads)
+    with torch.inference_mode():
+        found = []
+        for kind in (Full, Gathered, Prefix, Tree):
+            states, which = (path := kind(network)).states(plan, batch)
+            found.append(path.logits(states)[which])
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0], atol=2e-5, rtol=0)
