@@ -10,6 +10,7 @@ from polyprobe import PolyprobeError, __version__
 
 from .audit import audit
 from .build import build
+from .cache import cache
 from .compare import compare
 from .demo import demo
 from .eval import evaluate
@@ -35,6 +36,7 @@ COMMANDS = {
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
+app.add_typer(cache, name="cache")
 
 
 @app.callback(invoke_without_command=True)

@@ -25,8 +25,9 @@ def evaluate(
         str,
         typer.Option(
             help="bmlama (equations 8-10); object, object-tokens, object-characters, object-bytes "
-            "(the object alone: sum, or by length); contrastive (its first sub-word); mpararel, "
-            "mpararel-released, xfactr (masked models: all masks at once; free decoding)."
+            "(the object alone: sum, or by length); contrastive (its first sub-word); masked "
+            "models: pll, pll-word-l2r (the sentence, each token masked in its turn), mpararel, "
+            "mpararel-released (all masks at once), xfactr (free decoding)."
         ),
     ] = "bmlama",
     bos: Annotated[
@@ -38,6 +39,18 @@ def evaluate(
     batch_tokens: Annotated[
         int | None, typer.Option(help="Token budget of a batch; by default chosen by device.")
     ] = None,
+    attention: Annotated[
+        str | None, typer.Option(help="sdpa, eager, flash_attention_2, …; the model's by default.")
+    ] = None,
+    devices: Annotated[
+        int, typer.Option(help="Processes of this machine, each with a device of its own.")
+    ] = 1,
+    ray: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster, or auto, to score there.")
+    ] = None,
+    cache: Annotated[
+        bool, typer.Option(help="Take known scores from the cache of all runs, and keep new ones.")
+    ] = True,
     initial: Annotated[
         str | None,
         typer.Option(help="xfactr: fill masks independent (default), by order or confidence."),
@@ -86,6 +99,10 @@ def evaluate(
         device=device,
         dtype=dtype,
         batch_tokens=batch_tokens,
+        attention=attention,
+        devices=devices,
+        ray=ray,
+        cache=cache,
         **{name: value for name, value in decoding.items() if value is not None},
     )
     show_run(output)

@@ -53,8 +53,9 @@ def _short(name: str) -> str:
 class Settings:
     """What identifies a run; two runs with equal settings give equal scores.
 
-    `fingerprint` has a hash of each language's split. Languages may be added to a run later, every
-    other field is fixed once the first score is written.
+    `fingerprint` has a hash of each language's split, `path` says how the engine runs the model's
+    inputs. Languages may be added to a run later; the token budget, which moves scores by rounding
+    alone, may be changed; every other field is fixed once the first score is written.
     """
 
     model: str
@@ -69,6 +70,9 @@ class Settings:
     bos: str | None
     dtype: str
     device: str
+    attention: str
+    path: str
+    batch_tokens: int
     versions: dict[str, str] = field(default_factory=_versions)
 
     @property
@@ -99,9 +103,30 @@ class Settings:
             "bos": self.bos or "tokenizer",
             "dtype": self.dtype,
             "device": self.device,
+            "attention": self.attention,
+            "path": self.path,
             **self.versions,
         }
         return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """Return what a score depends on beside its query, for the score store.
+
+        A model in a folder is known by the hash of its files, wherever it lies.
+        """
+        local = self.revision.startswith("sha256-")
+        return {
+            "model": "" if local else self.model,
+            "revision": self.revision,
+            "scoring": self.scoring,
+            "bos": self.bos or "tokenizer",
+            "dtype": self.dtype,
+            "device": self.device,
+            "attention": self.attention,
+            "path": self.path,
+            **self.versions,
+        }
 
 
 class Run:
@@ -135,6 +160,10 @@ class Run:
         except TypeError as error:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
         return settings
+
+    def budget(self) -> int | None:
+        """Return the token budget that the run was begun with, None before it was."""
+        return self.settings().batch_tokens if (self.folder / "run.json").is_file() else None
 
     def missing(self, languages: Iterable[str], kind: str = "scores") -> list[str]:
         """Return the languages that have no scores yet, or no `predictions`."""
@@ -227,7 +256,10 @@ class Run:
         known = {**new.fingerprint, **old.fingerprint}
         joined = {language: known[language] for language in languages}
         widened = replace(new, languages=languages, fingerprint=joined)
-        for name, was in asdict(replace(old, languages=languages, fingerprint=joined)).items():
+        before = replace(
+            old, languages=languages, fingerprint=joined, batch_tokens=new.batch_tokens
+        )
+        for name, was in asdict(before).items():
             now = asdict(widened)[name]
             if now != was:
                 raise PolyprobeError(

@@ -10,6 +10,7 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What the tests load and install stays out of the caches of whoever runs them.
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
+os.environ["POLYPROBE_CACHE"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 
 from polyprobe.builder.build import build_dataset
 
@@ -18,6 +19,14 @@ from .hub.fixture import hub
 __all__ = ["hub"]
 
 UPSTREAM = Path(__file__).parents[2] / "shared" / "upstream"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch) -> Path:
+    """An empty score store for each test, so that what it runs is run."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("POLYPROBE_CACHE", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

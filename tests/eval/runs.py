@@ -60,6 +60,9 @@ def write_run(
             bos="auto",
             dtype="float32",
             device="cpu",
+            attention="sdpa",
+            path="tree",
+            batch_tokens=512,
         )
     )
     for language, values in scores.items():

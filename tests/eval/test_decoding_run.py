@@ -11,7 +11,7 @@ from tokenizers import decoders
 
 from polyprobe import PolyprobeError
 from polyprobe.cli import main
-from polyprobe.eval import evaluate, evaluate_model, load_scorer
+from polyprobe.eval import evaluate_model, fill_predictions, load_scorer
 from polyprobe.eval.decoding import DecodingOptions, decode, predict
 from polyprobe.eval.run import PREDICTIONS, Run
 from tests.eval import tiny
@@ -163,7 +163,7 @@ def test_four_languages_have_five_masks_and_the_others_ten():
 
 
 def test_an_interrupted_run_keeps_whole_languages_and_goes_on(place, done, tmp_path, monkeypatch):
-    whole, calls = evaluate.predict, []
+    whole, calls = fill_predictions.predict, []
 
     def interrupted(scorer, table, language, *rest):
         calls.append(language)
@@ -171,7 +171,7 @@ def test_an_interrupted_run_keeps_whole_languages_and_goes_on(place, done, tmp_p
             raise KeyboardInterrupt
         return whole(scorer, table, language, *rest)
 
-    monkeypatch.setattr(evaluate, "predict", interrupted)
+    monkeypatch.setattr(fill_predictions, "predict", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_all(place, tmp_path / "again")
     assert {f.name for f in (tmp_path / "again" / "predictions").iterdir()} == {
@@ -249,7 +249,7 @@ def test_the_command_line_hands_every_choice_on(place, tmp_path, monkeypatch):
 def test_left_out_facts_are_not_decoded(place, monkeypatch):
     scorer = load_scorer(str(place / "bert"))
     table = facts_table(["[Y]。"], [["𒀀𒀁", "Paris"]], [[0]])
-    monkeypatch.setattr(type(scorer), "logits", None)
+    monkeypatch.setattr(scorer.engine.path, "states", None)
     made = predict(scorer, table, "zh", DecodingOptions())
     assert made.left_out == ["𒀀𒀁"]
     assert made.table["prediction"].to_pylist() == [None]

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -129,7 +128,7 @@ def test_results_are_recomputed_without_the_model(place, done, tmp_path):
 
 def test_a_second_call_scores_nothing_and_changes_nothing(place, done, monkeypatch):
     before = contents(done[0])
-    monkeypatch.setattr("polyprobe.eval.evaluate._score_table", None)
+    monkeypatch.setattr("polyprobe.eval.evaluate.fill_scores", None)
     evaluate_model(str(place / "model"), str(place / "facts"), output=done[0])
     assert contents(done[0]) == before
 
@@ -230,33 +229,6 @@ def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(place, done, tmp_pa
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
     assert len(Run(tmp_path / "run").scores("zh_hans")) == 160
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_and_gives_the_same_files(place, tmp_path):
-    large = write_facts(tmp_path / "facts", copies=150)
-    command = [
-        sys.executable, "-c", "from polyprobe.cli import main; main()", "eval",
-        str(place / "model"), "--dataset", str(large), "--batch-tokens", "64", "--output",
-    ]  # fmt: skip
-    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
-    kills = 0
-    for language in ("en", "ru"):
-        process = subprocess.Popen(
-            [*command, str(tmp_path / "killed")],
-            stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        file = tmp_path / "killed" / "scores" / f"{language}.parquet"
-        deadline = time.monotonic() + 120
-        while not file.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        kills += process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert kills == 2, "the run was over before it was killed: the test would show nothing"
-    subprocess.run([*command, str(tmp_path / "killed")], check=True, capture_output=True)
-    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
 def test_masked_scores_pad_short_pools_at_the_end(done):

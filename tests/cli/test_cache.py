@@ -1,0 +1,224 @@
+"""`polyprobe cache`: what it shows, what it removes, and what it leaves alone."""
+
+import os
+import shutil
+import sys
+from datetime import datetime
+
+import pytest
+
+from polyprobe.cli import main
+from polyprobe.eval.store import Known, ScoreStore
+from tests.hub.client import run_client
+
+GPT2 = {
+    "model": "openai-community/gpt2",
+    "revision": "607a30d783dfa663caf39e06633721c8d4cfcd7e",
+    "scoring": "bmlama-eq10",
+    "dtype": "float32",
+}
+BERT = {
+    "model": "google-bert/bert-base-cased",
+    "revision": "sha256-0123456789ab",
+    "scoring": "pll",
+    "dtype": "bfloat16",
+}
+MOMENT = datetime(2026, 7, 14, 9, 30).timestamp()
+DAY = 86400.0
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Return the cache folder, which the environment names."""
+    monkeypatch.setenv("POLYPROBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def polyprobe(monkeypatch, capsys):
+    """Run `polyprobe cache …` in this process; return status, standard output and error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["polyprobe", "cache", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        return end.value.code, said.out.splitlines(), said.err.splitlines()
+
+    return run
+
+
+def fill(cache, identity, *sizes, used=MOMENT):
+    """Make a store with one file of so many rows for each size, and return its folder."""
+    store = ScoreStore(cache, identity)
+    for number, size in enumerate(sizes):
+        prompts = [f"{number} {row} [Y]" for row in range(size)]
+        store.add(prompts, [["a"]] * size, [Known([-1.0], [1], [])] * size)
+    for file in store.folder.iterdir():
+        os.utime(file, (used, used))
+    return store.folder
+
+
+def weigh(*folders):
+    return sum(file.stat().st_size for folder in folders for file in folder.iterdir())
+
+
+def amount(rows, size):
+    shown = f"{size / 1000:.1f} kB" if size >= 1000 else f"{size} bytes"
+    return f"{rows:,} rows, {shown}"
+
+
+def test_info_shows_a_row_for_each_identity(cache, polyprobe):
+    gpt2 = fill(cache, GPT2, 1000, 234)
+    bert = fill(cache, BERT, 7, used=MOMENT + DAY)
+    later = fill(cache, GPT2 | {"bos": "always"}, used=MOMENT + 2 * DAY)
+    status, lines, errors = polyprobe("info")
+    assert (status, errors) == (0, [])
+    head = ["model", "revision", "scoring", "dtype", "rows", "size", "last", "used"]
+    assert lines[0].split() == head
+    sizes = [amount(0, weigh(x)).removeprefix("0 rows, ") for x in (bert, later, gpt2)]
+    short = [GPT2 | {"revision": "607a30d783df"}, BERT | {"revision": "sha256-01234"}]
+    known = [[*identity.values()] for identity in short]
+    assert [line.split() for line in lines[2:5]] == [
+        [*known[1], "7", *sizes[0].split(), "2026-07-15"],
+        [*known[0], "0", *sizes[1].split(), "2026-07-16"],
+        [*known[0], "1,234", *sizes[2].split(), "2026-07-14"],
+    ]
+    assert lines[5:] == [f"{amount(1241, weigh(gpt2, bert, later))} in {cache}"]
+
+
+def test_a_store_that_is_opened_is_one_that_is_used(cache, polyprobe):
+    folder = fill(cache, GPT2, 1)
+    ScoreStore(cache, GPT2)
+    shown = polyprobe("info")[1][2].split()[-1]
+    used = datetime.fromtimestamp((folder / "identity.json").stat().st_mtime)
+    assert shown == used.strftime("%Y-%m-%d")
+    assert used.timestamp() > MOMENT
+
+
+def test_a_damaged_file_counts_no_rows(cache, polyprobe):
+    folder = fill(cache, GPT2, 5, 6)
+    [five] = [f for f in folder.glob("*.parquet") if f.stat().st_size == smallest(folder)]
+    five.write_bytes(five.read_bytes()[:-5])
+    (folder / "identity.json").write_text("{")
+    row = polyprobe("info")[1][2]
+    assert row.split()[:9] == ["(its", "identity.json", "cannot", "be", "read)", "–", "–", "–", "6"]
+
+
+def smallest(folder):
+    return min(file.stat().st_size for file in folder.glob("*.parquet"))
+
+
+@pytest.mark.parametrize("command", [["info"], ["clear"], ["clear", "--model", "gpt2"]])
+@pytest.mark.parametrize("made", [[], ["."], ["scores", "scores/notes"]])
+def test_an_empty_cache_is_one_line(command, made, cache, polyprobe):
+    for folder in made:
+        (cache / folder).mkdir(parents=True)
+    assert polyprobe(*command) == (0, [f"no scores are kept in {cache}"], [])
+
+
+def test_clear_removes_everything_that_it_made(cache, polyprobe):
+    gpt2, bert = fill(cache, GPT2, 3, 4), fill(cache, BERT, 5)
+    shutil.copy(next(gpt2.glob("*.parquet")), gpt2 / "ab.parquet.0123abcd.new")
+    (gpt2 / ".cd.parquet.0123abcd.new.part").write_text("rest")
+    sizes = weigh(gpt2), weigh(bert)
+    status, lines, errors = polyprobe("clear")
+    assert (status, errors) == (0, [])
+    assert lines == [
+        "removed google-bert/bert-base-cased (sha256-0123456789ab, pll, bfloat16): "
+        f"{amount(5, sizes[1])}, {bert.name}",
+        f"removed openai-community/gpt2 ({GPT2['revision']}, bmlama-eq10, float32): "
+        f"{amount(7, sizes[0])}, {gpt2.name}",
+        f"removed {amount(12, sum(sizes))} from {cache}",
+    ]
+    assert list(cache.rglob("*")) == [cache / "scores"]
+    assert polyprobe("info")[1] == [f"no scores are kept in {cache}"]
+
+
+def test_clear_of_one_model_keeps_the_others(cache, polyprobe):
+    fill(cache, GPT2, 3)
+    fill(cache, GPT2 | {"dtype": "bfloat16"}, 3)
+    bert = fill(cache, BERT, 5)
+    status, lines, _ = polyprobe("clear", "--model", "community/gpt")
+    assert status == 0
+    assert len(lines) == 3
+    assert list((cache / "scores").iterdir()) == [bert]
+    assert ScoreStore(cache, BERT).find(["0 0 [Y]"], [["a"]]) == [Known([-1.0], [1], [])]
+
+
+def test_a_dry_run_says_the_same_and_removes_nothing(cache, polyprobe):
+    fill(cache, GPT2, 3)
+    fill(cache, BERT, 5)
+    before = {file: file.stat().st_mtime for file in cache.rglob("*")}
+    _, dry, _ = polyprobe("clear", "--dry-run")
+    assert {file: file.stat().st_mtime for file in cache.rglob("*")} == before
+    _, done, _ = polyprobe("clear")
+    assert dry == [line.replace("removed", "would remove", 1) for line in done]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("", "error: --model is empty; leave it out to remove the scores of every model"),
+        (
+            "GPT3",
+            "error: no scores are kept of a model like 'GPT3'; there are: "
+            "google-bert/bert-base-cased, openai-community/gpt2",
+        ),
+    ],
+)
+def test_a_model_that_is_not_there_is_one_line(model, message, cache, polyprobe):
+    folders = {fill(cache, GPT2, 1), fill(cache, GPT2 | {"bos": "x"}, 1), fill(cache, BERT, 1)}
+    assert polyprobe("clear", "--model", model) == (1, [], [message])
+    assert set((cache / "scores").iterdir()) == folders
+
+
+def test_clear_touches_nothing_that_no_store_made(cache, polyprobe, tmp_path):
+    precious = tmp_path / "precious"
+    elsewhere = fill(precious, GPT2, 3)
+    thesis = precious / "thesis.parquet"
+    thesis.write_text("mine")
+    store = fill(cache, BERT, 2)
+    (store / f"{'0' * 32}.parquet").symlink_to(thesis)
+    (store / "more.parquet").mkdir()
+    (store / "notes.txt").write_text("mine")
+    scores = cache / "scores"
+    (scores / elsewhere.name).symlink_to(elsewhere)
+    (scores / ("0" * 16)).mkdir()
+    (scores / ("0" * 16) / "identity.json").symlink_to(elsewhere / "identity.json")
+    for name in ("my-scores", "1" * 15, "2" * 16):
+        (scores / name).mkdir()
+        (scores / name / "table.parquet").write_text("mine")
+        if name != "2" * 16:
+            (scores / name / "identity.json").write_text("{}")
+    (scores / ("3" * 16)).write_text("mine")
+    outside = {file: file.read_bytes() for file in precious.rglob("*") if file.is_file()}
+    status, lines, _ = polyprobe("clear")
+    assert status == 0
+    assert lines[0] == f"{store} stays: other files lie in it"
+    assert len(lines) == 3
+    assert {file: file.read_bytes() for file in precious.rglob("*") if file.is_file()} == outside
+    assert {file.name for file in store.iterdir()} == {"more.parquet", "notes.txt"}
+    kept = {"0" * 16, "1" * 15, "2" * 16, "3" * 16, "my-scores", elsewhere.name, store.name}
+    assert {file.name for file in scores.iterdir()} == kept
+    assert len(list(scores.glob("*/table.parquet"))) == 3
+
+
+def test_a_file_where_the_cache_should_be_holds_no_scores(cache, polyprobe):
+    cache.write_text("mine")
+    assert polyprobe("clear") == (0, [f"no scores are kept in {cache}"], [])
+    assert cache.read_text() == "mine"
+
+
+def test_the_command_needs_no_torch(tmp_path):
+    code = """
+import sys
+from polyprobe.cli import main
+sys.argv = ["polyprobe", "cache", "info"]
+try:
+    main()
+except SystemExit as end:
+    answer = [end.code, "polyprobe.eval.store" in sys.modules, "torch" in sys.modules]
+"""
+    assert run_client(code, tmp_path) == [0, True, False]

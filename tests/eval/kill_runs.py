@@ -1,0 +1,54 @@
+"""Run `evaluate_model` in children that are killed: kill_runs.py MODEL DATASET OUTPUT KILLS SEED.
+
+The children are forked from one process that has imported everything, so that thirty of them take
+seconds. Each is killed a random moment after it has kept a random number of tasks; the last one is
+let through. Prints how many were killed while they worked.
+"""
+
+import contextlib
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from polyprobe.eval import evaluate_model, tasks
+
+tasks.CANDIDATES = 16  # a task of four queries or so: many places to be killed at
+
+
+def main(model: str, dataset: str, output: str, kills: int, seed: int) -> None:
+    draw = random.Random(seed)
+    killed = 0
+    for _ in range(kills):
+        child = start(model, dataset, output)
+        awaited = count_kept() + draw.randint(0, 2)
+        while count_kept() < awaited and not has_ended(child):
+            time.sleep(0.001)
+        time.sleep(draw.random() / 50)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        killed += os.WIFSIGNALED(os.waitpid(child, 0)[1]) if not has_ended(child) else 0
+    last = start(model, dataset, output)
+    print(killed, os.waitpid(last, 0)[1])
+
+
+def start(model: str, dataset: str, output: str) -> int:
+    child = os.fork()
+    if child:
+        return child
+    evaluate_model(model, dataset, output=output)
+    os._exit(0)
+
+
+def has_ended(child: int) -> bool:
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def count_kept() -> int:
+    return len(list(Path(os.environ["POLYPROBE_CACHE"]).rglob("[!.]*.parquet")))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4], *map(int, sys.argv[4:]))

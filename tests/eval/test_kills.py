@@ -1,0 +1,47 @@
+"""Thirty SIGKILLs in one run, and then the files of a run that nobody disturbed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.eval import tiny
+from tests.eval.facts import write_facts
+from tests.eval.test_run import contents
+
+SCRIPT = Path(__file__).with_name("kill_runs.py")
+
+
+def number_subjects(language, rows):
+    """Make every prompt another one: what is known once is not asked again."""
+    return [row._replace(prompt=f"{n}. {row.prompt}") for n, row in enumerate(rows)]
+
+
+def tasks_in(cache):
+    """Return the store's files; what a killed process had begun to write is none."""
+    return {file.name for file in cache.rglob("[!.]*.parquet")}
+
+
+@pytest.mark.slow
+def test_a_run_killed_thirty_times_gives_the_same_bits(tmp_path):
+    model = tiny.save_model("gpt2", tmp_path / "model")
+    facts = write_facts(tmp_path / "facts", spoil=number_subjects, copies=60)
+
+    def run(output, kills, cache):
+        done = subprocess.run(
+            [sys.executable, str(SCRIPT), str(model), str(facts), str(output), str(kills), "20"],
+            env={**os.environ, "POLYPROBE_CACHE": str(cache), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return [int(n) for n in done.stdout.split()]
+
+    assert run(tmp_path / "whole", 0, tmp_path / "cache-1") == [0, 0]
+    killed, status = run(tmp_path / "killed", 30, tmp_path / "cache-2")
+    assert status == 0
+    assert killed >= 25, "most runs were over before they were killed: the test would show little"
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert tasks_in(tmp_path / "cache-2") == tasks_in(tmp_path / "cache-1")

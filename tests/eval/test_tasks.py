@@ -1,0 +1,170 @@
+"""A run's work in pieces: what stands in which task, and what is left to do."""
+
+import pyarrow as pa
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.eval import evaluate_model, tasks
+from polyprobe.eval.fill import as_known, plan_work
+from polyprobe.eval.run import Run
+from polyprobe.eval.scorers import Scored, Scorer
+from polyprobe.eval.store import Known, ScoreStore
+from polyprobe.eval.tasks import make_tasks, queries_of
+from tests.eval import tiny
+from tests.eval.facts import write_facts
+from tests.eval.test_kills import number_subjects
+
+
+def query(name, size=2):
+    return f"{name} [Y]", tuple(f"{name}{k}" for k in range(size))
+
+
+def prompts(made):
+    return [(task.number, task.language, [p[0] for p in task.prompts]) for task in made]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(tasks, "CANDIDATES", 4)
+
+
+def test_tasks_are_cut_by_candidates_and_ask_everything_once(small):
+    asked = {"en": [query("a"), query("b"), query("a"), query("c")], "ru": [query("d")]}
+    assert prompts(make_tasks(asked, set())) == [(0, "en", ["a", "b"]), (1, "en", ["c"]),
+                                                 (2, "ru", ["d"])]  # fmt: skip
+
+
+def test_a_query_of_more_candidates_than_a_task_is_one_by_itself(small):
+    asked = {"en": [query("a"), query("b", 9), query("c")]}
+    assert prompts(make_tasks(asked, set())) == [(0, "en", ["a"]), (1, "en", ["b"]),
+                                                 (2, "en", ["c"])]  # fmt: skip
+
+
+def test_what_is_known_leaves_the_other_tasks_as_they_were(small):
+    """Whatever whole tasks a killed run has kept, those that are left are cut at the same rows."""
+    asked = {"en": [query(n) for n in "abcdef"], "ru": [query(n) for n in "eghi"]}
+    whole = [task[1:] for task in make_tasks(asked, set())]
+    for kept in range(2 ** len(whole)):
+        done = [task for k, task in enumerate(whole) if kept >> k & 1]
+        known = {(p, tuple(c)) for _, *rows in done for p, c in zip(*rows, strict=True)}
+        left = [task[1:] for task in make_tasks(asked, known)]
+        assert left == [task for task in whole if task not in done]
+
+
+def test_a_query_of_two_languages_is_scored_in_the_first(small):
+    asked = {"en": [query("a"), query("b")], "ru": [query("b"), query("c")]}
+    assert prompts(make_tasks(asked, set())) == [(0, "en", ["a", "b"]), (1, "ru", ["c"])]
+
+
+def test_equal_lists_of_candidates_are_one_in_memory():
+    rows = {"prompt": ["a", "b"], "candidates": [["x", "y"]] * 2}
+    first, second = queries_of(pa.table(rows))
+    assert first == ("a", ("x", "y"))
+    assert first[1] is second[1]
+
+
+def test_a_language_waits_for_the_tasks_of_those_before_it(tmp_path, small):
+    table = {n: pa.table({"prompt": [n], "candidates": [["x", "y"]]}) for n in "ab"}
+    work = plan_work(table, ScoreStore(tmp_path, {"model": "m"}))
+    assert [work.tasks_up_to(language) for language in "ab"] == [1, 2]
+
+
+def test_what_is_unknown_is_kept_with_its_query():
+    scored = Scored([[1.0, 2.0], [3.0]], [[1, 1], [2]], [(0, 1), (1, 0)])
+    assert as_known(scored) == [Known([1.0, 2.0], [1, 1], [1]), Known([3.0], [2], [0])]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("place")
+    tiny.save_model("gpt2", folder / "model")
+    tiny.save_model("llama", folder / "other")
+    write_facts(folder / "facts", spoil=number_subjects)
+    return folder
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Return the prompts that were run, in the order of tasks."""
+    asked = []
+    whole = Scorer.prepare
+    monkeypatch.setattr(Scorer, "prepare", lambda self, p, c: asked.extend(p) or whole(self, p, c))
+    return asked
+
+
+def run(place, output, model="model", **options):
+    evaluate_model(str(place / model), str(place / "facts"), output=output, **options)
+    return [Run(output).scores(x) for x in Run(output).settings().languages]
+
+
+def test_a_later_run_takes_what_is_known(place, tmp_path, calls):
+    first = run(place, tmp_path / "a", limit=5)
+    assert len(calls) == 15
+    second = run(place, tmp_path / "b")
+    assert len(calls) == 24
+    assert [table.slice(0, 5) for table in second] == first
+    third = run(place, tmp_path / "c", sample=6)
+    assert len(calls) == 24
+    assert all(len(table) == 6 for table in third)
+
+
+@pytest.mark.parametrize(
+    "change", [{"model": "other"}, {"dtype": "bfloat16"}, {"scoring": "object", "bos": "always"},
+               {"bos": "always"}, {"attention": "eager"}, {"cache": False}],
+)  # fmt: skip
+def test_another_model_or_way_to_ask_is_served_nothing(change, place, tmp_path, calls):
+    run(place, tmp_path / "a")
+    run(place, tmp_path / "b", **change)
+    assert len(calls) == 48
+
+
+def test_a_model_is_known_by_its_files_wherever_they_lie(place, tmp_path, calls):
+    run(place, tmp_path / "a")
+    (tmp_path / "moved").symlink_to(place / "model")
+    evaluate_model(str(tmp_path / "moved"), str(place / "facts"), output=tmp_path / "b")
+    assert len(calls) == 24
+
+
+def test_without_the_cache_nothing_is_left_but_the_run(place, tmp_path, cache, calls):
+    run(place, tmp_path / "a", cache=False)
+    assert not any(cache.rglob("*.parquet"))
+    assert not (tmp_path / "a" / ".store").exists()
+
+
+def test_an_interrupted_run_without_the_cache_goes_on_too(place, tmp_path, monkeypatch, calls):
+    monkeypatch.setattr(tasks, "CANDIDATES", 4)
+    score, scored = Scorer.score_prepared, []
+
+    def interrupted(self, prepared, progress=None):
+        if len(scored) == 4:
+            raise KeyboardInterrupt
+        scored.append(prepared)
+        return score(self, prepared, progress)
+
+    monkeypatch.setattr(Scorer, "score_prepared", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(place, tmp_path / "a", cache=False)
+    monkeypatch.setattr(Scorer, "score_prepared", score)
+    calls.clear()
+    run(place, tmp_path / "a", cache=False)
+    assert len(calls) == 24 - sum(len(one.wanted) for one in scored)
+    assert run(place, tmp_path / "b", cache=False) == run(place, tmp_path / "a", cache=False)
+
+
+def test_the_store_that_is_cleared_in_mid_run_is_told(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(ScoreStore, "add", lambda *_: None)
+    with pytest.raises(PolyprobeError, match="language 'en': 8 queries have left the score store"):
+        run(place, tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"devices": 0}, "--devices must be at least 1, got 0"),
+        ({"devices": 2, "ray": "auto"}, "--devices and --ray were both given; choose one"),
+        ({"devices": 2, "scoring": "xfactr"}, "--scoring xfactr decodes in one process"),
+    ],
+)
+def test_choices_of_workers_that_cannot_be(choices, message, place, tmp_path):
+    with pytest.raises(PolyprobeError, match=message):
+        run(place, tmp_path / "a", **choices)

@@ -1,0 +1,250 @@
+"""Who scores tasks changes nothing about the scores, and nothing is lost or left behind."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from polyprobe import PolyprobeError
+from polyprobe.eval.models import load
+from polyprobe.eval.tasks import Task
+from polyprobe.eval.workers import devices, score_here, score_on_devices
+from tests.eval.tiny import save_model
+
+PLACES = ["Paris", "Berlin", "Москва", "北京", "東京", "باريس", "Hà Nội", "Παρίσι"]
+SENTENCES = ["The capital of {} is [Y].", "[Y] is a city like {}.", "Столица {} — [Y]."]
+
+
+def tasks_of(n, rows=3):
+    """Return n tasks of a few rows, no two alike."""
+    asked = [s.format(f"{place} {k}") for k in range(n) for place in PLACES for s in SENTENCES]
+    return [
+        Task(k, "en" if k % 2 else "ru", asked[k * rows : k * rows + rows], [PLACES[:4]] * rows)
+        for k in range(n)
+    ]
+
+
+def silent(task, done, total):
+    pass
+
+
+class Stub:
+    """A scorer that writes down what it is called with."""
+
+    def __init__(self):
+        self.calls = []
+
+    def prepare(self, prompts, candidates):
+        self.calls.append(("prepare", prompts[0]))
+        if prompts[0] == "bad":
+            raise PolyprobeError("a prompt is bad")
+        return prompts[0]
+
+    def score_prepared(self, prepared, progress):
+        self.calls.append(("score", prepared))
+        progress(1, 1)
+        return f"scores of {prepared}"
+
+
+def stub_tasks(*prompts):
+    return [Task(k, "xx", [prompt], [["a"]]) for k, prompt in enumerate(prompts)]
+
+
+class TestHere:
+    def test_each_task_comes_in_order_with_what_the_scorer_says(self):
+        seen = []
+        tasks = stub_tasks("a", "b", "c")
+        got = list(score_here(Stub(), tasks, lambda *call: seen.append(call)))
+        assert got == [(t, f"scores of {t.prompts[0]}") for t in tasks]
+        assert seen == [(t, 1, 1) for t in tasks]
+
+    def test_the_next_task_is_prepared_while_the_model_runs(self):
+        next_prepared = threading.Event()
+
+        class Waits(Stub):
+            def prepare(self, prompts, candidates):
+                if prompts[0] == "b":
+                    next_prepared.set()
+                return super().prepare(prompts, candidates)
+
+            def score_prepared(self, prepared, progress):
+                assert next_prepared.wait(30)
+                return super().score_prepared(prepared, progress)
+
+        assert len(list(score_here(Waits(), stub_tasks("a", "b"), silent))) == 2
+
+    def test_no_more_than_one_task_is_prepared_ahead(self):
+        scorer = Stub()
+        with closing(score_here(scorer, stub_tasks(*"abcdef"), silent)) as results:
+            next(results)
+        assert sorted(scorer.calls) == [("prepare", "a"), ("prepare", "b"), ("score", "a")]
+
+    def test_what_is_wrong_with_a_task_comes_after_the_one_before_it(self):
+        results = score_here(Stub(), stub_tasks("a", "bad", "c"), silent)
+        assert next(results)[1] == "scores of a"
+        with pytest.raises(PolyprobeError, match=r"^language 'xx': a prompt is bad$"):
+            next(results)
+
+    def test_scores_are_the_scorers_own(self, scorers):
+        for task, scored in score_here(scorers("llama"), tasks_of(3), silent):
+            assert scored == scorers("llama").score_counted(task.prompts, task.candidates)
+
+    def test_no_task_is_no_result(self):
+        assert list(score_here(Stub(), [], silent)) == []
+
+
+OPTIONS = {"device": "cpu", "scoring": "object", "bos": "always", "batch_tokens": 100}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return str(save_model("llama", tmp_path_factory.mktemp("tiny")))
+
+
+@pytest.fixture
+def own_temp(tmp_path, monkeypatch):
+    """The folder where temporary folders are made, to see what is left there."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def here(model, tasks):
+    return {t.number: s for t, s in score_here(load(model, **OPTIONS).scorer, tasks, silent)}
+
+
+def workers():
+    """Return the worker processes that this process has started."""
+    found = psutil.Process().children(recursive=True)
+    return [p for p in found if "polyprobe.eval.workers.device_worker" in p.cmdline()]
+
+
+@pytest.mark.slow
+class TestDeviceWorkers:
+    def test_two_workers_one_killed_in_mid_run_give_the_scores_of_one(self, model, own_temp):
+        tasks, seen = tasks_of(400), {}
+
+        def progress(task, done, total):
+            seen[task.number] = (done, total)
+
+        results = score_on_devices(model, OPTIONS, tasks, 2, progress)
+        first, scored = next(results)
+        [folder] = own_temp.iterdir()
+        taken = next(place for place in (folder / "taken").iterdir() if any(place.iterdir()))
+        [killed] = [p for p in workers() if p.cmdline()[-2] == taken.name]
+        killed.kill()
+        killed.wait()
+        assert any(taken.iterdir())  # it was at work
+        assert any((folder / "waiting").iterdir())
+        got = {first.number: scored, **{t.number: s for t, s in results}}
+        assert got == here(model, tasks)
+        assert sorted(seen) == list(range(400))
+        assert all(done == total > 0 for done, total in seen.values())
+        assert not list(own_temp.iterdir())
+        assert not workers()
+
+    def test_a_mistake_in_a_task_comes_in_one_line_after_what_was_done(self, model, own_temp):
+        tasks = tasks_of(20)
+        bad = Task(20, "ja", ["no slot here"], [PLACES[:4]])
+        got = {}
+        results = score_on_devices(model, OPTIONS, [*tasks, bad], 1, silent)
+        with pytest.raises(PolyprobeError, match=r"^language 'ja': .*no slot here") as caught:
+            got.update((task.number, scored) for task, scored in results)
+        assert "\n" not in str(caught.value)
+        assert got == here(model, tasks)
+        assert not workers()
+        assert not list(own_temp.iterdir())
+
+    def test_ctrl_c_stops_the_workers(self, model, own_temp):
+        results = score_on_devices(model, OPTIONS, tasks_of(2000), 2, silent)
+        next(results)
+        started = workers()
+        assert started
+        with pytest.raises(KeyboardInterrupt):
+            results.throw(KeyboardInterrupt)
+        assert not any(p.is_running() for p in started)
+        assert not list(own_temp.iterdir())
+
+    def test_workers_end_with_a_parent_that_was_killed(self, model, tmp_path):
+        script = tmp_path / "run.py"
+        script.write_text(
+            "from polyprobe.eval.workers import score_on_devices\n"
+            "from tests.eval.test_workers import OPTIONS, silent, tasks_of\n"
+            f"for _ in score_on_devices({model!r}, OPTIONS, tasks_of(2000), 2, silent):\n"
+            "    print('one', flush=True)\n"
+        )
+        (tmp_path / "temp").mkdir()
+        root = str(Path(__file__).parents[2])
+        run = subprocess.Popen(
+            [sys.executable, script],
+            env={**os.environ, "TMPDIR": str(tmp_path / "temp"), "PYTHONPATH": root},
+            stdout=subprocess.PIPE,
+        )
+        assert run.stdout.readline() == b"one\n"
+        started = psutil.Process(run.pid).children(recursive=True)
+        assert len(started) == 2
+        run.kill()
+        run.communicate()
+        _, alive = psutil.wait_procs(started, timeout=60)
+        assert not alive
+        assert not list((tmp_path / "temp").iterdir())
+
+
+class TestDevices:
+    def test_workers_that_cannot_run_are_started_three_times_again(self, own_temp, monkeypatch):
+        calls = []
+
+        def launch(folder, worker, workers, cpu):
+            calls.append(worker)
+            return [sys.executable, "-c", "import sys; sys.exit('Some: reason')"], {}
+
+        monkeypatch.setattr(devices, "_launch", launch)
+        results = score_on_devices("m", OPTIONS, tasks_of(2), 1, silent)
+        with pytest.raises(PolyprobeError, match=r"each time they are started \(Some: reason\)"):
+            next(results)
+        assert calls == [0] * 4
+        assert not list(own_temp.iterdir())
+
+    @pytest.mark.parametrize(
+        ("device", "n", "message"),
+        [
+            ("cpu", 0, "--devices must be at least 1, got 0"),
+            ("cpu", -3, "--devices must be at least 1, got -3"),
+            ("cpu:0", 2, "--device cpu:0 is one device .* use --device cpu$"),
+        ],
+    )
+    def test_a_number_or_device_that_cannot_be_is_refused(self, device, n, message):
+        results = score_on_devices("m", {"device": device}, tasks_of(2), n, silent)
+        with pytest.raises(PolyprobeError, match=message):
+            next(results)
+
+    def test_more_devices_than_there_are_are_refused(self, monkeypatch):
+        monkeypatch.setattr(devices, "choose_device", lambda name: torch.device("cuda"))
+        monkeypatch.setattr(torch.accelerator, "device_count", lambda: 2)
+        results = score_on_devices("m", {"device": "cuda"}, tasks_of(4), 3, silent)
+        with pytest.raises(PolyprobeError, match=r"--devices 3 is more .*: 2 of kind 'cuda'; use"):
+            next(results)
+
+    def test_each_worker_sees_the_device_that_is_its_own(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, 7")
+        seen = [
+            devices._launch(tmp_path, k, 2, cpu=False)[1]["CUDA_VISIBLE_DEVICES"] for k in (0, 1)
+        ]
+        assert seen == ["5", "7"]
+
+    def test_workers_share_the_cores(self, monkeypatch, tmp_path):
+        monkeypatch.delenv("OMP_NUM_THREADS")
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(12)))
+        assert devices._launch(tmp_path, 0, 5, cpu=True)[1]["OMP_NUM_THREADS"] == "2"
+        monkeypatch.setenv("OMP_NUM_THREADS", "3,1")
+        assert devices._launch(tmp_path, 0, 5, cpu=True)[1]["OMP_NUM_THREADS"] == "3,1"
+
+    def test_no_task_starts_no_worker(self, monkeypatch):
+        monkeypatch.setattr(devices.Crew, "_start", None)
+        assert list(score_on_devices("m", OPTIONS, [], 2, silent)) == []
