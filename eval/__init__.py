@@ -3,9 +3,13 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["evaluate_model", "load_scorer"]
+__all__ = ["ConsistencyCallback", "evaluate_model", "load_scorer"]
 
-_HOME = {"evaluate_model": "evaluate", "load_scorer": "models"}
+_HOME = {
+    "ConsistencyCallback": "callback",
+    "evaluate_model": "evaluate",
+    "load_scorer": "models",
+}
 
 
 def __getattr__(name: str) -> Any:
