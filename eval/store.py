@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -41,8 +41,8 @@ def cache_folder() -> Path:
 class ScoreStore:
     """Scores by content, of one identity: FOLDER/scores/HASH/identity.json and Parquet files.
 
-    Several processes may read and add at once. Where two have added the same query, the row that
-    this one met first is served to its end.
+    Several processes may read and add at once. What this one has added or met is served to its
+    end, be the folder cleared meanwhile; of the rows of one query its own, or the first it met.
 
     Args:
         folder: the cache folder.
@@ -56,8 +56,8 @@ class ScoreStore:
         self.identity = dict(identity)
         self.folder = Path(folder) / "scores" / folder_name(identity)
         self._files: dict[str, Rows] = {}
-        self._seen: dict[str, tuple[int, ...]] = {}
-        self._damaged: set[str] = set()
+        self._seen: set[str] = set()
+        self._damaged: dict[str, tuple[int, ...]] = {}
         self._where: dict[bytes, tuple[str, int]] = {}
         self._claim()
         self._remove_rests()
@@ -109,7 +109,8 @@ class ScoreStore:
         name = f"{hashlib.sha256(b''.join(sorted(rows))).hexdigest()[:32]}.parquet"
         self._claim()
         self._write(name, data)
-        self._replace_damaged(name)
+        self._remove_damaged()
+        self._keep(name, read_rows(data, self.identity))
 
     def _known(self, key: bytes) -> Known | None:
         at = self._where.get(key)
@@ -130,34 +131,38 @@ class ScoreStore:
             raise PolyprobeError(f"cannot read {place}: {error.strerror}; {ELSEWHERE}") from error
 
     def _read_file(self, name: str) -> None:
-        state, data = _state(self.folder / name), (self.folder / name).read_bytes()
-        self._seen[name] = state
+        data = (self.folder / name).read_bytes()
+        self._seen.add(name)
         try:
             rows = read_rows(data, self.identity)
         except DamagedFileError as error:
             self._refuse(name, str(error))
-            return
+        else:
+            self._keep(name, rows, self._where.keys() & rows.keys)
+
+    def _keep(self, name: str, rows: Rows, known: Set[bytes] = frozenset()) -> None:
+        """Have a file's rows found, but for the queries that are known already."""
+        self._seen.add(name)
         self._files[name] = rows
-        for number, key in enumerate(rows.keys):
-            self._where.setdefault(key, (name, number))
+        at = {key: (name, number) for number, key in enumerate(rows.keys) if key not in known}
+        self._where.update(at)
 
     def _refuse(self, name: str, reason: str) -> None:
-        """Forget a file, say so, and keep in mind that it is to be replaced."""
+        """Forget a file, say so, and keep in mind that it is to give way."""
+        file = self.folder / name
         # through sys.stderr, where a progress bar that is being drawn makes way for it
-        print(f"warning: {self.folder / name} {reason}; its rows are scored again", file=sys.stderr)
-        self._files.pop(name, None)
-        self._where = {key: at for key, at in self._where.items() if at[0] != name}
-        self._damaged.add(name)
+        print(f"warning: {file} {reason}; its rows are scored again", file=sys.stderr)
+        if self._files.pop(name, None):
+            self._where = {key: at for key, at in self._where.items() if at[0] != name}
+        with suppress(OSError):
+            self._damaged[name] = _state(file)
 
-    def _replace_damaged(self, written: str) -> None:
-        """Remove the files that were refused, and have what was written now read by `find`."""
-        for name in self._damaged - {written}:
-            # another process may have put a good file there since
+    def _remove_damaged(self) -> None:
+        """Remove the files that were refused, but for those in whose place others stand now."""
+        for name, state in self._damaged.items():
             with suppress(OSError):
-                if _state(self.folder / name) == self._seen[name]:
+                if _state(self.folder / name) == state:
                     (self.folder / name).unlink()
-        for name in self._damaged & {written}:
-            del self._seen[name]
         self._damaged.clear()
 
     def _claim(self) -> None:

@@ -1,0 +1,261 @@
+"""Nothing that was added to the score store is lost: kills, full disks, others at work."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.eval.store import Known, ScoreStore
+from tests.eval.kept import IDENTITY, names, parts, queries
+
+ADD = """
+import os, signal, sys
+from pathlib import Path
+from polyprobe.eval.store import ScoreStore
+from tests.eval.kept import IDENTITY, queries
+"""
+ROOT = Path(__file__).parents[2]
+KILL = "os.kill(os.getpid(), signal.SIGKILL)"
+MOMENTS = {
+    "half written": f"""
+def write(part, data):
+    real(part, data[:len(data) // 2])
+    {KILL}
+real, Path.write_bytes = Path.write_bytes, write
+""",
+    "not yet synced": f"os.fsync = lambda handle: {KILL}",
+    "not yet whole": f"Path.replace = lambda file, target: {KILL}",
+    "not yet in its place": f"""
+def replace(file, target):
+    {KILL} if str(target).endswith(".parquet") else real(file, target)
+real, Path.replace = Path.replace, replace
+""",
+}
+
+
+def run(code, *arguments, **options):
+    command = [sys.executable, "-c", ADD + code, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("last", [(4, 5), (1, 2)], ids=["new rows", "rows that are there"])
+def test_a_kill_in_the_middle_of_add_costs_that_call(moment, last, tmp_path, capsys):
+    code = f"""
+store = ScoreStore(Path(sys.argv[1]), IDENTITY)
+store.add(*queries(1, 2))
+store.add(*queries(3))
+{MOMENTS[moment]}
+store.add(*queries(*{last}))
+"""
+    killed = run(code, tmp_path)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    store = ScoreStore(tmp_path, IDENTITY)
+    prompts, candidates, known = queries(1, 2, 3, 4, 5)
+    assert store.find(prompts, candidates) == [*known[:3], None, None]
+    store.add(*queries(4, 5))
+    assert store.find(prompts, candidates) == known
+    assert capsys.readouterr().err == ""
+    kept = {"identity.json", *(part.name for part in parts(store))}
+    [rest] = names(store) - kept  # it may be another's who is still writing: an hour decides
+    os.utime(store.folder / rest, (0, 0))
+    assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == known
+    assert names(store) == kept
+
+
+def test_a_full_disk_keeps_what_was_added(tmp_path):
+    """A limit on the size of files stands for the full disk: writing fails in the same way."""
+    code = """
+from polyprobe import PolyprobeError
+store = ScoreStore(Path(sys.argv[1]), IDENTITY)
+store.add(*queries(1, 2))
+try:
+    store.add(*queries(*range(1000)))
+except PolyprobeError as error:
+    print(error)
+prompts, candidates, known = queries(1, 2)
+assert store.find(prompts, candidates) == known
+"""
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
+
+    full = run(code, tmp_path, preexec_fn=limit)
+    assert full.returncode == 0, full.stderr
+    [line] = full.stdout.splitlines()
+    store = ScoreStore(tmp_path, IDENTITY)
+    assert line.startswith(f"cannot write {store.folder}/")
+    for words in ("File too large", "make room", "POLYPROBE_CACHE", "--no-cache"):
+        assert words in line
+    assert names(store) == {"identity.json", parts(store)[0].name}
+    store.add(*queries(*range(1000)))
+    prompts, candidates, known = queries(*range(1000))
+    assert store.find(prompts, candidates) == known
+
+
+def test_two_who_write_the_same_file_at_once_both_succeed(tmp_path, monkeypatch, capsys):
+    """The second begins and ends when the first has written and not yet put in place."""
+    first, second = ScoreStore(tmp_path, IDENTITY), ScoreStore(tmp_path, IDENTITY)
+    rows = queries(1, 2, 3)
+    real = Path.write_bytes
+
+    def write_and_let_the_other(part, data):
+        real(part, data)
+        monkeypatch.setattr(Path, "write_bytes", real)
+        second.add(*rows)
+
+    monkeypatch.setattr(Path, "write_bytes", write_and_let_the_other)
+    first.add(*rows)
+    for store in (first, second, ScoreStore(tmp_path, IDENTITY)):
+        assert store.find(*rows[:2]) == rows[2]
+    assert names(first) == {"identity.json", parts(first)[0].name}
+    assert capsys.readouterr().err == ""
+
+
+def test_two_processes_that_add_at_once_lose_nothing(tmp_path, capsys):
+    """Both open the same new store and add the same 40 files, each 20 of its own between them."""
+    code = """
+print("ready", flush=True)
+sys.stdin.readline()
+store = ScoreStore(Path(sys.argv[1]), IDENTITY)
+for n in range(40):
+    store.add(*queries(*range(10 * n, 10 * n + 10)))
+    if n % 2:
+        store.add(*queries(int(sys.argv[2]) + n))
+"""
+    command = [sys.executable, "-c", ADD + code, str(tmp_path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pair = [
+        subprocess.Popen([*command, start], cwd=ROOT, text=True, **pipes)
+        for start in ("1000", "2000")
+    ]
+    for process in pair:
+        assert process.stdout.readline() == "ready\n"
+    for process in pair:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in pair:
+        assert process.communicate() == ("", "")
+        assert process.returncode == 0
+    numbers = [*range(400), *range(1001, 1040, 2), *range(2001, 2040, 2)]
+    prompts, candidates, known = queries(*numbers)
+    store = ScoreStore(tmp_path, IDENTITY)
+    assert store.find(prompts, candidates) == known
+    assert names(store) == {"identity.json", *(part.name for part in parts(store))}
+    assert len(parts(store)) == 80
+    assert capsys.readouterr().err == ""
+
+
+def test_a_store_that_is_cleared_under_a_run_serves_it_and_is_made_again(tmp_path):
+    ScoreStore(tmp_path, IDENTITY).add(*queries(1))
+    store = ScoreStore(tmp_path, IDENTITY)
+    prompts, candidates, known = queries(1, 2, 3)
+    assert store.find(prompts, candidates) == [known[0], None, None]
+    store.add(*queries(2))
+    shutil.rmtree(tmp_path / "scores")
+    assert store.find(prompts, candidates) == [known[0], known[1], None]
+    store.add(*queries(3))
+    assert store.find(prompts, candidates) == known
+    assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == [None, None, known[2]]
+
+
+def test_of_two_rows_of_a_query_the_own_one_is_served_or_the_first_met(tmp_path):
+    prompts, candidates, known = queries(1, 2)
+    other = [Known([-9.0] * len(row), [9] * len(row), []) for row in candidates]
+    ours, theirs, new = (ScoreStore(tmp_path, IDENTITY) for _ in range(3))
+    theirs.add(prompts, candidates, other)
+    assert new.find(prompts, candidates) == other
+    ours.add(prompts[:1], candidates[:1], known[:1])
+    for _ in range(2):
+        assert ours.find(prompts, candidates) == [known[0], other[1]]
+        assert theirs.find(prompts, candidates) == new.find(prompts, candidates) == other
+    ours.add(prompts, candidates, known)
+    assert ours.find(prompts, candidates) == known
+    assert theirs.find(prompts, candidates) == new.find(prompts, candidates) == other
+
+
+def test_a_file_that_is_cleared_while_files_are_read_is_absent(tmp_path, monkeypatch):
+    store = ScoreStore(tmp_path, IDENTITY)
+    prompts, candidates, known = queries(1)
+    store.add(prompts, candidates, known)
+    listed = ["0.parquet", *os.listdir(store.folder)]
+    monkeypatch.setattr(os, "listdir", lambda folder: listed)
+    assert store.find(prompts, candidates) == known
+
+
+@pytest.mark.parametrize("place", [".", "scores", "scores/{}"])
+def test_a_file_where_the_folder_should_be_is_one_line(place, tmp_path):
+    folder = ScoreStore(tmp_path / "other", IDENTITY).folder.name
+    file = tmp_path / "cache" / place.format(folder)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("precious")
+    with pytest.raises(PolyprobeError) as error:
+        ScoreStore(tmp_path / "cache", IDENTITY)
+    assert str(error.value).startswith(f"cannot write {tmp_path / 'cache' / 'scores' / folder}/")
+    assert "set POLYPROBE_CACHE to another folder" in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    assert file.read_text() == "precious"
+
+
+@pytest.fixture
+def open_place():
+    """Return a folder that everyone may enter: pytest's own are closed to all but their maker."""
+    with tempfile.TemporaryDirectory(prefix="polyprobe-tests-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+        os.seteuid(os.getuid())
+        for path in Path(folder).rglob("*"):
+            path.chmod(0o755)
+
+
+def become_nobody():
+    """Give up root's rights, which no folder is closed to; others have no such rights."""
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+
+
+def test_without_rights_a_store_can_be_read_and_writing_is_one_line(open_place):
+    prompts, candidates, known = queries(1)
+    folder = ScoreStore(open_place, IDENTITY).folder
+    ScoreStore(open_place, IDENTITY).add(prompts, candidates, known)
+    for path in (folder, folder.parent):
+        path.chmod(0o555)
+    become_nobody()
+    store = ScoreStore(open_place, IDENTITY)
+    assert store.find(prompts, candidates) == known
+    refused = f"^cannot write {folder}/.*: Permission denied; .* --no-cache$"
+    with pytest.raises(PolyprobeError, match=refused):
+        store.add(*queries(2))
+    with pytest.raises(PolyprobeError, match="^cannot write .*: Permission denied; .*POLYPROBE_C"):
+        ScoreStore(open_place, IDENTITY | {"model": "other"})
+
+
+@pytest.mark.parametrize("what", ["identity.json", "*.parquet", "."])
+def test_what_may_not_be_read_is_one_line_and_stays(what, open_place):
+    store = ScoreStore(open_place, IDENTITY)
+    prompts, candidates, known = queries(1)
+    store.add(prompts, candidates, known)
+    [closed] = store.folder.glob(what) if what != "." else [store.folder]
+    closed.chmod(0)
+    become_nobody()
+    with pytest.raises(PolyprobeError, match="^cannot read .*: Permission denied; set POLYPROBE_C"):
+        ScoreStore(open_place, IDENTITY).find(prompts, candidates)
+    os.seteuid(os.getuid())
+    closed.chmod(0o755)
+    assert ScoreStore(open_place, IDENTITY).find(prompts, candidates) == known
+
+
+def test_a_new_file_is_synced_and_so_is_its_name(tmp_path, monkeypatch):
+    store = ScoreStore(tmp_path, IDENTITY)
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    store.add(*queries(1))
+    assert synced == [parts(store)[0].stat().st_ino, store.folder.stat().st_ino]
