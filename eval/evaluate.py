@@ -105,7 +105,7 @@ def _settings(
         bos=scorer.bos,
         dtype=loaded.dtype,
         device=scorer.model.device.type,
-        attention=scorer.model.config._attn_implementation or "eager",
+        attention=str(scorer.model.config._attn_implementation or "eager"),
         path=scorer.path,
         batch_tokens=scorer.engine.batch_tokens,
     )

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
@@ -113,7 +114,8 @@ def load(
     network = _load_weights(family, model, place, {**options, **chosen}, DTYPES[dtype])
     _move(network, where, model)
     extra = {"bos": bos} if family == "causal" else {}
-    scorer = SCORINGS[scoring][family](network, tokenizer, batch_tokens, **extra)
+    kind = SCORINGS[scoring][family]
+    scorer = _engage(partial(kind, network, tokenizer, batch_tokens, **extra), model)
     return Loaded(scorer, exact, dtype)
 
 
@@ -228,6 +230,18 @@ def _move(network: Any, device: torch.device, model: str) -> None:
         raise PolyprobeError(
             f"model '{model}' cannot be put on {device} ({one_line(error)}); "
             "use a smaller model, --dtype bfloat16 or another --device"
+        ) from error
+
+
+def _engage(make: Callable[[], Scorer], model: str) -> Scorer:
+    """Return the scorer; making it runs the model on a few tokens for the first time."""
+    try:
+        return make()
+    except PolyprobeError:
+        raise
+    except Exception as error:  # one that wants more than text says so in ways of its own
+        raise PolyprobeError(
+            f"model '{model}' cannot be run on text ({type(error).__name__}: {one_line(error)})"
         ) from error
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -11,18 +11,30 @@ import torch
 from polyprobe import PolyprobeError
 
 from .budget import affordable_tokens
-from .choose import choose_path, window_of
-from .gathered import Gathered
+from .choose import choose_path
+from .gathered import Full, Gathered
 from .network import Network
 from .path import Path
 from .plan import Input, Plan
+from .probe import window_of
+from .tree import Tree
 
-# Logits that exist at once: on a CPU as many as stay in its cache.
-CPU_LOGITS, GPU_LOGITS = 2**22, 2**28
+# Places whose logits exist at once: enough for a matrix product at full speed, and where memory is
+# faster than calls are, as many as make a gigabyte.
+PLACES, GPU_LOGITS = 128, 2**28
 
 Read = TypeVar("Read")
 # (logits [places, V], the place of each read, its target) to the value of each read
 Values = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+class Found(NamedTuple):
+    """What a path made of a batch: states, [places, width], and the place of each read."""
+
+    path: Path
+    batch: list[Input]
+    states: torch.Tensor
+    which: list[int]
 
 
 class Engine:
@@ -36,21 +48,29 @@ class Engine:
 
     def __init__(self, network: Network, batch_tokens: int | None = None) -> None:
         self.network = network
-        self.path = choose_path(network)
+        self.path = choose_path(network, batch_tokens or Tree.tokens[network.device.type != "cpu"])
         window = window_of(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
-        self._plain = choose_path(network, (Gathered,)) if window else self.path
+        self._plain = choose_path(network, 0, (Gathered, Full)) if window else self.path
+        most = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
+        self._at_once = max(PLACES, most)
         self.batch_tokens = batch_tokens or affordable_tokens(self.path)
 
     def run(self, plan: Plan, values: Values, progress: Callable[[int, int], None]) -> np.ndarray:
         """Return the value of each read, float32; progress is called with (inputs done, inputs)."""
         read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
+        waiting: list[Found] = []
         done = 0
         for path, batch in self._batches(plan):
-            for part, found in self.halved(batch, partial(self._read, path, plan, values), path):
-                read[[n for row in part for n in plan.reads[row].numbers]] = found
+            for part, found in self.halved(batch, partial(self._find, path, plan), path):
+                if waiting and waiting[0].path is not path:
+                    self._read_out(plan, waiting, values, read)
+                waiting.append(found)
+                if sum(len(one.states) for one in waiting) >= self._at_once:
+                    self._read_out(plan, waiting, values, read)
                 done += len(part)
                 progress(done, len(plan.reads))
+        self._read_out(plan, waiting, values, read)
         return read
 
     def read(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -99,20 +119,32 @@ class Engine:
                 yield path, batch
 
     @torch.inference_mode()
-    def _read(self, path: Path, plan: Plan, values: Values, batch: list[Input]) -> np.ndarray:
-        """Return the values of a batch's reads; logits of a few places at a time."""
-        states, which = path.states(plan, batch)
-        at = np.asarray(which)
+    def _find(self, path: Path, plan: Plan, batch: list[Input]) -> Found:
+        return Found(path, batch, *path.states(plan, batch))
+
+    @torch.inference_mode()
+    def _read_out(self, plan: Plan, waiting: list[Found], values: Values, read: np.ndarray) -> None:
+        """Take the values of all reads of what was found; logits of some places at a time.
+
+        A large vocabulary's head is read from memory anew at each call, so small batches wait for
+        one another.
+        """
+        if not waiting:
+            return
+        states = torch.cat([one.states for one in waiting])
+        sizes = [len(one.states) for one in waiting]
+        before = zip(np.cumsum(sizes) - sizes, waiting, strict=True)
+        at = np.concatenate([first + np.asarray(one.which) for first, one in before])
+        batch = [row for one in waiting for row in one.batch]
+        numbers = np.array([n for row in batch for n in plan.reads[row].numbers])
         targets = np.asarray(_targets(plan, batch))
-        read: np.ndarray = np.empty(len(at), dtype=np.float32)
-        most = CPU_LOGITS if self.network.device.type == "cpu" else GPU_LOGITS
-        size = max(1, most // self.network.vocabulary)
-        for start in range(0, len(states), size):
-            here = np.flatnonzero((at >= start) & (at < start + size))
-            logits = path.logits(states[start : start + size]).float()
+        path = waiting[0].path
+        waiting.clear()
+        for start in range(0, len(states), self._at_once):
+            here = np.flatnonzero((at >= start) & (at < start + self._at_once))
+            logits = path.logits(states[start : start + self._at_once]).float()
             asked = (torch.tensor(a[here], device=logits.device) for a in (at - start, targets))
-            read[here] = values(logits, *asked).cpu().numpy()
-        return read
+            read[numbers[here]] = values(logits, *asked).cpu().numpy()
 
 
 def _targets(plan: Plan, batch: Sequence[Input]) -> list[int]:

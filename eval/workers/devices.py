@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
 import torch
 from accelerate.commands.launch import launch_command_parser
@@ -68,6 +68,7 @@ def score_on_devices(
         exchange = Exchange(Path(folder))
         exchange.fill(Job(model, dict(options), kind == "cpu"), tasks, n_devices)
         crew = stack.enter_context(Crew(exchange, kind, n_devices))
+        crew.start()
         yield from _collect(exchange, crew, pending, progress)
 
 
@@ -76,8 +77,8 @@ def _collect(
 ) -> Iterator[tuple[Task, Scored]]:
     """Yield what comes until nothing is pending; what came before a mistake is yielded first."""
     while pending:
-        failure, lost = exchange.failure(), crew.lost()  # before what they have left is taken
-        finished = False
+        # In this order: what a worker has left behind it is there before it is seen to be gone.
+        lost, failure, finished = crew.lost(), exchange.failure(), False
         for number, scored, total in exchange.finished():
             finished = True
             if task := pending.pop(number, None):  # one that was given back may come twice
@@ -119,9 +120,7 @@ class Crew:
         self.restarts = 0
         self.processes: dict[int, subprocess.Popen] = {}
 
-    def __enter__(self) -> "Crew":
-        for worker in range(self.size):
-            self._start(worker)
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,9 +129,21 @@ class Crew:
         for process in self.processes.values():
             process.communicate()  # waits, and closes the pipe
 
+    def start(self) -> None:
+        """Start all workers."""
+        for worker in range(self.size):
+            self._start(worker)
+
     def lost(self) -> list[int]:
-        """Return the workers that have ended otherwise than by finding no task."""
-        return [worker for worker, process in self.processes.items() if process.poll()]
+        """Return the workers that have ended otherwise than by finding no task.
+
+        The status alone does not tell: where another has waited for the process it is 0.
+        """
+        ended = [w for w, process in self.processes.items() if process.poll() is not None]
+        for worker in ended:
+            if self.processes[worker].returncode == 0 and not self.exchange.has_left(worker):
+                self.processes.pop(worker).communicate()
+        return [worker for worker in ended if worker in self.processes]
 
     def replace(self, lost: Sequence[int], finished: bool) -> None:
         """Start the lost workers again and give their tasks back; `finished`: some task was."""

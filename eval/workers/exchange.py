@@ -61,6 +61,11 @@ class Exchange:
                 continue
             yield _get(mine)
 
+    def has_left(self, worker: int) -> bool:
+        """Return whether there are tasks that a worker has taken, or could have."""
+        places = (self.folder / "taken" / str(worker), self.folder / "waiting")
+        return any(any(place.iterdir()) for place in places)
+
     def give_back(self, worker: int) -> None:
         """Let others take what a lost worker had taken and not done."""
         for task in (self.folder / "taken" / str(worker)).iterdir():

@@ -100,7 +100,7 @@ def _share_nodes(nodes: Sequence[Mapping[str, Any]], device: str) -> Share:
     if not cpus:
         raise PolyprobeError("no node of the Ray cluster has a CPU (`ray start --num-cpus=N`)")
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    share = min(int(asked) if asked.isdecimal() else CPUS, *cpus)
+    share = max(1, min(int(asked) if asked.isdecimal() else CPUS, *cpus))
     return Share("cpu", share, 0, sum(n // share for n in cpus))
 
 

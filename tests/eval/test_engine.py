@@ -115,9 +115,7 @@ def test_memory_is_measured_here(scorers):
 def test_no_logits_of_all_places_ever_exist(kind, scorers, monkeypatch):
     """The head is given gathered places, and a few at a time."""
     scorer, asked = scorers(kind), []
-    monkeypatch.setattr(
-        "polyprobe.eval.engine.engine.CPU_LOGITS", 4 * scorer.engine.network.vocabulary
-    )
+    monkeypatch.setattr(scorer.engine, "_at_once", 4)
     head = scorer.engine.network.model.get_output_embeddings()
     hook = head.register_forward_hook(lambda *call: asked.append(call[-1].shape[:-1].numel()))
     try:

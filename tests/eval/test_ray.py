@@ -89,6 +89,7 @@ class TestShares:
             (nodes({"CPU": 16.0}, {"memory": 1.0}), "cpu", None, ("cpu", 4, 0, 4)),
             (nodes({"CPU": 16.0}, {"CPU": 8.0}), "cpu", "8", ("cpu", 8, 0, 2 + 1)),
             (nodes({"CPU": 1.0}, {"CPU": 1.0}), "auto", "1", ("cpu", 1, 0, 2)),
+            (nodes({"CPU": 4.0}), "auto", "0", ("cpu", 1, 0, 4)),
             (nodes({"CPU": 8.0, "GPU": 2.0}, {"CPU": 8.0}), "auto", None, ("cuda", 1, 1, 2)),
             (nodes({"CPU": 8.0, "GPU": 2.0}), "cpu", None, ("cpu", 4, 0, 2)),
         ],

@@ -139,7 +139,7 @@ class TestDeviceWorkers:
         taken = next(place for place in (folder / "taken").iterdir() if any(place.iterdir()))
         [killed] = [p for p in workers() if p.cmdline()[-2] == taken.name]
         killed.kill()
-        killed.wait()
+        killed.wait()  # which takes its status, so that its parent never sees it
         assert any(taken.iterdir())  # it was at work
         assert any((folder / "waiting").iterdir())
         got = {first.number: scored, **{t.number: s for t, s in results}}

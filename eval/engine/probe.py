@@ -1,0 +1,78 @@
+"""Rows that nobody wrote, on which a model's paths are compared."""
+
+import random
+from typing import Any
+
+from .network import Network
+from .plan import Input, Plan
+
+# Settings by which layers look back no further than so many tokens, under the names they go by.
+WINDOWS = ("sliding_window", "attention_chunk_size", "attention_window_size", "window_size")
+SHORT, DEEP = 6, 64
+
+
+def window_of(config: Any) -> int | None:
+    """Return how far back all layers look at least, in tokens; None if there is no known limit."""
+    config = config.get_text_config()
+    if getattr(config, "use_sliding_window", True) is False:
+        return None
+    found = [getattr(config, name, None) for name in WINDOWS]
+    return min((size for size in found if isinstance(size, int) and size > 0), default=None)
+
+
+def make_probe(network: Network) -> Plan:
+    """Return inputs with common beginnings and of several lengths, all their tokens read.
+
+    Two of the beginnings are short, and one is as long as a sentence; all keep within the model's
+    window. Of the inputs with one beginning the first and the last stand far apart in sorted order,
+    so that what `make_crowd` returns stands between them.
+    """
+    draw = random.Random(20)
+    known = _known(network)
+    plan = Plan()
+    for start in (*_starts(network, draw), _draw(draw, known, max(1, _room(network) - SHORT))):
+        for first in (known[0], known[-1]):
+            for behind in (0, min(SHORT, _room(network) - len(start)) - 1):
+                ids = (*start, first, *_draw(draw, known, max(0, behind)))
+                plan.read(_input(network, ids), range(len(ids)), _draw(draw, known, len(ids)))
+    return plan
+
+
+def make_crowd(network: Network, tokens: int) -> Plan:
+    """Return other inputs that begin as the probe's do, of so many tokens in all."""
+    start = _starts(network, random.Random(20))[0]
+    draw = random.Random(21)
+    known = _known(network)[1:-1]
+    plan = Plan()
+    for _ in range(tokens // SHORT):
+        ids = (*start, *_draw(draw, known, min(SHORT, max(1, _room(network) - len(start)))))
+        plan.read(_input(network, ids), [0], (known[0],))
+    return plan
+
+
+def _starts(network: Network, draw: random.Random) -> list[tuple[int, ...]]:
+    length = max(1, min(SHORT, _room(network) // 2))
+    return [_draw(draw, _known(network), length) for _ in range(2)]
+
+
+def _room(network: Network) -> int:
+    """Return how long an input may be."""
+    config = network.model.config.get_text_config()
+    positions = getattr(config, "max_position_embeddings", None) or DEEP
+    return max(2, min(DEEP + SHORT, window_of(config) or positions, positions - 8))
+
+
+def _known(network: Network) -> range:
+    return range(min(5, network.vocabulary - 3), network.vocabulary)
+
+
+def _draw(draw: random.Random, known: range, n: int) -> tuple[int, ...]:
+    return tuple(draw.choices(known, k=n))
+
+
+def _input(network: Network, ids: tuple[int, ...]) -> Input:
+    """Return the input; an encoder-decoder reads some of it first, and begins as it must."""
+    if network.family != "seq2seq":
+        return Input(ids)
+    start = getattr(network.model.config, "decoder_start_token_id", None)
+    return Input((ids[0] if start is None else start, *ids[1:]), ids[1::-1])
