@@ -41,7 +41,8 @@ class ModelOptions(TypedDict, total=False):
             over the object's tokens alone, `object-tokens`, `object-characters` and
             `object-bytes`: by their number. `contrastive`: the object's first sub-word alone.
             `pll`: the sum over the whole sentence, each token masked in its turn; `pll-word-l2r`:
-            with the rest of its word. `xfactr`: free decoding with a masked model, see `DecodingOptions`.
+            with the rest of its word. `xfactr`: free decoding with a masked model, see
+            `DecodingOptions`.
         bos: `auto`, `always` or `never`, for decoder-only models.
         attention: how attention is computed, by the name that transformers has for it: `sdpa`,
             `eager`, `flash_attention_2`, …; by default what the class prefers.

@@ -14,7 +14,7 @@ from ..engine import Engine, Network, Plan
 from .boundary import only_unknown
 from .queries import check_queries
 
-
+# Logits that stay in a CPU's cache while they are normalised.
 CACHED = 2**20
 
 

@@ -15,6 +15,7 @@ from polyprobe import PolyprobeError
 from ..errors import one_line
 
 ANSWER_SECONDS = 5.0
+SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # a frame of HTTP/2: length, type 4, flags, stream
 STORE_BYTES = 100 * 2**20  # tasks and scores are small, and /dev/shm may be
 # Ray's sockets lie some 60 characters below its folder, and 107 are allowed.
 LONGEST_FOLDER = 40
@@ -79,8 +80,8 @@ def _find_cluster(address: str) -> str | None:
         return next(filter(_answers, _last_started()), None)
     if not _answers(address):
         raise PolyprobeError(
-            f"no Ray cluster answers at '{address}', expected HOST:PORT of its head; start it with "
-            "`ray start --head`, or use --ray auto"
+            f"no Ray cluster answers at '{address}', expected HOST:PORT of its head as `ray start "
+            "--head` says it; start one so, or use --ray auto"
         )
     return address
 
@@ -94,12 +95,16 @@ def _last_started() -> Iterator[str]:
 
 
 def _answers(address: str) -> bool:
+    """Return whether a server that speaks HTTP/2, as Ray does, is there (RFC 9113, section 3.4)."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+        with socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS) as there:
+            if os.environ.get("RAY_USE_TLS", "0") != "0":
+                return True  # what it speaks cannot be seen
+            there.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
+            return there.recv(len(SETTINGS), socket.MSG_WAITALL)[3:4] == SETTINGS[3:4]
     except (OSError, ValueError, OverflowError):
         return False
-    return True
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 import os
 import shutil
 import socket
+import socketserver
 import sys
 import tempfile
-from contextlib import closing
+import threading
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,11 +40,29 @@ def free_port():
 
 
 @pytest.fixture
-def listener():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        yield f"127.0.0.1:{listening.getsockname()[1]}"
+def listen():
+    """Start servers that say one thing to each who comes, and return their addresses."""
+    with ExitStack() as open_servers:
+
+        def start(greeting):
+            class Greet(socketserver.BaseRequestHandler):
+                def handle(self):
+                    self.request.recv(1000)
+                    self.request.sendall(greeting)
+
+            server = open_servers.enter_context(
+                socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greet)
+            )
+            threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+            open_servers.callback(server.shutdown)
+            return f"127.0.0.1:{server.server_address[1]}"
+
+        yield start
+
+
+# The empty SETTINGS frame with which every server of HTTP/2 begins.
+HTTP2 = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+HTTP1 = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 
 
 class TestConnection:
@@ -57,7 +77,15 @@ class TestConnection:
             with pytest.raises(PolyprobeError, match=f"no Ray cluster answers at '{address}'"):
                 next(score_on_ray("m", OPTIONS, tasks_of(1), address, silent))
 
-    def test_auto_takes_the_cluster_that_answers(self, monkeypatch, tmp_path, listener, free_port):
+    @needs_ray
+    def test_a_server_that_is_no_cluster_is_not_waited_for(self, listen):
+        """Such as Ray's own dashboard; `ray.init` would try for many minutes."""
+        address = listen(HTTP1)
+        with pytest.raises(PolyprobeError, match=f"no Ray cluster answers at '{address}'"):
+            next(score_on_ray("m", OPTIONS, tasks_of(1), address, silent))
+
+    def test_auto_takes_the_cluster_that_answers(self, monkeypatch, tmp_path, listen, free_port):
+        listener = listen(HTTP2)
         note = tmp_path / "ray" / "ray_current_cluster"
         note.parent.mkdir()
         monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
