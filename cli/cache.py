@@ -69,7 +69,7 @@ def choose_stores(stores: "list[Stored]", model: str | None) -> "list[Stored]":
         return stores
     if not model:  # a shell variable that is not set must not clear everything
         raise PolyprobeError("--model is empty; leave it out to remove the scores of every model")
-    chosen = [store for store in stores if model in store.identity.get("model", "")]
+    chosen = [store for store in stores if model in store.name]
     if not chosen:
         kept = ", ".join(dict.fromkeys(map(name_of, stores)))
         raise PolyprobeError(f"no scores are kept of a model like {model!r}; there are: {kept}")
@@ -100,7 +100,7 @@ def describe(store: "Stored") -> str:
 
 def name_of(store: "Stored") -> str:
     """Return the model that a store is of."""
-    return store.identity.get("model", "(its identity.json cannot be read)")
+    return store.name if store.identity else "(its identity.json cannot be read)"
 
 
 def total(stores: "list[Stored]") -> str:

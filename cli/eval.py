@@ -43,10 +43,10 @@ def evaluate(
         str | None, typer.Option(help="sdpa, eager, flash_attention_2, …; the model's by default.")
     ] = None,
     devices: Annotated[
-        int, typer.Option(help="Processes of this machine, each with a device of its own.")
+        int, typer.Option(help="Processes, each with a device of its own; on CPUs they share cores.")
     ] = 1,
     ray: Annotated[
-        str | None, typer.Option(help="Address of a Ray cluster, or auto, to score there.")
+        str | None, typer.Option(help="Score on Ray: HOST:PORT, auto (one here, else a new one) or local.")
     ] = None,
     cache: Annotated[
         bool, typer.Option(help="Take known scores from the cache of all runs, and keep new ones.")

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .store import IDENTITY, read_identity
+from .store import IDENTITY, NAME, read_identity, read_name
 
-NAME = re.compile("[0-9a-f]{16}")
-OWN = re.compile(r".*\.parquet|\.?.+\.new(\.part)?")
+FOLDER = re.compile("[0-9a-f]{16}")
+OWN = re.compile(rf".*\.parquet|{re.escape(NAME)}|\.?.+\.new(\.part)?")
 """The names of the files that a store makes beside its identity.json."""
 
 
@@ -21,6 +21,7 @@ class Stored(NamedTuple):
 
     Attributes:
         identity: what identity.json says; empty where it cannot be read.
+        name: what the model was last called.
         rows: queries in the files that can be read; one in two files counts twice.
         size: bytes of all that `remove` would remove.
         used: when it was last opened or written, in seconds since 1970.
@@ -28,6 +29,7 @@ class Stored(NamedTuple):
 
     folder: Path
     identity: dict[str, str]
+    name: str
     rows: int
     size: int
     used: float
@@ -40,7 +42,7 @@ def list_stores(cache: Path) -> list[Stored]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     stores = [_look_at(folder) for folder in folders if _is_store(folder)]
-    return sorted(stores, key=lambda s: (s.identity.get("model", ""), -s.used))
+    return sorted(stores, key=lambda s: (s.name, -s.used))
 
 
 def remove(store: Stored) -> bool:
@@ -58,7 +60,7 @@ def remove(store: Stored) -> bool:
 def _is_store(folder: Path) -> bool:
     """Tell whether a folder is one that a store made; a link is none."""
     identity = folder / IDENTITY
-    named = NAME.fullmatch(folder.name) is not None
+    named = FOLDER.fullmatch(folder.name) is not None
     return named and not folder.is_symlink() and identity.is_file() and not identity.is_symlink()
 
 
@@ -71,7 +73,9 @@ def _look_at(folder: Path) -> Stored:
     size = sum(state.st_size for state in states)
     used = max((state.st_mtime for state in states), default=0.0)
     identity = {name: str(value) for name, value in (read_identity(folder) or {}).items()}
-    return Stored(folder, identity, rows, size, used)
+    return Stored(
+        folder, identity, read_name(folder) or identity.get("model", ""), rows, size, used
+    )
 
 
 def _own_files(folder: Path) -> Iterator[Path]:

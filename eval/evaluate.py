@@ -72,7 +72,7 @@ def evaluate_model(
     if decoding:
         fill_predictions(run, loaded.scorer, decoding, missing)
     elif missing:
-        workers = choose_workers(who, model, asked, loaded)
+        workers = choose_workers(who, run.settings().model, asked, loaded)
         del loaded  # where the work is done elsewhere its memory is needed there
         fill_scores(run, missing, open_store(run, who), workers)
         forget_own(run)

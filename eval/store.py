@@ -17,7 +17,7 @@ from .writing import write_whole
 
 __all__ = ["Known", "ScoreStore", "cache_folder"]
 
-IDENTITY = "identity.json"
+IDENTITY, NAME = "identity.json", "name.txt"
 ELSEWHERE = "set POLYPROBE_CACHE to another folder, or leave the score store out with --no-cache"
 REMEDY = f"what was written before is kept: make room, {ELSEWHERE}"
 STALE = 3600.0
@@ -47,12 +47,13 @@ class ScoreStore:
     Args:
         folder: the cache folder.
         identity: all that a score depends on beside the query (model, revision, dtype, …).
+        name: what people call the model, for `polyprobe cache`; scores do not depend on it.
 
     Raises:
         PolyprobeError: the folder cannot be written or read, or holds another identity.
     """
 
-    def __init__(self, folder: Path, identity: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, identity: Mapping[str, str], name: str = "") -> None:
         self.identity = dict(identity)
         self.folder = Path(folder) / "scores" / folder_name(identity)
         self._files: dict[str, Rows] = {}
@@ -60,6 +61,9 @@ class ScoreStore:
         self._damaged: dict[str, tuple[int, ...]] = {}
         self._where: dict[bytes, tuple[str, int]] = {}
         self._claim()
+        if name != read_name(self.folder):
+            with suppress(PolyprobeError):  # a store that may only be read serves as well
+                self._write(NAME, name.encode())
         self._remove_rests()
 
     def find(
@@ -218,6 +222,14 @@ def read_identity(folder: Path) -> dict[str, str] | None:
     except ValueError:
         return None
     return held if isinstance(held, dict) else None
+
+
+def read_name(folder: Path) -> str:
+    """Return what the model of a store was last called."""
+    try:
+        return (folder / NAME).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _state(file: Path) -> tuple[int, ...]:

@@ -1,8 +1,9 @@
 """Who scores a run's tasks, and where the scores are kept."""
 
 import shutil
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, TypedDict
 
 from polyprobe import PolyprobeError
@@ -11,10 +12,8 @@ from .decoding.options import SCORING as FREE
 from .fill import Workers
 from .models import Loaded
 from .run import Run
-from .scorers import Scored
 from .store import ScoreStore, cache_folder
-from .tasks import Task
-from .workers import Progress, score_here, score_on_devices, score_on_ray
+from .workers import score_here, score_on_devices, score_on_ray
 
 OWN = ".store"  # in a run folder whose scores are not to be kept elsewhere
 
@@ -63,24 +62,21 @@ def take_workers(options: dict[str, Any]) -> Who:
 
 def choose_workers(who: Who, model: str, options: Mapping[str, Any], loaded: Loaded) -> Workers:
     """Return who scores; workers elsewhere load the very same model, with the same budget."""
+    scorer = loaded.scorer
     if who.devices == 1 and not who.ray:
-        scorer = loaded.scorer
-
-        def here(tasks: list[Task], report: Progress) -> Generator[tuple[Task, Scored]]:
-            yield from score_here(scorer, tasks, report)
-
-        return here
-    same = {**options, "batch_tokens": loaded.scorer.engine.batch_tokens}
+        return partial(score_here, scorer)
+    same = {
+        **options,
+        "batch_tokens": scorer.engine.batch_tokens,
+        "device": scorer.model.device.type,
+    }
     if not loaded.revision.startswith("sha256-"):
         same["revision"] = loaded.revision
 
-    def elsewhere(tasks: list[Task], report: Progress) -> Generator[tuple[Task, Scored]]:
-        if who.ray:
-            yield from score_on_ray(model, same, tasks, who.ray, report)
-        else:
-            yield from score_on_devices(model, same, tasks, who.devices, report)
-
-    return elsewhere
+    if who.ray:
+        address = who.ray
+        return lambda tasks, report: score_on_ray(model, same, tasks, address, report)
+    return lambda tasks, report: score_on_devices(model, same, tasks, who.devices, report)
 
 
 def forget_own(run: Run) -> None:
@@ -90,4 +86,6 @@ def forget_own(run: Run) -> None:
 
 def open_store(run: Run, who: Who) -> ScoreStore:
     """Return the store of a run's model: the cache of all runs, or a folder in the run's own."""
-    return ScoreStore(cache_folder() if who.cache else run.folder / OWN, run.settings().identity)
+    settings = run.settings()
+    folder = cache_folder() if who.cache else run.folder / OWN
+    return ScoreStore(folder, settings.identity, settings.model_name)

@@ -9,7 +9,7 @@ run torch does not survive. Nothing is summed over the workers, so they need no 
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,7 +37,7 @@ def score_on_devices(
     tasks: Sequence[Task],
     n_devices: int,
     progress: Progress,
-) -> Iterator[tuple[Task, Scored]]:
+) -> Generator[tuple[Task, Scored]]:
     """Yield each task with its scores as soon as one of the workers has them, in any order.
 
     Scores are those of `score_here`, bit for bit, with as many torch threads: on CPUs a worker has

@@ -1,6 +1,6 @@
 """Score tasks in this process: the next one is prepared while the model runs."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -15,7 +15,7 @@ Progress = Callable[[Task, int, int], None]  # a task, how many of its inputs ar
 
 def score_here(
     scorer: Scorer, tasks: Iterable[Task], progress: Progress
-) -> Iterator[tuple[Task, Scored]]:
+) -> Generator[tuple[Task, Scored]]:
     """Yield each task with its scores, in the order given.
 
     While the model runs one task, a thread tokenizes and plans the next, never more than one; what

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ def score_on_ray(
     tasks: Sequence[Task],
     address: str,
     progress: Progress,
-) -> Iterator[tuple[Task, Scored]]:
+) -> Generator[tuple[Task, Scored]]:
     """Yield each task with its scores as soon as the cluster has them, in any order.
 
     A worker has a GPU where the cluster has any, else 4 CPUs, or as many as OMP_NUM_THREADS says or

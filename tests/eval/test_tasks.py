@@ -1,10 +1,13 @@
 """A run's work in pieces: what stands in which task, and what is left to do."""
 
+import shutil
+
 import pyarrow as pa
 import pytest
 
 from polyprobe import PolyprobeError
 from polyprobe.eval import evaluate_model, tasks
+from polyprobe.eval.cache import list_stores
 from polyprobe.eval.fill import as_known, plan_work
 from polyprobe.eval.run import Run
 from polyprobe.eval.scorers import Scored, Scorer
@@ -118,11 +121,13 @@ def test_another_model_or_way_to_ask_is_served_nothing(change, place, tmp_path, 
     assert len(calls) == 48
 
 
-def test_a_model_is_known_by_its_files_wherever_they_lie(place, tmp_path, calls):
+def test_a_model_is_known_by_its_files_wherever_they_lie(place, tmp_path, calls, cache):
     run(place, tmp_path / "a")
-    (tmp_path / "moved").symlink_to(place / "model")
+    shutil.copytree(place / "model", tmp_path / "moved")
+    assert [store.name for store in list_stores(cache)] == ["model"]
     evaluate_model(str(tmp_path / "moved"), str(place / "facts"), output=tmp_path / "b")
     assert len(calls) == 24
+    assert [store.name for store in list_stores(cache)] == ["moved"]
 
 
 def test_without_the_cache_nothing_is_left_but_the_run(place, tmp_path, cache, calls):
