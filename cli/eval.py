@@ -37,16 +37,18 @@ def evaluate(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, …")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
     batch_tokens: Annotated[
-        int | None, typer.Option(help="Token budget of a batch; by default chosen by device.")
+        int | None, typer.Option(help="Token budget of a batch; by default by path and memory.")
     ] = None,
     attention: Annotated[
         str | None, typer.Option(help="sdpa, eager, flash_attention_2, …; the model's by default.")
     ] = None,
     devices: Annotated[
-        int, typer.Option(help="Processes, each with a device of its own; on CPUs they share cores.")
+        int,
+        typer.Option(help="Processes, each with a device of its own; on CPUs they share cores."),
     ] = 1,
     ray: Annotated[
-        str | None, typer.Option(help="Score on Ray: HOST:PORT, auto (one here, else a new one) or local.")
+        str | None,
+        typer.Option(help="Score on Ray: HOST:PORT, auto (one here, else a new one) or local."),
     ] = None,
     cache: Annotated[
         bool, typer.Option(help="Take known scores from the cache of all runs, and keep new ones.")

@@ -1,4 +1,4 @@
-"""Put a model in front of a dataset: scores a language at a time, then the results."""
+"""Put a model in front of a dataset: what is missing is scored, then the results."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +10,7 @@ from .dataset import fingerprint, load_facts
 from .decoding import DecodingChoices, DecodingOptions, take_decoding
 from .fill import fill_scores
 from .fill_predictions import fill_predictions
+from .lock import locked
 from .models import Loaded, ModelOptions, load
 from .protocol import as_asked, check_askable, protocol_of
 from .results import compute_results
@@ -62,21 +63,22 @@ def evaluate_model(
     rows = choose_rows(next(iter(tables.values())), limit, sample)
     run = Run(output)
     if asked.get("batch_tokens") is None:
-        asked["batch_tokens"] = run.budget()
+        asked["batch_tokens"] = run.budget(_absolute(model))
     loaded = load(model, **asked)
     check_askable(tables, loaded.scorer.scoring)
-    run.open(_settings(model, loaded, dataset, config, tables, limit, sample, decoding))
-    kind = run.settings().kind
-    as_rows = _as_asked(run, tables)
-    missing = {language: as_rows[language].take(rows) for language in run.missing(tables, kind)}
-    if decoding:
-        fill_predictions(run, loaded.scorer, decoding, missing)
-    elif missing:
-        workers = choose_workers(who, run.settings().model, asked, loaded)
-        del loaded  # where the work is done elsewhere its memory is needed there
-        fill_scores(run, missing, open_store(run, who), workers)
+    with locked(run.folder):
+        run.open(_settings(model, loaded, dataset, config, tables, limit, sample, decoding))
+        kind = run.settings().kind
+        as_rows = _as_asked(run, tables)
+        missing = {language: as_rows[language].take(rows) for language in run.missing(tables, kind)}
+        if decoding:
+            fill_predictions(run, loaded.scorer, decoding, missing)
+        elif missing:
+            workers = choose_workers(who, run.settings().model, asked, loaded)
+            del loaded  # where the work is done elsewhere its memory is needed there
+            fill_scores(run, missing, open_store(run, who), workers)
         forget_own(run)
-    return compute_results(run)
+        return compute_results(run)
 
 
 def _settings(

@@ -1,8 +1,8 @@
 """Load a model and its tokenizer from the Hub, a folder or a GGUF file, and choose its scorer."""
 
-import hashlib
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -10,17 +10,15 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
 from transformers import AutoConfig, AutoTokenizer
-from transformers.utils import cached_file
 
 from polyprobe import PolyprobeError
 
 from .errors import one_line
+from .revision import exact_revision, is_hash
 from .scorers import FAMILIES, SCORINGS, Scorer
 
 EMBEDDED = ("geolm",)
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-# What a model's scores depend on: weights, settings, tokenizer.
-FILES = ("*.safetensors", "*.bin", "*.json", "*.model", "*.txt")
 
 
 # Class names of old checkpoints, for what is called otherwise today.
@@ -106,18 +104,34 @@ def load(
             f"--bos {bos} is for decoder-only models, '{model}' is {family}; leave it out"
         )
     _check_fit(scoring, family, model)
-    if os.path.isdir(place):
-        exact = _hash(place, options)
-    else:
-        exact = options["revision"] = _commit(place, options)
+    exact = exact_revision(place, options)
+    if not is_hash(exact):
+        options["revision"] = exact
     tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
-    chosen = {"attn_implementation": attention} if attention else {}
-    network = _load_weights(family, model, place, {**options, **chosen}, DTYPES[dtype])
+    network = _load_weights(family, model, place, options, DTYPES[dtype], attention)
     _move(network, where, model)
     extra = {"bos": bos} if family == "causal" else {}
     kind = SCORINGS[scoring][family]
     scorer = _engage(partial(kind, network, tokenizer, batch_tokens, **extra), model)
     return Loaded(scorer, exact, dtype)
+
+
+def load_again(model: str, *, expected: Mapping[str, str] | None = None, **options: Any) -> Scorer:
+    """Return the scorer of a model that was loaded elsewhere before.
+
+    Raises:
+        PolyprobeError: it has another `revision` or `path` than expected, so that its scores would
+            be kept as another's.
+    """
+    loaded = load(model, **options)
+    found = {"revision": loaded.revision, "path": loaded.scorer.path}
+    for name, value in (expected or {}).items():
+        if found[name] != value:
+            raise PolyprobeError(
+                f"the model '{model}' has another {name} here ({found[name]}) than where the run "
+                f"was started ({value}); put the same files and the same kind of device there"
+            )
+    return loaded.scorer
 
 
 def family_of(config: Any, model: str) -> str:
@@ -211,10 +225,25 @@ def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, A
 
 
 def _load_weights(
-    family: str, model: str, place: str, options: dict[str, Any], dtype: torch.dtype
+    family: str,
+    model: str,
+    place: str,
+    options: dict[str, Any],
+    dtype: torch.dtype,
+    attention: str | None,
 ) -> Any:
     asked = {**options, "dtype": dtype, "output_loading_info": True}
-    network, info = _call(FAMILIES[family].auto.from_pretrained, model, place, asked)
+    asked |= {"attn_implementation": attention} if attention else {}
+    try:
+        network, info = _call(FAMILIES[family].auto.from_pretrained, model, place, asked)
+    except PolyprobeError as error:
+        cause = one_line(error.__cause__ or error)
+        if not attention or not re.search("att(entio)?n", cause, re.IGNORECASE):
+            raise
+        raise PolyprobeError(
+            f"--attention {attention} cannot be used with model '{model}' here ({cause}); "
+            "leave it out, or use sdpa or eager"
+        ) from error
     missing = sorted(info.get("missing_keys", ()))
     if missing:
         raise PolyprobeError(
@@ -242,7 +271,8 @@ def _engage(make: Callable[[], Scorer], model: str) -> Scorer:
         raise
     except Exception as error:  # one that wants more than text says so in ways of its own
         raise PolyprobeError(
-            f"model '{model}' cannot be run on text ({type(error).__name__}: {one_line(error)})"
+            f"model '{model}' cannot be run here on text ({type(error).__name__}: "
+            f"{one_line(error)})"
         ) from error
 
 
@@ -257,22 +287,6 @@ def _cannot_load(model: str, error: Exception) -> str:
         "local cache has (HF_HUB_OFFLINE=1 asks the cache alone), a local folder, or a GGUF file "
         f"({text})"
     )
-
-
-def _commit(place: str, options: dict[str, str]) -> str:
-    """Return the commit that the Hub's revision stands for: the name of the snapshot's folder."""
-    return Path(cached_file(place, "config.json", **options)).parent.name
-
-
-def _hash(place: str, options: dict[str, str]) -> str:
-    """Return a hash of a folder's weights, settings and tokenizer, or of a GGUF file."""
-    digest = hashlib.sha256()
-    patterns = [options["gguf_file"]] if options else FILES
-    for file in sorted(f for pattern in patterns for f in Path(place).glob(pattern)):
-        digest.update(file.name.encode())
-        with file.open("rb") as handle:
-            digest.update(hashlib.file_digest(handle, "sha256").digest())
-    return f"sha256-{digest.hexdigest()}"
 
 
 def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:

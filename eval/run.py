@@ -13,8 +13,11 @@ import pyarrow.parquet as pq
 from polyprobe import PolyprobeError
 
 from .protocol import protocol_of
+from .revision import is_hash
 from .writing import part_of, write_whole
 
+# To be raised when what a score is changes for the same model and query.
+FORMAT = "1"
 GO_ON = "what was written before is kept: make room and run the same command again"
 SCORES = pa.schema(
     [
@@ -70,9 +73,9 @@ class Settings:
     bos: str | None
     dtype: str
     device: str
-    attention: str
-    path: str
-    batch_tokens: int
+    attention: str = "unknown"  # as are the next two of runs that older versions made
+    path: str = "unknown"
+    batch_tokens: int | None = None
     versions: dict[str, str] = field(default_factory=_versions)
 
     @property
@@ -99,13 +102,7 @@ class Settings:
             "data": self.data_name,
             "languages": "+".join(f"{x}@{self.fingerprint[x][:6]}" for x in self.languages),
             "rows": rows,
-            "scoring": self.scoring,
-            "bos": self.bos or "tokenizer",
-            "dtype": self.dtype,
-            "device": self.device,
-            "attention": self.attention,
-            "path": self.path,
-            **self.versions,
+            **self._way,
         }
         return "|".join(f"{key}:{value}" for key, value in parts.items())
 
@@ -115,10 +112,19 @@ class Settings:
 
         A model in a folder is known by the hash of its files, wherever it lies.
         """
-        local = self.revision.startswith("sha256-")
+        local = is_hash(self.revision)
         return {
             "model": "" if local else self.model,
             "revision": self.revision,
+            **self._way,
+            "tokenizers": version("tokenizers"),
+            "format": FORMAT,
+        }
+
+    @property
+    def _way(self) -> dict[str, str]:
+        """Return how the model is asked, whatever it is asked."""
+        return {
             "scoring": self.scoring,
             "bos": self.bos or "tokenizer",
             "dtype": self.dtype,
@@ -161,9 +167,13 @@ class Run:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
         return settings
 
-    def budget(self) -> int | None:
-        """Return the token budget that the run was begun with, None before it was."""
-        return self.settings().batch_tokens if (self.folder / "run.json").is_file() else None
+    def budget(self, model: str) -> int | None:
+        """Return the token budget that this model's run was begun with, None before it was."""
+        try:
+            settings = self.settings()
+        except PolyprobeError:  # `open` says what is wrong with it
+            return None
+        return settings.batch_tokens if settings.model == model else None
 
     def missing(self, languages: Iterable[str], kind: str = "scores") -> list[str]:
         """Return the languages that have no scores yet, or no `predictions`."""

@@ -18,8 +18,7 @@ from .writing import write_whole
 __all__ = ["Known", "ScoreStore", "cache_folder"]
 
 IDENTITY, NAME = "identity.json", "name.txt"
-ELSEWHERE = "set POLYPROBE_CACHE to another folder, or leave the score store out with --no-cache"
-REMEDY = f"what was written before is kept: make room, {ELSEWHERE}"
+REMEDY = "set POLYPROBE_CACHE to another folder, or leave the score store out with --no-cache"
 STALE = 3600.0
 """Seconds after which a file that was never put in its place is the rest of a killed process."""
 
@@ -48,13 +47,17 @@ class ScoreStore:
         folder: the cache folder.
         identity: all that a score depends on beside the query (model, revision, dtype, …).
         name: what people call the model, for `polyprobe cache`; scores do not depend on it.
+        remedy: what to do where the folder is of no use, for error messages.
 
     Raises:
         PolyprobeError: the folder cannot be written or read, or holds another identity.
     """
 
-    def __init__(self, folder: Path, identity: Mapping[str, str], name: str = "") -> None:
+    def __init__(
+        self, folder: Path, identity: Mapping[str, str], name: str = "", remedy: str = REMEDY
+    ) -> None:
         self.identity = dict(identity)
+        self._remedy = remedy
         self.folder = Path(folder) / "scores" / folder_name(identity)
         self._files: dict[str, Rows] = {}
         self._seen: set[str] = set()
@@ -132,7 +135,9 @@ class ScoreStore:
             return
         except OSError as error:
             place = error.filename or self.folder
-            raise PolyprobeError(f"cannot read {place}: {error.strerror}; {ELSEWHERE}") from error
+            raise PolyprobeError(
+                f"cannot read {place}: {error.strerror}; {self._remedy}"
+            ) from error
 
     def _read_file(self, name: str) -> None:
         data = (self.folder / name).read_bytes()
@@ -179,11 +184,11 @@ class ScoreStore:
             self._write(IDENTITY, text.encode())
             return
         except OSError as error:
-            raise PolyprobeError(f"cannot read {file}: {error.strerror}; {ELSEWHERE}") from error
+            raise PolyprobeError(f"cannot read {file}: {error.strerror}; {self._remedy}") from error
         if held != self.identity:
             raise PolyprobeError(
                 f"{file} does not name this run's model and settings (it was changed, or two share "
-                f"a hash), so the scores there are not taken: delete {self.folder}, {ELSEWHERE}"
+                f"a hash), so the scores there are not taken: delete {self.folder}, {self._remedy}"
             )
         with suppress(OSError):  # a store that may only be read serves as well
             os.utime(file)
@@ -195,11 +200,15 @@ class ScoreStore:
         """
         file = self.folder / name
         own = self.folder / f"{name}.{uuid4().hex[:8]}.new"
-        write_whole(own, lambda part: part.write_bytes(data), REMEDY)
         try:
+            write_whole(own, lambda part: part.write_bytes(data), self._remedy)
             own.replace(file)
-        except OSError as error:
-            raise PolyprobeError(f"cannot write {file}: {error.strerror}; {REMEDY}") from error
+        except (PolyprobeError, OSError) as error:
+            cause = error.__cause__ or error
+            raise PolyprobeError(
+                f"cannot keep scores in {self.folder}: {getattr(cause, 'strerror', cause)}; what "
+                f"was written before is kept: make room, or {self._remedy}"
+            ) from error
         _sync(self.folder)
 
     def _remove_rests(self) -> None:

@@ -11,6 +11,7 @@ from polyprobe import PolyprobeError
 from .decoding.options import SCORING as FREE
 from .fill import Workers
 from .models import Loaded
+from .revision import is_hash
 from .run import Run
 from .store import ScoreStore, cache_folder
 from .workers import score_here, score_on_devices, score_on_ray
@@ -69,8 +70,9 @@ def choose_workers(who: Who, model: str, options: Mapping[str, Any], loaded: Loa
         **options,
         "batch_tokens": scorer.engine.batch_tokens,
         "device": scorer.model.device.type,
+        "expected": {"revision": loaded.revision, "path": scorer.path},
     }
-    if not loaded.revision.startswith("sha256-"):
+    if not is_hash(loaded.revision):
         same["revision"] = loaded.revision
 
     if who.ray:
@@ -87,5 +89,7 @@ def forget_own(run: Run) -> None:
 def open_store(run: Run, who: Who) -> ScoreStore:
     """Return the store of a run's model: the cache of all runs, or a folder in the run's own."""
     settings = run.settings()
-    folder = cache_folder() if who.cache else run.folder / OWN
-    return ScoreStore(folder, settings.identity, settings.model_name)
+    own = run.folder / OWN
+    if who.cache and not own.exists():  # a run that was begun without goes on with what it has
+        return ScoreStore(cache_folder(), settings.identity, settings.model_name)
+    return ScoreStore(own, settings.identity, remedy="choose another --output")

@@ -10,7 +10,7 @@ from .plan import Input, Plan
 
 PROBE = 256
 SHARE = 0.5  # of what is free: other tensors, and batches of another shape, need room too
-LEAST = 64
+SMALLEST = 64
 
 
 def affordable_tokens(path: Path) -> int:
@@ -24,7 +24,7 @@ def affordable_tokens(path: Path) -> int:
     if not used:
         return most
     allowed = int(SHARE * free / used * PROBE)
-    while most > max(allowed, LEAST):
+    while most > max(allowed, SMALLEST):
         most //= 2
     return most
 
@@ -74,3 +74,9 @@ def _peak() -> int:
     """Return the most memory that the process held since then, in bytes."""
     lines = File("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether memory ran out: torch has a class for that for CUDA alone, else it says so."""
+    words = ("not enough memory", "out of memory", "can't allocate memory")
+    return isinstance(error, torch.OutOfMemoryError) or any(said in str(error) for said in words)

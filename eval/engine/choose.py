@@ -1,9 +1,11 @@
 """Which path a model takes: the fastest whose answers are those of its own forward."""
 
+import math
 from collections.abc import Sequence
 
 import torch
 
+from .budget import SMALLEST, is_out_of_memory
 from .gathered import Full, Gathered, Unpadded
 from .network import Network
 from .path import Path
@@ -18,13 +20,13 @@ PATHS: dict[str, tuple[type[Path], ...]] = {
     "masked": (Gathered, Full),
     "seq2seq": (Prefix, Gathered, Full),
 }
-# The greatest difference of log-probabilities that is rounding in float32 (3e-5 in SmolLM2-135M);
-# what is wrong by a mask or a position differs by a tenth and more.
-TOLERANCE = 1e-3
-# In half precision rounding comes near that in a deep model (.36 in SmolLM2-135M, a trie in
-# bfloat16, and .23 by padding alone; a trie that MPT misreads is 3 off). So there the model's own
-# answers to a padded batch are the measure, four times over, and at least this.
-HALF = 0.1
+# The greatest difference of log-probabilities that is rounding in float32, and what is none however
+# large rounding is; what is wrong by a mask or a position differs by a tenth and more. Rounding is
+# what the model's own answers to a padded batch differ by, four times over.
+LEAST, MOST = 1e-4, 1e-3
+# In half precision it reaches .4 in a deep model (SmolLM2-135M, a trie in bfloat16; padding alone
+# .23; a trie that MPT misreads 3), and this share of the spread of the log-probabilities at least.
+HALF = 0.02
 
 
 def choose_path(network: Network, tokens: int, kinds: Sequence[type[Path]] | None = None) -> Path:
@@ -38,11 +40,19 @@ def choose_path(network: Network, tokens: int, kinds: Sequence[type[Path]] | Non
     plan = make_probe(network)
     alone = Unpadded(network)
     own = torch.cat([_read(alone, plan, [row]) for row in plan.reads])
+    tolerance = _tolerance(network, plan, own)
     for kind in PATHS[network.family] if kinds is None else kinds:
         path = kind(network)
-        if (network.trunk or kind is Full) and _agrees(path, plan, own, tokens):
+        if (network.trunk or kind is Full) and _differs(path, plan, own, tokens) <= tolerance:
             return path
     return alone
+
+
+def _tolerance(network: Network, plan: Plan, own: torch.Tensor) -> float:
+    rounding = 4 * _differs(Full(network), plan, own, 0)
+    if network.model.dtype.itemsize > 2:
+        return min(MOST, max(LEAST, rounding))
+    return max(HALF * own.std().item(), rounding)
 
 
 @torch.inference_mode()
@@ -58,16 +68,14 @@ def _read(
     return path.logits(states).float().log_softmax(1)[which[: len(targets)], targets]
 
 
-def _agrees(path: Path, plan: Plan, own: torch.Tensor, tokens: int) -> bool:
-    rows = list(plan.reads)
+def _differs(path: Path, plan: Plan, own: torch.Tensor, tokens: int) -> float:
+    """Return how far a path's answers are from the model's own; infinity where it gives none."""
     crowd = make_crowd(path.network, tokens) if path.crowded else None
     try:
-        difference = (_read(path, plan, rows, crowd) - own).abs().max().item()
-    except torch.OutOfMemoryError:
-        raise
-    except Exception:  # a class that cannot be called this way says so in ways of its own
-        return False
-    if path.network.model.dtype.itemsize > 2:
-        return difference <= TOLERANCE
-    noise = (_read(Full(path.network), plan, rows) - own).abs().max().item()
-    return difference <= max(HALF, 4 * noise)
+        return (_read(path, plan, list(plan.reads), crowd) - own).abs().max().item()
+    except Exception as error:  # a class that cannot be called this way says so in ways of its own
+        if not is_out_of_memory(error):
+            return math.inf
+        if not crowd or tokens < SMALLEST:
+            raise
+        return _differs(path, plan, own, tokens // 2)

@@ -10,7 +10,7 @@ import torch
 
 from polyprobe import PolyprobeError
 
-from .budget import affordable_tokens
+from .budget import affordable_tokens, is_out_of_memory
 from .choose import choose_path
 from .gathered import Full, Gathered
 from .network import Network
@@ -22,6 +22,7 @@ from .tree import Tree
 # Places whose logits exist at once: enough for a matrix product at full speed, and where memory is
 # faster than calls are, as many as make a gigabyte.
 PLACES, GPU_LOGITS = 128, 2**28
+REMEDY = "use a smaller model, --dtype bfloat16 or another --device"
 
 Read = TypeVar("Read")
 # (logits [places, V], the place of each read, its target) to the value of each read
@@ -51,7 +52,8 @@ class Engine:
         self.path = choose_path(network, batch_tokens or Tree.tokens[network.device.type != "cpu"])
         window = window_of(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
-        self._plain = choose_path(network, 0, (Gathered, Full)) if window else self.path
+        windowed = self._window < math.inf
+        self._plain = choose_path(network, 0, (Gathered, Full)) if windowed else self.path
         most = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
         self._at_once = max(PLACES, most)
         self.batch_tokens = batch_tokens or affordable_tokens(self.path)
@@ -93,15 +95,15 @@ class Engine:
         """Yield parts of the batch with what was read there; a batch too large is halved."""
         try:
             values = read(batch)
-        except (torch.OutOfMemoryError, RuntimeError) as error:
-            if not _out_of_memory(error):
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
                 raise
             if len(batch) == 1:
                 raise PolyprobeError(
-                    f"out of memory with a single sentence of {batch[0].length} tokens; "
-                    "use a smaller model, --dtype bfloat16 or another --device"
+                    f"out of memory with a single sentence of {batch[0].length} tokens; {REMEDY}"
                 ) from error
-            self.batch_tokens = max(1, (path or self.path).size(batch) // 2)
+            half = (path or self.path).size(batch) // 2
+            self.batch_tokens = max(1, min(self.batch_tokens, half))
             if self.network.device.type == "cuda":
                 torch.cuda.empty_cache()
         else:
@@ -140,18 +142,23 @@ class Engine:
         targets = np.asarray(_targets(plan, batch))
         path = waiting[0].path
         waiting.clear()
-        for start in range(0, len(states), self._at_once):
-            here = np.flatnonzero((at >= start) & (at < start + self._at_once))
-            logits = path.logits(states[start : start + self._at_once]).float()
-            asked = (torch.tensor(a[here], device=logits.device) for a in (at - start, targets))
-            read[numbers[here]] = values(logits, *asked).cpu().numpy()
+        start = 0
+        while start < len(states):
+            size = self._at_once
+            here = np.flatnonzero((at >= start) & (at < start + size))
+            try:
+                logits = path.logits(states[start : start + size]).float()
+                asked = (torch.tensor(a[here], device=logits.device) for a in (at - start, targets))
+                read[numbers[here]] = values(logits, *asked).cpu().numpy()
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                if size == 1:
+                    raise PolyprobeError(f"out of memory for a single token; {REMEDY}") from error
+                self._at_once = size // 2
+                continue
+            start += size
 
 
 def _targets(plan: Plan, batch: Sequence[Input]) -> list[int]:
     return [target for row in batch for target in plan.reads[row].targets]
-
-
-def _out_of_memory(error: RuntimeError) -> bool:
-    # torch has its own class for CUDA alone; the CPU and MPS say it in words
-    said = any(words in str(error) for words in ("not enough memory", "out of memory"))
-    return said or isinstance(error, torch.OutOfMemoryError)

@@ -17,7 +17,7 @@ class Input(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """Log-probabilities to read in one input; `number[k]` is the place of the k-th in the plan."""
+    """Log-probabilities to read in one input; `numbers[k]` is the k-th's in the plan."""
 
     positions: list[int]
     targets: list[int]

@@ -7,7 +7,17 @@ from .network import Network
 from .plan import Input, Plan
 
 # Settings by which layers look back no further than so many tokens, under the names they go by.
-WINDOWS = ("sliding_window", "attention_chunk_size", "attention_window_size", "window_size")
+WINDOWS = (
+    "sliding_window",
+    "sliding_window_size",
+    "attention_chunk_size",
+    "attention_window_size",
+    "local_attention_window_len",
+    "window_size",
+    "original_max_position_embeddings",
+)
+# Of rotary positions that are stretched for all rows of a batch where one is longer.
+STRETCHED = "original_max_position_embeddings"
 SHORT, DEEP = 6, 64
 
 
@@ -16,7 +26,8 @@ def window_of(config: Any) -> int | None:
     config = config.get_text_config()
     if getattr(config, "use_sliding_window", True) is False:
         return None
-    found = [getattr(config, name, None) for name in WINDOWS]
+    rope = getattr(config, "rope_parameters", None) or {}
+    found = [getattr(config, name, None) for name in WINDOWS] + [rope.get(STRETCHED)]
     return min((size for size in found if isinstance(size, int) and size > 0), default=None)
 
 
@@ -75,4 +86,4 @@ def _input(network: Network, ids: tuple[int, ...]) -> Input:
     if network.family != "seq2seq":
         return Input(ids)
     start = getattr(network.model.config, "decoder_start_token_id", None)
-    return Input((ids[0] if start is None else start, *ids[1:]), ids[1::-1])
+    return Input((ids[0] if start is None else start, *ids[1:]), ids[::-1])

@@ -34,7 +34,9 @@ class ObjectScorer:
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return the sum of a candidate's log-probabilities by its length."""
-        return float(np.sum(values)) / LENGTHS[self.scoring](candidate, len(values))
+        return float(np.sum(values, dtype=np.float64)) / LENGTHS[self.scoring](
+            candidate, len(values)
+        )
 
 
 class MaskedObjectScorer(ObjectScorer, MaskedScorer):

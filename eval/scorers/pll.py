@@ -64,7 +64,7 @@ class PllScorer(MaskedScorer):
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return the sum of the sentence's log-probabilities."""
-        return float(np.sum(values))
+        return float(np.sum(values, dtype=np.float64))
 
 
 class WordPllScorer(PllScorer):

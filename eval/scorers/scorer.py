@@ -1,4 +1,4 @@
-"""What every family shares: prompts in, scores out; batches across queries by token budget."""
+"""What every family shares: prompts in, scores out; the engine runs what is planned."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -158,7 +158,7 @@ class Scorer(ABC):
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return a candidate's score from the values of its reads: their mean."""
-        return float(np.mean(values))
+        return float(np.mean(values, dtype=np.float64))
 
     def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
         distinct = list(dict.fromkeys(c for row in candidates for c in row))

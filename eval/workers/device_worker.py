@@ -17,7 +17,7 @@ from accelerate import PartialState
 
 from polyprobe import PolyprobeError
 
-from ..models import load
+from ..models import load_again
 from ..scorers import Scored, Scorer
 from ..tasks import Task
 from .exchange import Exchange
@@ -46,7 +46,7 @@ def work(exchange: Exchange, worker: int, workers: int) -> None:
     """Load the model on this worker's device and score what it can take."""
     job = exchange.job()
     device = PartialState(cpu=job.on_cpu).device
-    scorer = load(job.model, **{**job.options, "device": str(device)}).scorer
+    scorer = load_again(job.model, **{**job.options, "device": str(device)})
     report = Report(exchange, worker)
     for task, scored in _score(exchange, scorer, worker, workers, report):
         exchange.finish(worker, task, scored, report.total)

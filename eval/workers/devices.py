@@ -104,6 +104,11 @@ def _check_devices(device: str, n_devices: int) -> str:
             f"--device {device} is one device and --devices chooses by itself; "
             f"use --device {where.type}"
         )
+    if where.type == "cpu" and n_devices > (cores := max(2, os.cpu_count() or 1)):
+        raise PolyprobeError(
+            f"--devices {n_devices} is more than this machine's {cores} cores, and each holds the "
+            f"model; use --devices {cores} at most"
+        )
     if where.type != "cpu" and n_devices > (there := torch.accelerator.device_count()):
         raise PolyprobeError(
             f"--devices {n_devices} is more than there are: {there} of kind '{where.type}'; "

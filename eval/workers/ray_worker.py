@@ -10,7 +10,7 @@ import torch
 
 from polyprobe import PolyprobeError
 
-from ..models import load
+from ..models import load_again
 from ..scorers import Scored, Scorer
 from ..tasks import Task
 from .local import naming_language
@@ -54,7 +54,7 @@ class RayWorker:
                 )
         torch.set_num_threads(threads)
         try:
-            self.scorer = load(model, **options).scorer
+            self.scorer = load_again(model, **options)
         except PolyprobeError as error:
             raise PolyprobeError(f"on node {node()} of the Ray cluster: {error}") from error
 

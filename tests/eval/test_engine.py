@@ -1,5 +1,6 @@
 """The engine's parts: tries, groups, budgets; against brute force."""
 
+import copy
 import random
 
 import pytest
@@ -7,7 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyprobe import PolyprobeError
 from polyprobe.eval.engine import budget
+from polyprobe.eval.engine.choose import choose_path
 from polyprobe.eval.engine.gathered import Full, Gathered
 from polyprobe.eval.engine.plan import Input, Plan, by_length, shared
 from polyprobe.eval.engine.prefix import Prefix, group
@@ -104,10 +107,14 @@ def test_the_budget_is_what_memory_allows(used, free, expected, monkeypatch):
     assert budget.affordable_tokens(path) == expected
 
 
-def test_memory_is_measured_here(scorers):
+@pytest.mark.skipif(not budget._forget_peak(), reason="this system does not count peaks anew")
+def test_memory_is_measured_here(scorers, monkeypatch):
+    """A batch that holds 200 MB more is measured to do so."""
     path = scorers("llama").engine.path
+    run = budget._run
+    monkeypatch.setattr(budget, "_run", lambda *rest: (torch.ones(50 * 2**20), run(*rest)))
     used, free = budget._measure(path)
-    assert used >= 0
+    assert 200 * 2**20 <= used < 300 * 2**20
     assert free > 2**20
 
 
@@ -124,6 +131,51 @@ def test_no_logits_of_all_places_ever_exist(kind, scorers, monkeypatch):
         hook.remove()
     assert asked
     assert max(asked) <= 4
+
+
+def test_memory_that_runs_out_in_the_head_halves_its_places(scorers, monkeypatch):
+    scorer = scorers("llama", batch_tokens=200)
+    asked = (["The capital of France is [Y]."], [["Paris", "Berlin", "Rome", "Москва"]])
+    want = scorer.score(*asked)
+    head = scorer.engine.network.head
+
+    def greedy(states):
+        if len(states) > 3:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate")
+        return head(states)
+
+    monkeypatch.setattr(scorer.engine.network, "head", greedy)
+    monkeypatch.setattr(scorer.engine, "_at_once", 128)
+    assert scorer.score(*asked)[0] == pytest.approx(want[0], abs=1e-5)
+    monkeypatch.setattr(scorer.engine.network, "head", lambda _: greedy(range(9)))
+    with pytest.raises(PolyprobeError, match="out of memory for a single token"):
+        scorer.score(*asked)
+
+
+def test_an_allocation_that_fails_is_out_of_memory():
+    with pytest.raises(RuntimeError) as error:
+        torch.empty(2**60)
+    assert budget.is_out_of_memory(error.value)
+
+
+def test_memory_that_is_short_at_the_start_does_not_change_the_path(scorers, monkeypatch):
+    whole = Tree.states
+
+    def greedy(self, plan, batch):
+        if self.size(batch) > 300:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate")
+        return whole(self, plan, batch)
+
+    monkeypatch.setattr(Tree, "states", greedy)
+    assert choose_path(scorers("llama").engine.network, 4096).name == "tree"
+
+
+def test_padding_that_an_encoder_does_not_hide_is_noticed(scorers, monkeypatch):
+    network = copy.deepcopy(scorers("t5").engine.network)
+    encoder = network.model.get_encoder()
+    forward = encoder.forward
+    encoder.forward = lambda *args, attention_mask=None, **rest: forward(*args, **rest)
+    assert choose_path(network, 512).name == "unpadded"
 
 
 def test_a_prompt_of_many_candidates_runs_once(scorers):

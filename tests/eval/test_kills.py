@@ -27,7 +27,7 @@ def tasks_in(cache):
 @pytest.mark.slow
 def test_a_run_killed_thirty_times_gives_the_same_bits(tmp_path):
     model = tiny.save_model("gpt2", tmp_path / "model")
-    facts = write_facts(tmp_path / "facts", spoil=number_subjects, copies=60)
+    facts = write_facts(tmp_path / "facts", spoil=number_subjects, copies=100)
 
     def run(output, kills, cache):
         done = subprocess.run(
@@ -36,12 +36,11 @@ def test_a_run_killed_thirty_times_gives_the_same_bits(tmp_path):
             capture_output=True,
             text=True,
             check=True,
+            timeout=400,
         )
         return [int(n) for n in done.stdout.split()]
 
     assert run(tmp_path / "whole", 0, tmp_path / "cache-1") == [0, 0]
-    killed, status = run(tmp_path / "killed", 30, tmp_path / "cache-2")
-    assert status == 0
-    assert killed >= 25, "most runs were over before they were killed: the test would show little"
+    assert run(tmp_path / "killed", 30, tmp_path / "cache-2") == [30, 0]
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
     assert tasks_in(tmp_path / "cache-2") == tasks_in(tmp_path / "cache-1")

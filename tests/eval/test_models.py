@@ -177,6 +177,24 @@ def test_revision_of_a_folder_changes_with_its_weights(llama, tmp_path):
     assert load(str(other)).revision != load(str(llama)).revision
 
 
+@pytest.mark.parametrize("name", ["w/m.safetensors", "bpe.codes", "source.spm"])
+def test_revision_of_a_folder_counts_every_file_that_may_matter(name, llama, tmp_path):
+    copy = shutil.copytree(llama, tmp_path / "copy")
+    (copy / name).parent.mkdir(exist_ok=True)
+    (copy / name).write_text("a")
+    before = load(str(copy)).revision
+    (copy / name).write_text("b")
+    after = load(str(copy)).revision
+    assert before != after
+    (copy / "README.md").write_text("about")
+    assert load(str(copy)).revision == after
+
+
+def test_an_attention_that_is_not_there_is_told(llama):
+    with pytest.raises(PolyprobeError, match="^--attention nonsense cannot be used with model"):
+        load(str(llama), attention="nonsense")
+
+
 def test_auto_takes_a_device_that_is_there():
     assert choose_device("auto").type in ("cpu", "cuda", "mps")
     assert choose_device("cpu").type == "cpu"

@@ -56,6 +56,7 @@ def test_the_folder_holds_what_design_says(place, done):
     assert said["signature"] == results["signature"]
     for part in (
         "model:",
+        "path:tree",
         "data:",
         "scoring:bmlama-eq10",
         "dtype:float32",

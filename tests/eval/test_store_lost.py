@@ -92,7 +92,7 @@ assert store.find(prompts, candidates) == known
     assert full.returncode == 0, full.stderr
     [line] = full.stdout.splitlines()
     store = ScoreStore(tmp_path, IDENTITY)
-    assert line.startswith(f"cannot write {store.folder}/")
+    assert line.startswith(f"cannot keep scores in {store.folder}: ")
     for words in ("File too large", "make room", "POLYPROBE_CACHE", "--no-cache"):
         assert words in line
     assert names(store) == {"identity.json", parts(store)[0].name}
@@ -199,7 +199,9 @@ def test_a_file_where_the_folder_should_be_is_one_line(place, tmp_path):
     file.write_text("precious")
     with pytest.raises(PolyprobeError) as error:
         ScoreStore(tmp_path / "cache", IDENTITY)
-    assert str(error.value).startswith(f"cannot write {tmp_path / 'cache' / 'scores' / folder}/")
+    assert str(error.value).startswith(
+        f"cannot keep scores in {tmp_path / 'cache' / 'scores' / folder}: "
+    )
     assert "set POLYPROBE_CACHE to another folder" in str(error.value)
     assert len(str(error.value).splitlines()) == 1
     assert file.read_text() == "precious"
@@ -231,10 +233,12 @@ def test_without_rights_a_store_can_be_read_and_writing_is_one_line(open_place):
     become_nobody()
     store = ScoreStore(open_place, IDENTITY)
     assert store.find(prompts, candidates) == known
-    refused = f"^cannot write {folder}/.*: Permission denied; .* --no-cache$"
+    refused = f"^cannot keep scores in {folder}: Permission denied; .* --no-cache$"
     with pytest.raises(PolyprobeError, match=refused):
         store.add(*queries(2))
-    with pytest.raises(PolyprobeError, match="^cannot write .*: Permission denied; .*POLYPROBE_C"):
+    with pytest.raises(
+        PolyprobeError, match="^cannot keep scores in .*: Permission denied; .*POLYPROBE_C"
+    ):
         ScoreStore(open_place, IDENTITY | {"model": "other"})
 
 

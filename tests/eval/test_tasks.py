@@ -9,6 +9,8 @@ from polyprobe import PolyprobeError
 from polyprobe.eval import evaluate_model, tasks
 from polyprobe.eval.cache import list_stores
 from polyprobe.eval.fill import as_known, plan_work
+from polyprobe.eval.lock import locked
+from polyprobe.eval.results import compute_results
 from polyprobe.eval.run import Run
 from polyprobe.eval.scorers import Scored, Scorer
 from polyprobe.eval.store import Known, ScoreStore
@@ -102,12 +104,12 @@ def run(place, output, model="model", **options):
 
 def test_a_later_run_takes_what_is_known(place, tmp_path, calls):
     first = run(place, tmp_path / "a", limit=5)
-    assert len(calls) == 15
+    assert len(calls) == 3 * 5
     second = run(place, tmp_path / "b")
-    assert len(calls) == 24
+    assert len(calls) == 3 * 8
     assert [table.slice(0, 5) for table in second] == first
     third = run(place, tmp_path / "c", sample=6)
-    assert len(calls) == 24
+    assert len(calls) == 3 * 8
     assert all(len(table) == 6 for table in third)
 
 
@@ -118,7 +120,7 @@ def test_a_later_run_takes_what_is_known(place, tmp_path, calls):
 def test_another_model_or_way_to_ask_is_served_nothing(change, place, tmp_path, calls):
     run(place, tmp_path / "a")
     run(place, tmp_path / "b", **change)
-    assert len(calls) == 48
+    assert len(calls) == 2 * 3 * 8
 
 
 def test_a_model_is_known_by_its_files_wherever_they_lie(place, tmp_path, calls, cache):
@@ -126,7 +128,7 @@ def test_a_model_is_known_by_its_files_wherever_they_lie(place, tmp_path, calls,
     shutil.copytree(place / "model", tmp_path / "moved")
     assert [store.name for store in list_stores(cache)] == ["model"]
     evaluate_model(str(tmp_path / "moved"), str(place / "facts"), output=tmp_path / "b")
-    assert len(calls) == 24
+    assert len(calls) == 3 * 8
     assert [store.name for store in list_stores(cache)] == ["moved"]
 
 
@@ -152,8 +154,54 @@ def test_an_interrupted_run_without_the_cache_goes_on_too(place, tmp_path, monke
     monkeypatch.setattr(Scorer, "score_prepared", score)
     calls.clear()
     run(place, tmp_path / "a", cache=False)
-    assert len(calls) == 24 - sum(len(one.wanted) for one in scored)
+    assert len(calls) == 3 * 8 - sum(len(one.wanted) for one in scored)
     assert run(place, tmp_path / "b", cache=False) == run(place, tmp_path / "a", cache=False)
+
+
+def test_a_run_begun_without_the_cache_goes_on_with_what_it_has(
+    place, tmp_path, monkeypatch, calls
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "write_scores", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run(place, tmp_path / "a", cache=False)
+    asked = len(calls)
+    run(place, tmp_path / "a")
+    assert asked > 0
+    assert len(calls) == 3 * 8
+    assert not (tmp_path / "a" / ".store").exists()
+
+
+def test_two_processes_in_one_run_folder_are_told(place, tmp_path):
+    with (
+        locked(tmp_path / "a"),
+        pytest.raises(PolyprobeError, match="another process is writing to .*/a; wait for it"),
+    ):
+        run(place, tmp_path / "a")
+    assert all(len(table) == 8 for table in run(place, tmp_path / "a"))
+
+
+def test_runs_of_older_versions_are_read_and_not_gone_on_with(place, tmp_path):
+    done = run(place, tmp_path / "a")
+    said = Run(tmp_path / "a").read_json("run.json")
+    for name in ("attention", "path", "batch_tokens"):
+        del said[name]
+    Run(tmp_path / "a").write_json("run.json", said)
+    assert compute_results(Run(tmp_path / "a"))["accuracy"].keys() >= {"en", "ru"}
+    with pytest.raises(PolyprobeError, match="holds another run .*'unknown'.*another --output"):
+        run(place, tmp_path / "a")
+    assert [Run(tmp_path / "a").scores(x) for x in said["languages"]] == done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", [{"devices": 2}, {"ray": "local"}])
+def test_whoever_scores_the_files_are_the_same(who, place, tmp_path):
+    if "ray" in who:
+        pytest.importorskip("ray")
+    here = run(place, tmp_path / "here", device="cpu", cache=False)
+    assert run(place, tmp_path / "there", device="cpu", cache=False, **who) == here
+    texts = [(tmp_path / name / "run.json").read_text() for name in ("here", "there")]
+    assert texts[0] == texts[1]
 
 
 def test_the_store_that_is_cleared_in_mid_run_is_told(place, tmp_path, monkeypatch):

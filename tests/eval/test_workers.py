@@ -216,6 +216,7 @@ class TestDevices:
         [
             ("cpu", 0, "--devices must be at least 1, got 0"),
             ("cpu", -3, "--devices must be at least 1, got -3"),
+            ("cpu", 10**6, "--devices 1000000 is more than this machine's"),
             ("cpu:0", 2, "--device cpu:0 is one device .* use --device cpu$"),
         ],
     )

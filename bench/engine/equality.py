@@ -1,0 +1,53 @@
+"""Equal scores: ours against the reference in more scripts, and bfloat16 against float32."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+from race import Difference, compare
+from rows import take_rows
+from timing import ENTRIES, Entry, Setting, start, stop_if_wrong
+
+MODELS = ["decoder", "encoder-30k", "encoder-decoder-30k"]
+# Those of the timed rows, en and ru, come on top.
+LANGUAGES = ("ar", "el", "fa", "he", "ja", "ko", "tr", "zh")
+SAMPLE = 8
+SHORT_LANGUAGES = ("en", "ru")
+SHORT_SAMPLE = 100
+
+
+class Equal(NamedTuple):
+    """How far ours are from `against` on some rows of a language."""
+
+    model: str
+    against: str
+    language: str
+    difference: dict[str, float]
+
+
+def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Return the differences of every model; stop where float32 is not equal."""
+    entries = [e for part in ENTRIES.values() for e in part if e.model in MODELS]
+    found = [row for entry in entries for row in _measure(setting, entry)]
+    return [row._asdict() for row in found]
+
+
+def _measure(setting: Setting, entry: Entry) -> list[Equal]:
+    found = []
+    with ExitStack() as stack:
+        ours, reference = (start(stack, setting, entry, m) for m in ("ours", "reference"))
+        short = start(stack, setting, entry, "ours", dtype="bfloat16")
+        for language in LANGUAGES:
+            rows = take_rows(setting.dataset, language, setting.rows or SAMPLE)
+            difference = compare(ours.ask(rows).value, reference.ask(rows).value)
+            stop_if_wrong(f"ours, {entry.model}, {language}", difference.error)
+            found.append(_row(entry, "reference", language, difference))
+        for language in SHORT_LANGUAGES:
+            rows = take_rows(setting.dataset, language, setting.rows or SHORT_SAMPLE)
+            difference = compare(short.ask(rows).value, ours.ask(rows).value)
+            found.append(_row(entry, "ours, bfloat16 against float32", language, difference))
+    return found
+
+
+def _row(entry: Entry, against: str, language: str, difference: Difference) -> Equal:
+    return Equal(entry.model, against, language, difference._asdict())
