@@ -48,6 +48,22 @@ def test_the_speed_is_that_of_the_bench():
     assert said <= ratio
 
 
+def test_the_speed_of_the_engine_is_that_of_the_bench():
+    """README truncates; the figures stand in the order of these rows."""
+    rows = [
+        ("decoder, SmolLM2-135M", "reference"), ("encoder, 30k", "reference"),
+        ("encoder, 250k", "reference"), ("encoder-decoder, 30k", "reference"),
+        ("decoder, SmolLM2-135M", "lm-eval"), ("encoder-decoder, 30k", "lm-eval"),
+    ]  # fmt: skip
+    table = (ROOT / "bench" / "engine" / "README.md").read_text(encoding="utf-8")
+    said = re.findall(r"([\d.]+) / ([\d.]+)", README[README.index("## How fast") :])[: len(rows)]
+    for (model, against), pair in zip(rows, said, strict=True):
+        for language, figure in zip(("en", "ru"), pair, strict=True):
+            row = rf"^\| {re.escape(model)} \| {language} \| {against} \| [\d.]* \| \**([\d.]+)"
+            ratio = float(re.search(row, table, re.MULTILINE).group(1))
+            assert 0 <= ratio - float(figure) < (1 if float(figure) > 9 else 0.1)
+
+
 def test_the_readme_is_short():
     assert len(README.splitlines()) < 150
 

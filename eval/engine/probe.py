@@ -35,17 +35,21 @@ def make_probe(network: Network) -> Plan:
     """Return inputs with common beginnings and of several lengths, all their tokens read.
 
     Two of the beginnings are short, and one is as long as a sentence; all keep within the model's
-    window. Of the inputs with one beginning the first and the last stand far apart in sorted order,
-    so that what `make_crowd` returns stands between them.
+    window. Each has an encoder's source of its own, of another length. Of the inputs with one
+    beginning the first and the last stand far apart in sorted order, so that what `make_crowd`
+    returns stands between them.
     """
     draw = random.Random(20)
     known = _known(network)
     plan = Plan()
-    for start in (*_starts(network, draw), _draw(draw, known, max(1, _room(network) - SHORT))):
+    deep = _draw(draw, known, max(1, _room(network) - SHORT))
+    for number, start in enumerate((*_starts(network, draw), deep), start=1):
+        source = start * number if network.family == "seq2seq" else ()
         for first in (known[0], known[-1]):
             for behind in (0, min(SHORT, _room(network) - len(start)) - 1):
                 ids = (*start, first, *_draw(draw, known, max(0, behind)))
-                plan.read(_input(network, ids), range(len(ids)), _draw(draw, known, len(ids)))
+                row = Input(_begun(network, ids), source)
+                plan.read(row, range(len(ids)), _draw(draw, known, len(ids)))
     return plan
 
 
@@ -57,7 +61,7 @@ def make_crowd(network: Network, tokens: int) -> Plan:
     plan = Plan()
     for _ in range(tokens // SHORT):
         ids = (*start, *_draw(draw, known, min(SHORT, max(1, _room(network) - len(start)))))
-        plan.read(_input(network, ids), [0], (known[0],))
+        plan.read(Input(ids), [0], (known[0],))
     return plan
 
 
@@ -81,9 +85,7 @@ def _draw(draw: random.Random, known: range, n: int) -> tuple[int, ...]:
     return tuple(draw.choices(known, k=n))
 
 
-def _input(network: Network, ids: tuple[int, ...]) -> Input:
-    """Return the input; an encoder-decoder reads some of it first, and begins as it must."""
-    if network.family != "seq2seq":
-        return Input(ids)
+def _begun(network: Network, ids: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the ids as a decoder must begin: an encoder-decoder's with its start token."""
     start = getattr(network.model.config, "decoder_start_token_id", None)
-    return Input((ids[0] if start is None else start, *ids[1:]), ids[::-1])
+    return ids if start is None or network.family != "seq2seq" else (start, *ids[1:])

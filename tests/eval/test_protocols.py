@@ -353,7 +353,8 @@ def test_a_protocol_of_another_family_is_refused(kind, scoring, message, tmp_pat
 
 
 def test_every_scoring_is_tested_here_and_told_by_the_command():
-    tested = {("bmlama", f) for f in FAMILIES} | set(PLAIN) | {("xfactr", "masked")}
+    elsewhere = {("xfactr", "masked"), ("pll", "masked"), ("pll-word-l2r", "masked")}
+    tested = {("bmlama", f) for f in FAMILIES} | set(PLAIN) | elsewhere
     tested |= {(f"object-{x}", f) for x in ("tokens", "characters", "bytes") for f in FAMILIES}
     assert {(s, f) for s, families in SCORINGS.items() for f in families} == tested
     shown = CliRunner().invoke(app, ["eval", "--help"], env={"COLUMNS": "200"}).output

@@ -165,10 +165,9 @@ def test_a_run_begun_without_the_cache_goes_on_with_what_it_has(
         patch.setattr(Run, "write_scores", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run(place, tmp_path / "a", cache=False)
-    asked = len(calls)
+    calls.clear()
     run(place, tmp_path / "a")
-    assert asked > 0
-    assert len(calls) == 3 * 8
+    assert len(calls) == 2 * 8  # the first language was scored, and not written
     assert not (tmp_path / "a" / ".store").exists()
 
 
