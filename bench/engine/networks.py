@@ -45,13 +45,11 @@ class Network(NamedTuple):
     make: Callable[[Path, Sources], None]
 
 
-def make_once(name: str, folder: Path, sources: Sources) -> Path:
-    """Return the model's folder, written first where it is not there whole."""
-    if not folder.exists():
-        part = folder.with_suffix(".part")
-        NETWORKS[name].make(part, sources)
-        part.rename(folder)
-    return folder
+def make_model(name: str, folder: Path, sources: Sources) -> None:
+    """Write a model's folder; it has its name only when it is whole."""
+    part = folder.with_suffix(".part")
+    NETWORKS[name].make(part, sources)
+    part.rename(folder)
 
 
 def convert_gguf(file: Path, folder: Path) -> None:

@@ -25,8 +25,8 @@ def describe_machine(setting: Setting) -> str:
     )
 
 
-def write(results: Path) -> str:
-    """Return the page; parts that were not measured say so. Draws growth.svg beside it."""
+def write(results: Path, page: Path) -> None:
+    """Write the page, and growth.svg beside it; parts that were not measured say so."""
     sections = [INTRODUCTION, _short(results), *(_timed(results, part) for part in ENTRIES)]
     others = {
         "floor": ("What merging leaves of all of BMLAMA-17", tabulate_merging),
@@ -37,7 +37,10 @@ def write(results: Path) -> str:
     }
     for part, (title, tabulate) in others.items():
         sections += [f"## {title}", _part(results, part, tabulate)]
-    return "\n\n".join(section.strip() for section in sections) + "\n"
+    page.write_text("\n\n".join(x.strip() for x in sections) + "\n", encoding="utf-8")
+    if found := _read(results, "growth"):
+        picture = draw_growth(found["found"])
+        page.with_name("growth.svg").write_text(picture, encoding="utf-8")
 
 
 INTRODUCTION = """
@@ -68,19 +71,20 @@ sentences are longer in tokens than XLM-R's and mT5's own. RankC of all pairs is
 """
 
 
+def _read(results: Path, part: str) -> dict[str, Any] | None:
+    file = results / f"{part}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
 def _short(results: Path) -> str:
-    kept = (results / f"{part}.json" for part in ENTRIES)
-    found = (json.loads(f.read_text(encoding="utf-8"))["found"] for f in kept if f.exists())
-    lines = [line for part in found for line in list_short(part)]
+    kept = (_read(results, part) for part in ENTRIES)
+    lines = [line for part in kept if part for line in list_short(part["found"])]
     return "\n".join(["## Short of what is asked", "", *(lines or ["Nothing that was measured."])])
 
 
 def _part(results: Path, part: str, tabulate: Callable[[Found], str]) -> str:
-    file = results / f"{part}.json"
-    if not file.exists():
-        return "Not measured."
-    kept = json.loads(file.read_text(encoding="utf-8"))
-    return f"{kept['machine']}.\n\n{tabulate(kept['found'])}"
+    kept = _read(results, part)
+    return f"{kept['machine']}.\n\n{tabulate(kept['found'])}" if kept else "Not measured."
 
 
 def _timed(results: Path, part: str) -> str:
@@ -164,9 +168,7 @@ def tabulate_memory(found: Found) -> str:
 
 
 def tabulate_growth(found: Found) -> str:
-    """Return the curves with their exponents, and draw them."""
-    here = Path(__file__).with_name("growth.svg")
-    here.write_text(draw_growth(found), encoding="utf-8")
+    """Return the curves with their exponents."""
     lines = []
     for curve in found:
         points = zip(curve["sizes"], curve["seconds"], strict=True)
