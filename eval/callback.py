@@ -24,11 +24,12 @@ from polyprobe.metrics.analysis.figures import estimate_figure
 
 from .dataset import load_facts
 from .figures import Facts, find_figures
+from .fill import as_known, as_scores
 from .models import family_of
 from .protocol import as_asked, protocol_of
-from .run import SCORES
 from .sample import choose_rows
 from .scorers import SCORINGS, Scorer
+from .store import Known
 from .tasks import Query, Task, make_tasks, queries_of
 from .untouched import untouched
 from .workers.local import naming_language, score_here
@@ -213,16 +214,15 @@ class ConsistencyCallback(TrainerCallback):
 
     def _score(self) -> dict[str, pa.Table]:
         """Return the scores of all rows by language, as a run has them on disk."""
-        known: dict[Query, tuple[list[float], list[int]]] = {}
+        known: dict[Query, Known] = {}
         with untouched(self._model) as model:
             if self._scorer.model is not model:
                 self._scorer = self._make(model, self._tokenizer, self._batch_tokens)
             for task, scored in score_here(self._scorer, self._tasks, lambda *_: None):
                 queries = zip(task.prompts, map(tuple, task.candidates), strict=True)
-                rows = zip(scored.scores, scored.n_tokens, strict=True)
-                known.update(zip(queries, rows, strict=True))
+                known.update(zip(queries, as_known(scored), strict=True))
         return {
-            language: _as_scores(table, [known[query] for query in self._queries[language]])
+            language: as_scores(table, [known[query] for query in self._queries[language]])
             for language, table in self._tables.items()
         }
 
@@ -280,12 +280,3 @@ def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
             "to this model",
             stacklevel=3,
         )
-
-
-def _as_scores(table: pa.Table, rows: Sequence[tuple[list[float], list[int]]]) -> pa.Table:
-    columns = table.select(SCORES.names[:3]).to_pydict()
-    columns |= {
-        "scores": [scores for scores, _ in rows],
-        "n_tokens": [counts for _, counts in rows],
-    }
-    return pa.table(columns, schema=SCORES)

@@ -119,6 +119,11 @@ def take(
             f"unknown tokens to this model (the first is {unknown[0]!r})",
             markup=False,
         )
+    return as_scores(table, known)
+
+
+def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
+    """Return the scores of a table's rows, columns as in `SCORES`."""
     columns = table.select(SCORES.names[:3]).to_pydict()
     columns |= {"scores": [k.scores for k in known], "n_tokens": [k.n_tokens for k in known]}
     return pa.table(columns, schema=SCORES)

@@ -29,30 +29,49 @@ LEAST, MOST = 1e-4, 1e-3
 HALF = 0.02
 
 
-def choose_path(network: Network, tokens: int, kinds: Sequence[type[Path]] | None = None) -> Path:
-    """Return the fastest path that gives this model's own log-probabilities on a few rows.
+class Trial:
+    """A model's own log-probabilities on a few rows, which its paths are to give too.
 
     No list of classes is trusted: a class may take a mask over a trie and ignore it, count
-    positions its own way, or let padding show. So rows that nobody wrote are run each way, in a
-    batch of so many tokens as later ones may have, and compared with one forward an input. A model
-    that agrees with itself in no padded batch is run in batches of equal length.
+    positions its own way, or let padding show. So rows that nobody wrote are run each way and
+    compared with one forward an input.
     """
-    plan = make_probe(network)
-    alone = Unpadded(network)
-    own = torch.cat([_read(alone, plan, [row]) for row in plan.reads])
-    tolerance = _tolerance(network, plan, own)
-    for kind in PATHS[network.family] if kinds is None else kinds:
-        path = kind(network)
-        if (network.trunk or kind is Full) and _differs(path, plan, own, tokens) <= tolerance:
-            return path
-    return alone
 
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._plan = make_probe(network)
+        alone = Unpadded(network)
+        self._own = torch.cat([_read(alone, self._plan, [row]) for row in self._plan.reads])
+        rounding = 4 * self._differs(Full(network), 0)
+        if network.model.dtype.itemsize > 2:
+            self._tolerance = min(MOST, max(LEAST, rounding))
+        else:
+            self._tolerance = max(HALF * self._own.std().item(), rounding)
 
-def _tolerance(network: Network, plan: Plan, own: torch.Tensor) -> float:
-    rounding = 4 * _differs(Full(network), plan, own, 0)
-    if network.model.dtype.itemsize > 2:
-        return min(MOST, max(LEAST, rounding))
-    return max(HALF * own.std().item(), rounding)
+    def fastest(self, tokens: int, kinds: Sequence[type[Path]] | None = None) -> Path:
+        """Return the first path that agrees in a batch of so many tokens as later ones may have.
+
+        A model that agrees with itself in no padded batch is run in batches of equal length.
+        """
+        network = self._network
+        for kind in PATHS[network.family] if kinds is None else kinds:
+            path = kind(network)
+            if (network.trunk or kind is Full) and self._differs(path, tokens) <= self._tolerance:
+                return path
+        return Unpadded(network)
+
+    def _differs(self, path: Path, tokens: int) -> float:
+        """Return how far a path is off; infinity where it gives no answers."""
+        crowd = make_crowd(self._network, self._plan, tokens) if path.crowded else None
+        try:
+            read = _read(path, self._plan, list(self._plan.reads), crowd)
+        except Exception as error:  # a class that cannot be called this way says so in its own ways
+            if not is_out_of_memory(error):
+                return math.inf
+            if not crowd or tokens < SMALLEST:
+                raise
+            return self._differs(path, tokens // 2)
+        return (read - self._own).abs().max().item()
 
 
 @torch.inference_mode()
@@ -66,16 +85,3 @@ def _read(
     states, which = path.states(together, [*batch, *others])
     targets = [target for row in batch for target in plan.reads[row].targets]
     return path.logits(states).float().log_softmax(1)[which[: len(targets)], targets]
-
-
-def _differs(path: Path, plan: Plan, own: torch.Tensor, tokens: int) -> float:
-    """Return how far a path's answers are from the model's own; infinity where it gives none."""
-    crowd = make_crowd(path.network, tokens) if path.crowded else None
-    try:
-        return (_read(path, plan, list(plan.reads), crowd) - own).abs().max().item()
-    except Exception as error:  # a class that cannot be called this way says so in ways of its own
-        if not is_out_of_memory(error):
-            return math.inf
-        if not crowd or tokens < SMALLEST:
-            raise
-        return _differs(path, plan, own, tokens // 2)

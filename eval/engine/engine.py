@@ -11,7 +11,7 @@ import torch
 from polyprobe import PolyprobeError
 
 from .budget import affordable_tokens, is_out_of_memory
-from .choose import choose_path
+from .choose import Trial
 from .gathered import Full, Gathered
 from .network import Network
 from .path import Path
@@ -49,11 +49,12 @@ class Engine:
 
     def __init__(self, network: Network, batch_tokens: int | None = None) -> None:
         self.network = network
-        self.path = choose_path(network, batch_tokens or Tree.tokens[network.device.type != "cpu"])
+        trial = Trial(network)
+        self.path = trial.fastest(batch_tokens or Tree.tokens[network.device.type != "cpu"])
         window = window_of(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
         windowed = self._window < math.inf
-        self._plain = choose_path(network, 0, (Gathered, Full)) if windowed else self.path
+        self._plain = trial.fastest(0, (Gathered, Full)) if windowed else self.path
         most = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
         self._at_once = max(PLACES, most)
         self.batch_tokens = batch_tokens or affordable_tokens(self.path)

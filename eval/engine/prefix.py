@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 
+from .network import Network
 from .path import Path
 from .plan import Input, Plan, shared
 
@@ -74,11 +75,16 @@ class Prefix(Path):
     name = "prefix"
     looks_back = True
 
+    def __init__(self, network: Network) -> None:
+        super().__init__(network)
+        self._lengths: dict[Input, int] = {}  # of the groups that `batches` last made
+
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield groups of inputs, those of about one shape together."""
         batch: list[Input] = []
         size = NOTHING
         groups = sorted(group(inputs), key=lambda g: (g.length, g.longest), reverse=True)
+        self._lengths = {row: one.length for one in groups for row in one.rows}
         for part in (part for whole in groups for part in _parts(whole, budget)):
             if batch and (size + part.size).tokens > budget():
                 yield batch
@@ -90,13 +96,13 @@ class Prefix(Path):
 
     def size(self, batch: Sequence[Input]) -> int:
         """Return how many tokens are run, with the encoder's and padding."""
-        return sum((one.size for one in group(batch)), NOTHING).tokens
+        return sum((one.size for one in self._groups(batch)), NOTHING).tokens
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
         """Return the states at the batch's reads, one for all inputs that are equal up to there."""
         found: list[torch.Tensor] = []
         numbers: dict[Place, int] = {}
-        groups = sorted(group(batch), key=lambda g: g.length)
+        groups = sorted(self._groups(batch), key=lambda g: g.length)
         for _, same in groupby(groups, key=lambda g: g.length):
             self._run(list(same), found, numbers)
         wanted = [
@@ -107,6 +113,17 @@ class Prefix(Path):
         asked = sorted(set(wanted))
         places = {number: place for place, number in enumerate(asked)}
         return torch.cat(found)[asked], [places[number] for number in wanted]
+
+    def _groups(self, batch: Sequence[Input]) -> list[Group]:
+        """Return the batch in the groups that it was made of: others may join in other company."""
+        if not all(row in self._lengths for row in batch):
+            return group(batch)
+        found: dict[Place, Group] = {}
+        for row in sorted(batch):
+            length = self._lengths[row]
+            beginning = row.source, row.ids[:length]
+            found.setdefault(beginning, Group(length, [])).rows.append(row)
+        return list(found.values())
 
     def _run(
         self, groups: list[Group], found: list[torch.Tensor], numbers: dict[Place, int]

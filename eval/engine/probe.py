@@ -43,7 +43,9 @@ def make_probe(network: Network) -> Plan:
     known = _known(network)
     plan = Plan()
     deep = _draw(draw, known, max(1, _room(network) - SHORT))
-    for number, start in enumerate((*_starts(network, draw), deep), start=1):
+    length = max(1, min(SHORT, _room(network) // 2))
+    starts = [_draw(draw, known, length) for _ in range(2)]
+    for number, start in enumerate((*starts, deep), start=1):
         source = start * number if network.family == "seq2seq" else ()
         for first in (known[0], known[-1]):
             for behind in (0, min(SHORT, _room(network) - len(start)) - 1):
@@ -53,9 +55,9 @@ def make_probe(network: Network) -> Plan:
     return plan
 
 
-def make_crowd(network: Network, tokens: int) -> Plan:
-    """Return other inputs that begin as the probe's do, of so many tokens in all."""
-    start = _starts(network, random.Random(20))[0]
+def make_crowd(network: Network, probe: Plan, tokens: int) -> Plan:
+    """Return inputs between the probe's first and last of one beginning, of so many tokens."""
+    start = next(iter(probe.reads)).ids[:-1]
     draw = random.Random(21)
     known = _known(network)[1:-1]
     plan = Plan()
@@ -63,11 +65,6 @@ def make_crowd(network: Network, tokens: int) -> Plan:
         ids = (*start, *_draw(draw, known, min(SHORT, max(1, _room(network) - len(start)))))
         plan.read(Input(ids), [0], (known[0],))
     return plan
-
-
-def _starts(network: Network, draw: random.Random) -> list[tuple[int, ...]]:
-    length = max(1, min(SHORT, _room(network) // 2))
-    return [_draw(draw, _known(network), length) for _ in range(2)]
 
 
 def _room(network: Network) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyprobe import PolyprobeError
 
-from ..engine.plan import Input, Plan
+from ..engine import Input, Plan
 from ..slot import SLOT
 from .masked import MaskedScorer
 

@@ -2,18 +2,20 @@
 
 import copy
 import random
+from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyprobe import PolyprobeError
 from polyprobe.eval.engine import budget
-from polyprobe.eval.engine.choose import choose_path
+from polyprobe.eval.engine.choose import Trial
 from polyprobe.eval.engine.gathered import Full, Gathered
 from polyprobe.eval.engine.plan import Input, Plan, by_length, shared
 from polyprobe.eval.engine.prefix import Prefix, group
+from polyprobe.eval.engine.probe import make_crowd, make_probe
 from polyprobe.eval.engine.tree import Tree, Trie, ancestors
 
 IDS = st.lists(st.integers(0, 2), min_size=1, max_size=6).map(tuple)
@@ -76,6 +78,9 @@ class Unrun:
 
 @pytest.mark.parametrize("kind", [Full, Gathered, Tree, Prefix])
 @given(inputs=INPUTS, most=st.integers(1, 40))
+@example(  # what is cut from a group must not be joined by its neighbour
+    inputs=[Input(i) for i in ((0, 0), (0, 0, 0), (0,) * 6, (0, 1, 0, 0, 0, 0), (1, 0, 0))], most=12
+)
 @settings(max_examples=30)
 def test_batches_hold_every_input_once_within_the_budget(kind, inputs, most):
     path = kind(Unrun())
@@ -167,7 +172,20 @@ def test_memory_that_is_short_at_the_start_does_not_change_the_path(scorers, mon
         return whole(self, plan, batch)
 
     monkeypatch.setattr(Tree, "states", greedy)
-    assert choose_path(scorers("llama").engine.network, 4096).name == "tree"
+    assert Trial(scorers("llama").engine.network).fastest(4096).name == "tree"
+
+
+def test_the_crowd_stands_between_inputs_of_the_probe(scorers):
+    """So that in the trie an input is far from its ancestors, as it may be in a real one."""
+    network = scorers("llama").engine.network
+    probe = make_probe(network)
+    crowd = make_crowd(network, probe, 512)
+    order = sorted([*probe.reads, *crowd.reads])
+    first = next(iter(probe.reads))
+    of_one_beginning = [row for row in probe.reads if row.ids[:-1][:6] == first.ids[:-1]]
+    places = sorted(order.index(row) for row in of_one_beginning)
+    assert len(crowd.reads) == 512 // 6
+    assert max(b - a for a, b in pairwise(places)) == len(crowd.reads) + 1
 
 
 def test_padding_that_an_encoder_does_not_hide_is_noticed(scorers, monkeypatch):
@@ -175,7 +193,7 @@ def test_padding_that_an_encoder_does_not_hide_is_noticed(scorers, monkeypatch):
     encoder = network.model.get_encoder()
     forward = encoder.forward
     encoder.forward = lambda *args, attention_mask=None, **rest: forward(*args, **rest)
-    assert choose_path(network, 512).name == "unpadded"
+    assert Trial(network).fastest(512).name == "unpadded"
 
 
 def test_a_prompt_of_many_candidates_runs_once(scorers):
