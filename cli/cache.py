@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from polyprobe import PolyprobeError
+from polyprobe import PolyprobeError, cache_folder
 
 if TYPE_CHECKING:
     from polyprobe.eval.cache import Stored
@@ -25,7 +25,6 @@ ABOUT = ("revision", "scoring", "dtype")
 def info() -> None:
     """Show what scores are kept, a row for each model and way to score."""
     from polyprobe.eval.cache import list_stores
-    from polyprobe.eval.store import cache_folder
 
     folder = cache_folder()
     stores = list_stores(folder)
@@ -47,7 +46,6 @@ def clear(
 ) -> None:
     """Remove the scores that are kept for later runs; the runs' own folders stay as they are."""
     from polyprobe.eval.cache import list_stores, remove
-    from polyprobe.eval.store import cache_folder
 
     folder = cache_folder()
     stores = list_stores(folder)

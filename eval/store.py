@@ -15,26 +15,12 @@ from polyprobe import PolyprobeError
 from .store_file import DamagedFileError, Known, Rows, canonical, key_of, make_file, read_rows
 from .writing import write_whole
 
-__all__ = ["Known", "ScoreStore", "cache_folder"]
+__all__ = ["Known", "ScoreStore"]
 
 IDENTITY, NAME = "identity.json", "name.txt"
 REMEDY = "set POLYPROBE_CACHE to another folder, or leave the score store out with --no-cache"
 STALE = 3600.0
 """Seconds after which a file that was never put in its place is the rest of a killed process."""
-
-
-def cache_folder() -> Path:
-    """Return where scores are kept: POLYPROBE_CACHE, XDG_CACHE_HOME/polyprobe, ~/.cache/polyprobe.
-
-    As the XDG specification has it, an XDG_CACHE_HOME that is no absolute path does not count.
-    """
-    try:
-        if own := os.environ.get("POLYPROBE_CACHE"):
-            return Path(own).expanduser()
-        caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        return (caches if caches.is_absolute() else Path.home() / ".cache") / "polyprobe"
-    except RuntimeError as error:
-        raise PolyprobeError(f"no place for the cache ({error}); set POLYPROBE_CACHE") from error
 
 
 class ScoreStore:

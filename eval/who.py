@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, TypedDict
 
-from polyprobe import PolyprobeError
+from polyprobe import PolyprobeError, cache_folder
 
 from .decoding.options import SCORING as FREE
 from .fill import Workers
 from .models import Loaded
 from .revision import is_hash
 from .run import Run
-from .store import ScoreStore, cache_folder
+from .store import ScoreStore
 from .workers import score_here, score_on_devices, score_on_ray
 
 OWN = ".store"  # in a run folder whose scores are not to be kept elsewhere

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polyprobe import PolyprobeError
+from polyprobe import PolyprobeError, cache_folder
 from polyprobe.eval import store as store_module
-from polyprobe.eval.store import Known, ScoreStore, cache_folder
+from polyprobe.eval.store import Known, ScoreStore
 from polyprobe.eval.store_file import key_of
 from tests.eval.kept import IDENTITY, WARNING, names, parts, queries
 
