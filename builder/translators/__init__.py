@@ -1,0 +1,89 @@
+"""Translators of sentences: one file an engine, behind one interface."""
+
+import inspect
+from importlib import import_module
+from typing import Any, get_args
+
+from polyprobe import PolyprobeError
+
+from ..names import unknown
+from .failures import packages_explained
+from .translator import Translation, Translator
+
+__all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator"]
+
+TRANSLATORS = {
+    "apertium": "Apertium",
+    "googletrans": "Googletrans",
+    "openai": "OpenAI",
+    "transformers": "Transformers",
+}
+"""Name, which is the module's too: class."""
+
+SETTINGS = {"batch_size": int, "concurrency": int, "per_second": float, "timeout": float}
+"""What every translator may be told beside its own options: attributes of `Translator`."""
+
+NUMBERS = {int: "a whole number", float: "a number"}
+
+
+def load_translator(name: str, **options: str) -> Translator:
+    """Return the translator of a name, made with options as a command line gives them.
+
+    Args:
+        name: as in TRANSLATORS.
+        options: the engine's own (its class tells them) and SETTINGS; each a string, made a
+            number where the engine expects one.
+
+    Raises:
+        PolyprobeError: an unknown name or option, an option that is no number, a missing package.
+    """
+    if name not in TRANSLATORS:
+        raise unknown("translator", name, "polyprobe", TRANSLATORS)
+    with packages_explained(name):
+        engine = getattr(import_module(f".{name}", __name__), TRANSLATORS[name])
+        own = list_options(engine)
+        kinds = SETTINGS | own
+        for option in options:
+            if option not in kinds:
+                raise unknown("option", option, f"translator {name}", kinds)
+        if missing := [option for option in list_required(engine) if option not in options]:
+            raise PolyprobeError(f"the translator {name} needs the option {missing[0]}=…")
+        given = {key: _convert(name, key, text, kinds[key]) for key, text in options.items()}
+        translator: Translator = engine(**{key: given[key] for key in given if key in own})
+    for key in given.keys() - own.keys():
+        setattr(translator, key, given[key])
+    return translator
+
+
+def list_options(engine: type[Translator]) -> dict[str, type]:
+    """Return {option: type} of what an engine is made with; `float | None` counts as float."""
+    parameters = inspect.signature(engine, eval_str=True).parameters.values()
+    return {option.name: _read_kind(option.annotation) for option in parameters}
+
+
+def list_required(engine: type[Translator]) -> list[str]:
+    """Return the options that an engine cannot be made without."""
+    parameters = inspect.signature(engine).parameters.values()
+    return [option.name for option in parameters if option.default is option.empty]
+
+
+def _read_kind(annotation: Any) -> type:
+    kinds = get_args(annotation) or (annotation,)
+    return next((kind for kind in (*NUMBERS, str) if kind in kinds), object)
+
+
+def _convert(name: str, option: str, text: Any, kind: type) -> Any:
+    """Return an option's value; a number that is given in Python is checked as well."""
+    if kind is object and isinstance(text, str):
+        raise PolyprobeError(f"{option} of the translator {name} can be given in Python alone")
+    if kind not in NUMBERS:
+        return text
+    try:
+        value = kind(text)
+    except (TypeError, ValueError):
+        value = 0
+    if not value > 0:
+        raise PolyprobeError(
+            f"{text!r} for {option} of the translator {name}; expected {NUMBERS[kind]} above 0"
+        )
+    return value

@@ -1,0 +1,131 @@
+"""A translation model's files: where they lie, what exactly they are, how they are loaded."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from polyprobe import PolyprobeError
+
+DTYPES = ("float32", "bfloat16", "float16")
+# What no text depends on, of the files in a model's folder.
+ASIDE = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
+
+Part = TypeVar("Part")
+
+
+def check_dtype(dtype: str) -> str:
+    """Return the precision if it is one of DTYPES, else raise PolyprobeError."""
+    if dtype not in DTYPES:
+        raise PolyprobeError(f"unknown dtype {dtype!r}; known: {', '.join(DTYPES)}")
+    return dtype
+
+
+def choose_device(device: str) -> str:
+    """Return the name of a device that torch can use here; `auto` is the fastest that is there."""
+    import torch
+
+    if device == "auto":
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device).cpu()
+    except (RuntimeError, AssertionError) as error:
+        raise PolyprobeError(
+            f"device {device!r} cannot be used here ({one_line(error)}); use cpu or auto"
+        ) from error
+    return device
+
+
+def place_model(model: str, revision: str | None) -> tuple[str, str | None]:
+    """Return a local folder and None, or an id of the Hub and the commit of its revision."""
+    if os.path.isdir(model):
+        return os.path.abspath(model), None
+    from transformers.utils import cached_file
+
+    # the snapshot's folder bears the commit's name
+    file = call(lambda: cached_file(model, "config.json", revision=revision), model)
+    return model, Path(file).parent.name
+
+
+def identify(place: tuple[str, str | None], model: str) -> str:
+    """Return what the texts depend on: id and commit, or a hash of the folder's files."""
+    folder, commit = place
+    return f"{model}@{commit}" if commit else f"sha256-{hash_folder(Path(folder))}"
+
+
+def hash_folder(folder: Path) -> str:
+    """Return a hash of a folder's weights, settings and tokenizer, wherever it lies."""
+    digest = hashlib.sha256()
+    for file in sorted(list_files(folder)):
+        digest.update(str(file.relative_to(folder)).encode())
+        with file.open("rb") as handle:
+            digest.update(hashlib.file_digest(handle, "sha256").digest())
+    return digest.hexdigest()
+
+
+def list_files(folder: Path) -> Iterator[Path]:
+    """Yield all files that a model may be read from."""
+    for file in folder.rglob("*"):
+        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        if file.is_file() and file.suffix not in ASIDE and not hidden:
+            yield file
+
+
+def load_settings(place: tuple[str, str | None], model: str) -> tuple[Any, Any]:
+    """Return configuration and tokenizer; PolyprobeError where the model has no decoder to tell."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    name, commit = place
+    config = call(lambda: AutoConfig.from_pretrained(name, revision=commit), model)
+    if not config.is_encoder_decoder:
+        raise PolyprobeError(
+            f"the model {model} ({config.model_type}) is no translation model; expected an "
+            "encoder with a decoder, as facebook/nllb-200-distilled-600M"
+        )
+    return config, call(lambda: AutoTokenizer.from_pretrained(name, revision=commit), model)
+
+
+def load_network(place: tuple[str, str | None], model: str, device: str, dtype: str) -> Any:
+    """Return the network with its weights, ready to generate."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM
+
+    name, commit = place
+    network, info = call(
+        lambda: AutoModelForSeq2SeqLM.from_pretrained(
+            name, revision=commit, dtype=getattr(torch, dtype), output_loading_info=True
+        ),
+        model,
+    )
+    if missing := sorted(info.get("missing_keys", ())):
+        raise PolyprobeError(
+            f"the weights of {model} are incomplete: {len(missing)} tensors are missing, "
+            f"{missing[0]} the first"
+        )
+    network.generation_config.max_length = None  # max_new_tokens is what counts
+    return call(lambda: network.to(device).eval(), model)
+
+
+def call(load: Callable[[], Part], model: str) -> Part:
+    """Load a part of a model; foreign files fail in many ways, so everything is caught."""
+    try:
+        return load()
+    except Exception as error:
+        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+        if os.path.isdir(model):
+            raise PolyprobeError(
+                f"cannot load the model in {model}: {kind}{one_line(error)}"
+            ) from error
+        raise PolyprobeError(
+            f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or "
+            "its local cache has (HF_HUB_OFFLINE=1 asks the cache alone), or a local folder "
+            f"({kind}{one_line(error)})"
+        ) from error
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error's text as one line."""
+    return " ".join(str(error).split())

@@ -1,0 +1,62 @@
+"""Debian's apertium-apy on a free port of this machine, for the tests."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+PROGRAM, DATA = "apertium-apy", Path("/usr/share/apertium")
+PACKAGES = ("apertium-apy", "apertium-eng-spa", "apertium-eng-cat", "apertium-en-gl")
+MODES = ("eng-spa", "eng-cat", "en-gl")
+PATIENCE = 60.0  # seconds that it may take to start
+
+
+def find_missing():
+    """Return why the engine cannot be used here, '' where it can."""
+    if shutil.which(PROGRAM) and all((DATA / "modes" / f"{mode}.mode").exists() for mode in MODES):
+        return ""
+    return f"needs Debian's apertium: apt-get install {' '.join(PACKAGES)}"
+
+
+needs_apertium = pytest.mark.skipif(bool(find_missing()), reason=find_missing() or "it is here")
+
+
+def find_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextmanager
+def start_apy(port=None):
+    """Yield the address of a service that answers; it is stopped, and its engines, at the end."""
+    port = port or find_port()
+    command = [PROGRAM, "-p", str(port), str(DATA)]
+    # a group of its own: the engines it starts go with it
+    service = subprocess.Popen(
+        command, env={**os.environ, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield wait_for(service, f"http://127.0.0.1:{port}")
+    finally:
+        os.killpg(service.pid, 15)
+        service.wait(PATIENCE)
+
+
+def wait_for(service, address):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and service.poll() is None:
+        try:
+            httpx.get(f"{address}/listPairs", timeout=5).raise_for_status()
+        except httpx.HTTPError:
+            time.sleep(0.05)
+        else:
+            return address
+    raise RuntimeError(f"{PROGRAM} did not start at {address}")

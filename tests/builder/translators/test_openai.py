@@ -1,0 +1,213 @@
+"""What a language model is told and how its answers are read."""
+
+import json
+import logging
+import os
+import sqlite3
+
+import pytest
+
+from polyprobe import PolyprobeError, cache_folder
+from polyprobe.builder.translators.cleaning import clean_answer
+from polyprobe.builder.translators.failures import BrokenAnswerError
+from polyprobe.builder.translators.openai import OpenAI, read_content
+from polyprobe.builder.translators.pace import Pace
+from polyprobe.builder.translators.prompt import read_examples
+
+from .server import serving
+
+SENTENCE = "Ada Lovelace was born in London."
+TERMS = {"Ada Lovelace": "Ada Lovelace", "London": "Londres"}
+KEY = "sk-thisisnobodyskey1234567890"
+
+
+@pytest.fixture
+def server():
+    with serving() as server:
+        yield server
+
+
+def make(server, concurrency=4, **options):
+    engine = OpenAI(base_url=server.openai, model="m", **options)
+    engine.concurrency = concurrency
+    engine.pace = Pace(tries=2, first_wait=0.001, longest_wait=0.01)
+    return engine
+
+
+def test_the_prompt_gives_the_names_translations_and_examples(server):
+    make(server).translate([SENTENCE], "en", "es", [TERMS])
+    [message] = server.bodies[0]["messages"]
+    blocks = message["content"].split("\n\n")
+    assert blocks[0].startswith("Translate from English into Spanish.")
+    assert len(blocks) == 1 + 3 + 1
+    assert blocks[1] == (
+        "Sentence: Hypatia was born in Alexandria.\n"
+        "Names: Hypatia = Hipatia; Alexandria = Alejandría\n"
+        "Translation: Hipatia nació en Alejandría."
+    )
+    assert blocks[-1] == (
+        f"Sentence: {SENTENCE}\nNames: Ada Lovelace = Ada Lovelace; London = Londres\nTranslation:"
+    )
+
+
+def test_own_examples_take_the_place_of_ours_and_are_part_of_the_key(server):
+    examples = [("A.", {"a": "α"}, "Α."), ("B.", {}, "Β.")]
+    assert make(server).translate([SENTENCE], "en", "el", [TERMS]) == [SENTENCE.upper()]
+    for _ in range(2):  # the second time it is known
+        make(server, examples=examples).translate([SENTENCE], "en", "el", [TERMS])
+    assert len(server.bodies) == 2
+    assert (
+        "Sentence: A.\nNames: a = α\nTranslation: Α.\n\nSentence: B.\nTranslation: Β.\n\n"
+        in (server.bodies[1]["messages"][0]["content"])
+    )
+    other = make(server, examples=examples[:1])
+    assert other.sign("en", "el") != make(server, examples=examples).sign("en", "el")
+
+
+def test_texts_depend_on_terms_model_and_temperature(server):
+    engine = make(server)
+    terms = [TERMS, TERMS | {"London": "Londra"}, dict(reversed(TERMS.items()))]
+    engine.translate([SENTENCE] * 3, "en", "es", terms)
+    assert len(server.sentences) == 2  # the order of the terms does not count
+    make(server, temperature="default").translate([SENTENCE], "en", "es", [TERMS])
+    assert len(server.sentences) == 3
+    assert "temperature" not in server.bodies[-1]
+    other = OpenAI(base_url=server.openai, model="n")
+    other.translate([SENTENCE], "en", "es", [TERMS])
+    assert len(server.sentences) == 4
+
+
+def test_our_examples_hold_their_names():
+    """Each name's translation, or its beginning where it is inflected, stands in the sentence."""
+    for code in ("es", "ca", "fr", "de", "ru", "uk", "cs"):
+        examples = read_examples("en", code)
+        assert len(examples) == 3
+        for example in examples:
+            for label, translated in example.terms.items():
+                assert label in example.sentence
+                for word in translated.split():
+                    assert word[: max(3, len(word) - 3)].rstrip("аяoe") in example.translation
+    assert read_examples("fr", "es") == read_examples("en", "sw") == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("Oslo está en Noruega.", "Oslo está en Noruega."),
+        ("  Oslo.\n\n", "Oslo."),
+        ('"Oslo está en Noruega."', "Oslo está en Noruega."),
+        ("«Oslo está en Noruega.»", "Oslo está en Noruega."),
+        ("„Oslo leží v Norsku.“", "Oslo leží v Norsku."),
+        ('"Oslo" está en "Noruega"', '"Oslo" está en "Noruega"'),
+        ("Translation: Oslo.", "Oslo."),
+        ("spanish translation: Oslo.", "Oslo."),
+        ('**Spanish:** "Oslo."', "Oslo."),
+        ("**Oslo.**", "Oslo."),
+        ("Here is the translation:\n\nOslo.", "Oslo."),
+        ("```text\nOslo.\n```", "Oslo."),
+        ("<think>Oslo is\n\na city.</think>\nOslo.", "Oslo."),
+        ("", ""),
+        (" \n ", ""),
+        ('""', ""),
+    ],
+)
+def test_answers_are_cleaned(answer, text):
+    assert clean_answer(answer, "Oslo lies in Norway.", "Spanish") == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ('"Ja" ist ein Wort: "Nein"', '"Yes" is a word: "No"'),
+        ('"Ja"', '"Yes"'),
+        ("Sorry, wrong number ist ein Film.", "Sorry, Wrong Number is a film."),
+        ("Translation: ein Roman", "Translation: a Novel"),
+    ],
+)
+def test_what_the_sentence_has_itself_stays(answer, sentence):
+    assert clean_answer(answer, sentence, "German") == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ("Oslo.\nNota: Oslo es una ciudad.", "several lines"),
+        ("I'm sorry, but I can't help with that.", "a refusal"),
+        ("I cannot translate this.", "a refusal"),
+        ("As an AI language model, I do not.", "a refusal"),
+    ],
+)
+def test_answers_that_are_no_sentence(server, answer, problem):
+    with pytest.raises(BrokenAnswerError, match=problem):
+        clean_answer(answer, "Oslo lies in Norway.", "Spanish")
+    server.chat = answer
+    found = make(server).translate_each([SENTENCE], "en", "es")
+    assert found == [("", f"broken answer: {problem}, 2 times")]
+
+
+@pytest.mark.parametrize(
+    ("choice", "problem"),
+    [
+        ({"message": {"content": None, "refusal": "No."}}, "a refusal"),
+        ({"message": {"content": ""}, "finish_reason": "content_filter"}, "a refusal"),
+        ({"message": {"content": "Osl"}, "finish_reason": "length"}, "cut short"),
+        ({"message": {"content": ["Oslo"]}}, "no text in it"),
+        ({"message": None}, "no message in it"),
+        ({}, "no message in it"),
+    ],
+)
+def test_messages_that_hold_no_text(choice, problem):
+    with pytest.raises(BrokenAnswerError, match=problem):
+        read_content(json.dumps({"choices": [choice]}))
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '{"choices": []}', '{"choices": [[]]}', "3"])
+def test_json_without_a_message(text):
+    with pytest.raises(BrokenAnswerError, match="no message in it"):
+        read_content(text)
+
+
+def test_a_filter_that_refuses_one_sentence_does_not_stop_the_run(server):
+    server.plan.extend(["400", "400"])
+    server.code = "content_filter"
+    found = make(server, concurrency=1).translate_each(["a", "b"], "en", "es")
+    assert found == [("", "broken answer: refused with content_filter, 2 times"), ("B", "")]
+
+
+def test_an_account_without_credit_is_not_asked_again(server):
+    server.always, server.code = "429", "insufficient_quota"
+    with pytest.raises(PolyprobeError, match="no credit left"):
+        make(server, concurrency=1).translate(["a", "b"], "en", "es")
+    assert server.sentences == ["a"]
+
+
+def test_a_message_without_content_is_empty(server):
+    server.chat = {"message": {"content": None}, "finish_reason": "stop"}
+    assert make(server).translate_each([SENTENCE], "en", "es") == [("", "empty")]
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(server, monkeypatch, caplog, capfd):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+    engine = make(server)
+    seen = [engine.signature, engine.sign("en", "es"), repr(vars(engine))]
+    engine.translate([SENTENCE], "en", "es")
+    assert server.bodies[0]["authorization"] == f"Bearer {KEY}"
+    for server.always in ("400", "401", "403", "404", "500"):  # their messages hold the key
+        try:
+            seen += [found.problem for found in engine.translate_each(["other"], "en", "es")]
+        except PolyprobeError as error:
+            while error:
+                seen.append(repr(error))
+                error = error.__cause__ or (
+                    None if error.__suppress_context__ else error.__context__
+                )
+    assert len(seen) == 3 + 5
+    seen += [caplog.text, *capfd.readouterr()]
+    assert not [text for text in seen if KEY in text]
+    for folder, _, names in os.walk(cache_folder()):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                assert KEY.encode() not in file.read()
+    with sqlite3.connect(cache_folder() / "translations.sqlite") as database:
+        assert database.execute("SELECT text FROM translations").fetchall() == [(SENTENCE.upper(),)]
