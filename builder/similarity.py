@@ -1,0 +1,107 @@
+"""How alike two words are: the same word inflected, or the same name spelled otherwise.
+
+Measured from 0 to 100. Inflection changes the end of a word (Praha, Praze), a transliteration a
+letter or two of a long one (Пенсильванія, Пенсільванії); a plain edit distance takes for alike what
+only ends alike (geology, ecology). Words come case-folded, with their lemma (`lemmatizers.Word`).
+"""
+
+from functools import lru_cache
+from math import ceil
+from unicodedata import normalize
+
+from rapidfuzz.distance import Indel, Levenshtein
+
+from .lemmatizers import Word
+
+ENDING = 3  # letters that inflection changes at most
+MISSPELT = 4  # one letter of so many may differ in a name spelled otherwise
+EACH_LETTER = 5  # what a changed letter of an ending costs
+SURE_STEM, LEAST_BOUND = 4, 75.0  # letters; what a shorter stem is worth at least
+VOWELS = frozenset("aeiouyøæœаеиоуыэюяєіїйьъαεηιουω")
+NEARLY = 99.0  # words that are not equal
+PREFIX_LETTERS = 2  # Hebrew and Arabic write short prepositions and the article with the word
+PREFIXED = 90.0
+JOINING = frozenset("אבגדהוזחטיכלמנסעפצקרשתابتثجحخدذرزسشصضطظعغفقكلمنهويپچژگکی")
+
+
+def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
+    """Return how alike a word of a sentence and one of a label are: by form, lemma, or both.
+
+    In a language that does not inflect only the spelling may differ.
+    """
+    if word.lemma == label.lemma or word.form == label.form:
+        return 100.0
+    if not inflected:
+        return compare_spelling(word.form, label.form)
+    return max(
+        compare_forms(word.form, label.form),
+        compare_lemmas(word.lemma, label.lemma),
+        compare_lemmas(word.lemma, label.form),
+    )
+
+
+@lru_cache(1 << 18)
+def compare_forms(word: str, label: str) -> float:
+    """Return how alike two forms are: 0 unless one can be the other inflected or misspelt.
+
+    An ending may change: then the edit distance counts, or five points a letter, if that is more
+    and the stem has four letters or one letter changes. In a longer word one letter of four may
+    differ anywhere.
+
+    >>> compare_forms("праге", "прага"), compare_forms("итальянский", "испанский")
+    (90.0, 0.0)
+    """
+    likeness = Indel.normalized_similarity(word, label) * 100
+    stem = share_stem(word, label)
+    if stem:
+        endings = len(word) - stem, len(label) - stem
+        sure = stem >= SURE_STEM or max(endings) <= 1
+        bound = 100.0 - EACH_LETTER * sum(endings) if sure else LEAST_BOUND
+        return min(NEARLY, max(likeness, bound if sure or likeness >= 70 else 0.0))
+    return PREFIXED if is_prefixed(word, label) else compare_spelling(word, label)
+
+
+@lru_cache(1 << 18)
+def compare_lemmas(word: str, label: str) -> float:
+    """Return how alike two lemmas are: by edit distance, if they share a stem or are long."""
+    if share_stem(word, label):
+        return min(NEARLY, Indel.normalized_similarity(word, label) * 100)
+    return compare_spelling(word, label)
+
+
+def share_stem(word: str, label: str) -> int:
+    """Return the number of letters before the endings of two words, 0 if they cannot be one word.
+
+    The stem is half of the shorter word or more, two letters at least, of a word of up to four all
+    but one, and then not another consonant (Iran, Iraq); an ending is of up to three letters.
+    """
+    differ = (a != b for a, b in zip(word, label, strict=False))
+    stem = next((place for place, other in enumerate(differ) if other), None)
+    shorter = min(len(word), len(label))
+    stem = shorter if stem is None else stem
+    endings = word[stem:], label[stem:]
+    if stem < max(2, shorter - 1 if shorter <= 4 else ceil(shorter / 2)):
+        return 0
+    if max(map(len, endings)) > ENDING:
+        return 0
+    exchanged = shorter <= 4 and all(endings) and not any(map(has_vowel, endings))
+    return 0 if exchanged else stem
+
+
+def has_vowel(ending: str) -> bool:
+    """Tell whether letters have a vowel, or a sign that softens, in Latin, Cyrillic or Greek."""
+    return any(letter in VOWELS for letter in normalize("NFD", ending))
+
+
+def compare_spelling(word: str, label: str) -> float:
+    """Return how alike two words of six letters and more are that differ in one of four."""
+    longer = max(len(word), len(label))
+    if min(len(word), len(label)) < 6 or Levenshtein.distance(word, label) > longer // MISSPELT:
+        return 0.0
+    return min(NEARLY, Indel.normalized_similarity(word, label) * 100)
+
+
+def is_prefixed(word: str, label: str) -> bool:
+    """Tell whether a Hebrew or Arabic word is the label's behind a prefix of one or two letters."""
+    prefix = word.removesuffix(label)
+    return prefix != word and 0 < len(prefix) <= PREFIX_LETTERS and prefix[0] in JOINING

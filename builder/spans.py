@@ -1,0 +1,182 @@
+"""Where a label stands in a sentence: runs of words that are the label's, inflected or not."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
+from operator import mul
+from typing import NamedTuple
+
+from .lemmatizers import Word
+from .similarity import compare_words
+
+LEAST = 60.0  # below it a word of the sentence is not that of the label
+INSERTED = 5.0  # what a word costs that stands inside and is not of the label
+OMITTED = 10.0  # what an article or preposition of the label costs that the sentence leaves out
+BETTER = 10.0  # by so much another label must be more alike
+MARGIN = 20.0  # so much worse than the best place the rightmost may be
+ARTICLES = frozenset(["the", "los", "las", "les", "den", "der", "die", "das"])
+MARK = re.compile(r"[—–«»\"“”„():;,]|\s-\s")
+
+
+class Name(NamedTuple):
+    """A label or alias as words; `needed` are those that a sentence may not leave out.
+
+    Not needed are generic nouns, that the labels of a call share (`generic`), and the articles and
+    prepositions in a name of several words; `marked` tells whether it has marks between its words,
+    `inflected` whether its language inflects.
+    """
+
+    words: tuple[Word, ...]
+    needed: tuple[int, ...]
+    generic: frozenset[int]
+    marked: bool
+    inflected: bool
+
+
+class Rival(NamedTuple):
+    """Another label of the call, and its words, or those that are not generic."""
+
+    name: Name
+    words: tuple[Word, ...]
+
+
+class Span(NamedTuple):
+    """Words `[first, last]` of a sentence, how alike they are to a name, and how much of it."""
+
+    first: int
+    last: int
+    score: float
+    matched: int
+
+
+def make_name(
+    label: str, words: Sequence[Word], generic: Collection[str], inflected: bool = True
+) -> Name:
+    """Return a label as a name; `generic` are lemmas of nouns that sentences may leave out."""
+    shared = frozenset(place for place, word in enumerate(words) if word.lemma in generic)
+    small = frozenset(place for place, _ in enumerate(words) if is_small(label, words, place))
+    needed = tuple(place for place, _ in enumerate(words) if place not in shared | small)
+    inside = label[words[0].end : words[-1].start] if words else ""
+    if not needed:
+        needed, shared = tuple(range(len(words))), frozenset()
+    return Name(tuple(words), needed, shared, bool(MARK.search(inside)), inflected)
+
+
+def is_small(label: str, words: Sequence[Word], place: int) -> bool:
+    """Tell whether a word is an article or a preposition in a name of several words."""
+    word = words[place]
+    if max(len(other.form) for other in words) <= 3 or len(word.form) > 3:
+        return False
+    plain = label[word.start].islower()
+    return plain or (place == 0 and (len(word.form) <= 2 or word.form in ARTICLES))
+
+
+def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
+    """Return the runs of words that hold all of the name that is needed, best first.
+
+    A run begins and ends with a word of the name. One foreign word may stand inside, if the name is
+    there as a whole and in order; generic nouns belong to the run where they stand beside the rest.
+    """
+    grid = [[compare_words(word, part, name.inflected) for part in name.words] for word in words]
+    places = [place for place, row in enumerate(grid) if row and max(row) >= LEAST]
+    found = [
+        span
+        for first, last in product(places, places)
+        if first <= last <= first + len(name.words) and (span := rate(grid, first, last, name))
+        if name.marked or not MARK.search(text[words[first].end : words[last].start])
+    ]
+    return sorted(found, key=lambda span: -span.score)
+
+
+def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> Span | None:
+    """Return a run of words with its score, None where it is none of the name's.
+
+    Each word of the name takes the word of the run that is most alike, a word of the run is taken
+    once. The score is the mean of the needed words, weighted by length.
+    """
+    taken = pair(grid, first, last)
+    inside = last - first + 1 - len(taken)
+    ends = first in taken.values() and last in taken.values()
+    if not ends or any(part not in taken for part in name.needed):
+        return None
+    ordered = [taken[part] for part in sorted(taken)]
+    whole = len(taken) == len(name.words) and ordered == sorted(ordered)
+    if inside and (not whole or name.generic & taken.keys()):
+        return None
+    if any(turns(taken, part, name.needed) for part in name.generic & taken.keys()):
+        return None
+    weights = {part: len(name.words[part].form) for part in name.needed}
+    score = sum(grid[taken[part]][part] * weight for part, weight in weights.items())
+    omitted = len(name.words) - len(name.generic | taken.keys() | set(name.needed))
+    cost = INSERTED * inside + OMITTED * omitted
+    return Span(first, last, score / sum(weights.values()) - cost, len(taken))
+
+
+def turns(taken: Mapping[int, int], part: int, needed: Sequence[int]) -> bool:
+    """Tell whether a generic noun stands on the other side of the rest than in the label."""
+    return any((part < other) != (taken[part] < taken[other]) for other in needed)
+
+
+def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, int]:
+    """Return for the words of the name the words of the run they go with, the most alike first."""
+    pairs = sorted(
+        (
+            (-score, abs(place - first - part), place, part)
+            for place in range(first, last + 1)
+            for part, score in enumerate(grid[place])
+            if score >= LEAST
+        ),
+    )
+    taken: dict[int, int] = {}
+    for _, _, place, part in pairs:
+        if part not in taken and place not in taken.values():
+            taken[part] = place
+    return taken
+
+
+def choose_span(spans: Sequence[Span]) -> Span | None:
+    """Return the rightmost of the runs that are about as good as the best, None without any.
+
+    Of runs that end alike the one with most of the name is taken.
+    """
+    best = max((span.score for span in spans), default=0.0)
+    near = [span for span in spans if span.score >= best - MARGIN]
+    return max(near, key=lambda span: (span.last, span.matched, span.score), default=None)
+
+
+def list_rivals(names: Iterable[Name]) -> dict[int, list[Rival]]:
+    """Return what a run of so many words may be: each name whole, and without its generic nouns."""
+    rivals: dict[int, dict[Rival, None]] = {}
+    for name in names:
+        bare = tuple(word for place, word in enumerate(name.words) if place not in name.generic)
+        for words in (name.words, bare):
+            rivals.setdefault(len(words), {})[Rival(name, words)] = None
+    return {length: list(found) for length, found in rivals.items()}
+
+
+def is_beaten(
+    words: Sequence[Word], span: Span, own: Name, rivals: Mapping[int, Sequence[Rival]]
+) -> bool:
+    """Tell whether a run of words is more alike to another label of the call than to its own.
+
+    The other must be better by ten points, since the sentence was made with the label; it need not
+    where the run leaves out a word of its own label and is another one whole (Oklahoma is not
+    Oklahoma City).
+    """
+    whole = span.matched == len(own.words)
+    if span.score >= 100 and whole:
+        return False
+    run = words[span.first : span.last + 1]
+    for rival in rivals.get(len(run), ()):
+        if rival.name.words != own.words:
+            score = compare_runs(run, rival.words, own.inflected)
+            if score >= span.score + (BETTER if whole else 0):
+                return True
+    return False
+
+
+def compare_runs(run: Sequence[Word], words: Sequence[Word], inflected: bool) -> float:
+    """Return how alike two runs of as many words are, word by word, weighted by length."""
+    weights = [len(word.form) for word in words]
+    scores = [compare_words(*pair, inflected) for pair in zip(run, words, strict=True)]
+    return sum(map(mul, scores, weights)) / sum(weights)
