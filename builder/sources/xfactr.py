@@ -6,8 +6,8 @@ only; in English otherwise the form in the facts that is an alias and stands in 
 Forms are what T-REx found in its texts: of 9,411 entities that mParaRel labels too, the English
 label chosen so is the same for 80 %, and for 99 % of those with one alias. Aliases are kept as they
 are; there are none in Bengali, and few in Panjabi, Ilocano and Yoruba. The annotated prompts of 9
-languages are reduced (`xfactr_grammar`); prompts end, as at upstream, with a blank and a full stop.
-SWAPPED is our own reading and not upstream's.
+languages are reduced (`xfactr_grammar`) or written out for each fact (`annotated.prompts`); prompts
+end, as at upstream, with a blank and a full stop. SWAPPED is our own reading and not upstream's.
 """
 
 import csv
@@ -41,6 +41,7 @@ REPOSITORY = Repository(
 )
 PROMPT_FILE = "data/TREx_prompts.csv"
 OBJECTS = "_multi_rel.txt"
+TRAITS = ("_gender.txt", "_instanceof.txt")  # for sentences alone: `annotated.gender`
 ENDS = ("sub", "obj")
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 
@@ -95,7 +96,7 @@ def list_paths(languages: Sequence[str]) -> list[str]:
         path
         for path in sorted(REPOSITORY.sha256)
         if ("/alias/" not in path or PurePosixPath(path).stem in languages)
-        and not path.endswith(OBJECTS)
+        and not path.endswith((OBJECTS, *TRAITS))
     ]
 
 
@@ -117,6 +118,22 @@ def read_truths(mirror: Path | None) -> pl.DataFrame:
     ]
     tables = [list_facts(parse_tuples(read)), pl.DataFrame(listed, schema=FACTS, orient="row")]
     return pl.concat(tables).unique().sort(pl.all())
+
+
+def render_sentences(
+    known: Facts, mirror: Path | None, languages: Sequence[str], unimorph: str | None = None
+) -> Facts:
+    """Return the facts with a sentence each, written out from the annotated prompts.
+
+    What no sentence could honour is counted among the repairs. `unimorph` is a folder of UniMorph's
+    tables.
+    """
+    from ..annotated.prompts import render_prompts
+
+    lost: Counter[str] = Counter()
+    tables = Path(unimorph) if unimorph else None
+    prompts = render_prompts(known.facts, known.labels, mirror, languages, tables, lost)
+    return known._replace(prompts=prompts, repairs={**known.repairs, **lost})
 
 
 def split_line(line: str) -> tuple[str, str, str]:
@@ -193,7 +210,8 @@ def parse_prompts(
     prompts = {line["pid"]: line for line in lines}
     for language in languages:
         for relation, line in sorted(prompts.items()):
-            template, lost = reduce_prompt(mend(line[language], language, relation), language)
+            prompt = mend(line[language], language, relation)
+            template, lost = reduce_prompt(prompt, language, relation)
             if is_template(template):
                 repairs.update([*lost, *name_repairs(line[language], language, relation)])
                 yield language, relation, f"xfactr:{relation}:0", tidy(template)

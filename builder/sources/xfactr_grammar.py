@@ -1,12 +1,7 @@
 """The annotated prompts of X-FACTR, reduced to templates with a plain `[X]` and `[Y]`.
 
-Its grammar, in square brackets (X stands for Y too):
-
-- slot: `X`, `X.CASE` (inflect the label), `Y;be` (Turkish: add the copula's ending);
-- article: `NAME;X`, `NAME.CASE;X`, `NAME;X.TAG` or `ART;X-Gender`, the form that fits the label;
-- choice: `form;COND|form;COND|…`, COND `X-Gender=…` or `X-Number=…`, the form that fits.
-
-A reduction may lose case, article, gender and number, and the copula that Turkish may leave out.
+A view of the tree of `annotated.grammar`, which tells the marks. A reduction may lose case,
+article, gender and number, and the copula that Turkish may leave out.
 Turkish, Hungarian, Bengali and Marathi say with a case what others say with a preposition: what
 these templates lose, they are counted apart, is the word between subject and object.
 What would lose more stays in its brackets, so that the template is seen to be none: the French
@@ -16,6 +11,8 @@ choice between en, au, aux and à before a place, the Bengali one between person
 import re
 from typing import NamedTuple
 
+from ..annotated.grammar import Article, Choice, Node, Slot, Text, parse_prompt, write_node
+
 CASES = "case marks dropped"
 LOCAL_CASES = "case marks dropped that do the work of a preposition"
 ARTICLES = "articles dropped"
@@ -24,13 +21,9 @@ GENDERS = "first of the forms by gender taken"
 NUMBERS = "first of the forms by number taken"
 COPULAS = "copula endings dropped"
 
-BRACKET = re.compile(r"\[([^][]*)\]( ?)")
-SLOT = re.compile(r"([XY])(\.[A-Za-z+]+|;be)?")
-ARTICLE = re.compile(r"([A-Z]+(?:-à)?(?:\.[A-Za-z]+)?);[XY](?:\.[A-Za-z]+|-Gender)?")
 # In languages without prepositions: in, on, from, to, with.
-LOCAL = re.compile(r"\.(LOC|ABL|DAT|INST|.+\+.+)", re.IGNORECASE)
+LOCAL = re.compile(r"LOC|ABL|DAT|INST|.+\+.+", re.IGNORECASE)
 WITHOUT_PREPOSITIONS = ("bn", "hu", "mr", "tr")
-CONDITION = re.compile(r"[XY]-(Gender|Number)=[A-Z]+")
 # What stands for an article of any form; X-FACTR itself uses the French `de` and `à` before names.
 # DEF.Gen is the Greek possessive after its noun, here the masculine one.
 BARE = {
@@ -47,51 +40,63 @@ class Reduction(NamedTuple):
     lost: list[str]
 
 
-def reduce_prompt(prompt: str, language: str) -> Reduction:
-    """Return the prompt without its marks; brackets that cannot be reduced stay.
+def reduce_prompt(prompt: str, language: str, relation: str = "") -> Reduction:
+    """Return the prompt without its marks; those that cannot be reduced stay in brackets.
+
+    A mark for which nothing stands takes the blank behind it along.
 
     >>> reduce_prompt("[DEF;X] [X.Nom] [ήταν;X-Number=SG|ήταν;X-Number=PL] [Y] .", "el").template
     '[X] ήταν [Y] .'
     """
     lost: list[str] = []
-
-    def replace(match: re.Match[str]) -> str:
-        text, reason = reduce_mark(match[1], language)
+    template = ""
+    dropped = False
+    for node in parse_prompt(prompt, language, relation):
+        text, reason = reduce_node(node, language)
         if reason:
             lost.append(reason)
-        return text + match[2] if text else ""
-
-    return Reduction(BRACKET.sub(replace, prompt), lost)
-
-
-def reduce_mark(mark: str, language: str) -> tuple[str, str]:
-    """Return what stands for the content of a bracket, and what that loses ("" for nothing)."""
-    slot = SLOT.fullmatch(mark)
-    if slot:
-        return f"[{slot[1]}]", name_ending(slot[2] or "", language)
-    article = ARTICLE.fullmatch(mark)
-    if article and article[1] in BARE.get(language, {}):
-        form = BARE[language][article[1]]
-        return form, PREPOSITIONS if form and article[1] != "DEF.Gen" else ARTICLES
-    return reduce_choice(mark) or (f"[{mark}]", "")
+        template += text.removeprefix(" ") if dropped and isinstance(node, Text) else text
+        dropped = not text
+    return Reduction(template, lost)
 
 
-def name_ending(ending: str, language: str) -> str:
-    """Return what is lost with an ending like `.LOC` or `;be`, "" if there is none."""
-    if LOCAL.fullmatch(ending) and language in WITHOUT_PREPOSITIONS:
+def reduce_node(node: Node, language: str) -> tuple[str, str]:
+    """Return what stands for a node, and what that loses ("" for nothing)."""
+    match node:
+        case Text(text):
+            return text, ""
+        case Slot(end):
+            return f"[{end}]", name_ending(node, language)
+        case Article():
+            return reduce_article(node, language)
+        case Choice():
+            return reduce_choice(node)
+
+
+def reduce_article(article: Article, language: str) -> tuple[str, str]:
+    """Return what stands for an article of any form; where nothing can, it stays."""
+    name = f"{article.name}.{article.case}" if article.case else article.name
+    if name not in BARE.get(language, {}):
+        return write_node(article), ""
+    form = BARE[language][name]
+    return form, PREPOSITIONS if form and not article.case else ARTICLES
+
+
+def name_ending(slot: Slot, language: str) -> str:
+    """Return what is lost with a slot's case or copula, "" if it has none."""
+    if LOCAL.fullmatch(slot.case) and language in WITHOUT_PREPOSITIONS:
         return LOCAL_CASES
-    return {"": "", ";be": COPULAS}.get(ending, CASES)
+    if slot.copula:
+        return COPULAS
+    return CASES if slot.case else ""
 
 
-def reduce_choice(mark: str) -> tuple[str, str] | None:
-    """Return the first form of a choice and what that loses, None if the mark is no choice."""
-    options = [option.split(";") for option in mark.split("|")]
-    conditions = [CONDITION.fullmatch(condition) for _, *given in options for condition in given]
-    if not conditions or None in conditions:
-        return None
-    [[form, *_], *_] = options
-    by_gender = any(found and found[1] == "Gender" for found in conditions)
-    return form, GENDERS if by_gender else NUMBERS
+def reduce_choice(choice: Choice) -> tuple[str, str]:
+    """Return the first form of a choice and what that loses; one by kind stays."""
+    features = {condition.feature for option in choice.options for condition in option.conditions}
+    if "Human" in features:
+        return write_node(choice), ""
+    return choice.options[0].form, GENDERS if "Gender" in features else NUMBERS
 
 
 def is_template(text: str) -> bool:

@@ -1,0 +1,155 @@
+"""French: gender and number of labels, articles, prepositions with them, elision."""
+
+import re
+
+from .entities import END, MARK, Entity, Phrase
+from .gender import FEM, MASC, PL, SG, Agreement, Traits, agree_plainly
+from .words_fr import (
+    ASPIRATED,
+    COUNTRIES_MASCULINE,
+    COUNTRIES_PLAIN,
+    COUNTRIES_PLURAL,
+    FEMININE,
+    FEMININE_PERSON,
+    FEMININES,
+    HEADS,
+    MASCULINE,
+    MASCULINES,
+    MUTE,
+    PLURAL,
+)  # fmt: skip
+
+OWN = re.compile(r"(Les|Le|La|L['’])(?:(?<=['’])| )(?=\S)")
+LANDS = frozenset({"country", "continent", "region", "river", "mountain"})
+OF = {"le": "du", "la": "de la", "les": "des", "l'": "de l'", "": "de"}
+AT = {"le": "au", "la": "à la", "les": "aux", "l'": "à l'", "": "à"}
+
+
+def agree(label: str, traits: Traits) -> Agreement:
+    """Return the gender by sex, else by kind and by the ending of the first word.
+
+    Countries in -e are feminine but for six; professions, languages are masculine; firms and clubs
+    (by the authors' rule) feminine.
+    """
+    if traits.sex or "human" in traits.kinds:
+        return agree_plainly(label, traits)
+    if own := OWN.match(label):
+        article = own[1].casefold()
+        return Agreement(FEM if article == "la" else MASC, PL if article == "les" else SG)
+    first = re.split(r"[ -]", label)[0]
+    if first.casefold() in HEADS:
+        return Agreement(HEADS[first.casefold()])
+    if first in COUNTRIES_PLURAL and label != "Pays de Galles":
+        return Agreement(COUNTRIES_PLURAL[first], PL)
+    if traits.kinds & {*LANDS, "island"} and not first.islower():
+        feminine = re.search(r"(?<!shir)e$", first) and first not in COUNTRIES_MASCULINE
+        return Agreement(FEM if feminine or first == "Sierra" else MASC)
+    if traits.kinds & {"profession", "language"}:
+        return Agreement(FEM if FEMININE_PERSON.search(first) else MASC)
+    if traits.kinds & {"company", "club", "record label"}:
+        return Agreement(FEM)
+    return agree_by_ending(first.casefold())
+
+
+def agree_by_ending(word: str) -> Agreement:
+    """Return the gender and number of a word by what is known of it, else by its ending."""
+    number = PL if PLURAL.search(word) else SG
+    stem = word[:-1] if number == PL else word
+    if stem in FEMININES or stem in MASCULINES:
+        return Agreement(FEM if stem in FEMININES else MASC, number)
+    if MASCULINE.search(stem) or not (FEMININE.search(stem) or stem.endswith("e")):
+        return Agreement(MASC, number)
+    return Agreement(FEM, number, bool(FEMININE.search(stem)))
+
+
+def takes_article(label: str, traits: Traits) -> bool:
+    """Tell whether a definite article stands before a label: not before a name, save lands'.
+
+    Common nouns begin with a small letter; names that begin with a noun like Université have one.
+    """
+    first = re.split(r"[ -]", label)[0]
+    if label in COUNTRIES_PLAIN or first in ("Saint", "Sainte", "San"):
+        return False
+    if traits.kinds & LANDS and "city" not in traits.kinds:
+        return True
+    if "island" in traits.kinds and label.endswith("e"):
+        return True
+    if "country" in traits.kinds or first.casefold() in HEADS:
+        return True
+    return label[:1].islower() and "human" not in traits.kinds
+
+
+def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+    """Return what stands before a label for an article of X-FACTR's, None for an unknown one.
+
+    An article with which the label begins goes into it: au Caire; a title keeps its own.
+    """
+    label, traits, agreement = entity
+    gender, number, _ = agreement
+    if name == "ARTIND":
+        article = "des" if number == PL else "une" if gender == FEM else "un"
+        return Phrase(article, label, gendered=number != PL)
+    article, form = split_article(label, agreement, traits)
+    gendered = article in ("le", "la")
+    if name == "ARTDEF":
+        own = form != label and not traits.kinds & {*LANDS, "city"}
+        return Phrase("", label) if own else Phrase(article, form, gendered=gendered)
+    if name == "PREPDEF":
+        before = "d'" if not article and elides(form) else OF[article]
+        return Phrase(before, form, gendered=gendered)
+    if name == "PREPDEF-à":
+        return Phrase(AT[article], form, gendered=gendered)
+    return locate(article, form, traits) if name == "PREPLOC" else None
+
+
+def split_article(label: str, agreement: Agreement, traits: Traits) -> tuple[str, str]:
+    """Return le, la, l', les or nothing, and the label without the article that it began with."""
+    gender, number, _ = agreement
+    own = OWN.match(label)
+    form = label[own.end() :] if own else label
+    if not own and not takes_article(label, traits):
+        return "", form
+    if number == PL:
+        return "les", form
+    return "l'" if elides(form) else "la" if gender == FEM else "le", form
+
+
+def locate(article: str, form: str, traits: Traits) -> Phrase:
+    """Return en, au, aux or à before a place: en before feminines and vowels, à before cities.
+
+    Not sure where nothing tells what kind of place it is.
+    """
+    kinds = traits.kinds
+    if form == "Israël":
+        return Phrase("en", form, gendered=False)
+    if "island" in kinds and "country" not in kinds and form.endswith("e"):
+        return Phrase("en", form, gendered=False)
+    gendered = article in ("le", "la")
+    if article in ("la", "l'") and kinds & LANDS and not form[:1].islower():
+        return Phrase("en", form, gendered=gendered)
+    told = bool(article or kinds & {*LANDS, "city", "island"})
+    return Phrase(AT[article], form, told, gendered)
+
+
+def elides(label: str) -> bool:
+    """Tell whether le, la, de lose their vowel before a label.
+
+    >>> [elides(label) for label in ("Égypte", "Yémen", "Yves", "harpe", "histoire", "Honduras")]
+    [True, False, True, False, True, False]
+    """
+    word = re.split(r"[ ,-]", label.strip('«"( '))[0]
+    plain = word.casefold()
+    if plain.startswith("h"):
+        return plain not in ASPIRATED and (word[0].islower() or word in MUTE)
+    if plain in ("onze", "oui", "uno") or plain.startswith("ya"):
+        return False
+    return bool(re.match(r"[aeiouàâäéèêëîïôöùûüœæ]|y[^aeiouéè]", plain))
+
+
+def join(text: str) -> str:
+    """Return the text with articles contracted, and de elided, before marked labels."""
+    text = re.sub(rf"\bde (les?) (?={MARK})", lambda match: f"{OF[match[1]]} ", text)
+    text = re.sub(rf"\bà (les?) (?={MARK})", lambda match: f"{AT[match[1]]} ", text)
+    return re.sub(
+        rf"\bde (?={MARK}([^{END}]*))", lambda match: "d'" if elides(match[1]) else match[0], text
+    )

@@ -1,0 +1,120 @@
+"""What X-FACTR's archive tells of an entity: its sex and its kinds; and what agrees with it.
+
+The files `*_gender.txt` have male, female or none for each entity, `*_instanceof.txt` Wikidata's
+classes with English names. The authors look for words in those names; here the last word before
+"of", "in" or "with" tells the kind: "town in Hungary" is a town, "English country house" no
+country.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..download import Repository, read_files
+
+MASC, FEM, NEUT = "MASC", "FEM", "NEUT"
+SG, PL = "SG", "PL"
+SEXES = {"male": MASC, "female": FEM}
+SAMPLES = ("TREx", "mTREx", "mTRExf")
+
+# kind: whole names of classes, and last words of names, that tell it
+KINDS = {
+    "human": "human, fictional human, human biblical figure, human who may be fictional",
+    "country": "country, sovereign state, state with limited recognition, island nation, nation",
+    "continent": "continent, subcontinent",
+    "city": "city, town, village, municipality, comune, commune, settlement, city/town, capital, "
+    "borough, neighborhood, suburb",
+    "region": "region, province, state, county, department, prefecture, territory, voivodeship, "
+    "canton, district, oblast, republic, community",
+    "island": "island, archipelago, island group",
+    "river": "river",
+    "mountain": "mountain, range",
+    "language": "language, macrolanguage",
+    "company": "business, enterprise, company, manufacturer, developer, publisher, airline",
+    "record label": "record label",
+    "club": "club, team",
+    "band": "musical group, band, duo",
+    "profession": "profession, occupation, position",
+    "university": "university, college",
+    "Hungarian town": "town in Hungary",
+}
+NO_REGIONS = ("unitary", "legal", "social", "secular", "federal", "vassal", "member", "nation")
+NO_LANGUAGES = ("programming", "edition", "markup", "formal", "object-based", "query")
+
+
+class Traits(NamedTuple):
+    """What the archive knows of an entity: MASC, FEM or '' for its sex, and kinds of KINDS."""
+
+    sex: str = ""
+    kinds: frozenset[str] = frozenset()
+
+
+class Agreement(NamedTuple):
+    """The gender and number that words agree with; `sure` where a rule tells, not a default."""
+
+    gender: str
+    number: str = SG
+    sure: bool = True
+
+
+NAMES = {name: kind for kind, names in KINDS.items() for name in names.split(", ")}
+
+
+def list_trait_paths(kind: str) -> list[str]:
+    """Return the paths of the archive's files of a kind, `gender` or `instanceof`."""
+    return [f"data/{sample}_{kind}.txt" for sample in SAMPLES]
+
+
+def read_traits(repository: Repository, mirror: Path | None) -> dict[str, Traits]:
+    """Return the traits of each entity by its id."""
+    sexes: dict[str, str] = {}
+    for content in read_files(repository, list_trait_paths("gender"), mirror):
+        lines = (line.split("\t") for line in content.decode("utf-8").splitlines())
+        sexes.update((entity, SEXES.get(sex, "")) for entity, sex in lines)
+    classes: dict[str, tuple[str, ...]] = {}
+    for content in read_files(repository, list_trait_paths("instanceof"), mirror):
+        for entity, *names in (line.split("\t") for line in content.decode("utf-8").splitlines()):
+            classes[entity] = tuple(name.partition(",")[2] for name in names)
+    return {
+        entity: Traits(sexes.get(entity, ""), frozenset(tell_kinds(classes.get(entity, ()))))
+        for entity in sexes.keys() | classes.keys()
+    }
+
+
+def tell_kinds(classes: Iterable[str]) -> Iterator[str]:
+    """Yield the kinds that names of classes tell.
+
+    >>> sorted(set(tell_kinds(["town in Hungary", "big city", "object-based language"])))
+    ['Hungarian town', 'city']
+    """
+    for name in classes:
+        head = name
+        for joint in (" of ", " in ", " with "):
+            head = head.partition(joint)[0]
+        first, _, last = head.rpartition(" ")
+        if head not in NAMES and last == "state" and first in NO_REGIONS:
+            continue
+        if last == "language" and first.partition(" ")[0] in NO_LANGUAGES:
+            continue
+        if last == "language" and first.endswith("programming"):
+            continue
+        whole = head if head in NAMES or last == "human" else last
+        yield from (NAMES[told] for told in {name, whole} if told in NAMES)
+
+
+def agree_plainly(label: str, traits: Traits) -> Agreement:
+    """Return the sex of a person; for what the archive has no sex of, a masculine by default."""
+    return Agreement(traits.sex or MASC, SG, bool(traits.sex))
+
+
+def agree_hebrew(label: str, traits: Traits) -> Agreement:
+    """Return the gender: cities, countries, firms are feminine, so are words in -ה and -ת.
+
+    Languages, whose names end in ת, are feminine as well.
+    """
+    if traits.sex or "human" in traits.kinds:
+        return agree_plainly(label, traits)
+    if traits.kinds & {"country", "city", "company", "language", "club", "band", "university"}:
+        return Agreement(MASC if "club" in traits.kinds or "band" in traits.kinds else FEM)
+    head = label.split(" ")[0].removesuffix(",")
+    return Agreement(FEM if head.endswith(("ה", "ת")) else MASC, PL if head.endswith("ים") else SG)

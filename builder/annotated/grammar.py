@@ -1,0 +1,197 @@
+"""The grammar of X-FACTR's annotated prompts: read into a small tree, and written back.
+
+In square brackets, where X stands for Y too:
+
+- slot: `X`, `X.CASE` (the label in that case), `Y;be` (Turkish: with the copula's ending);
+- article: `NAME;X`, `NAME.CASE;X`, `NAME;X.TAG`, `NAME;X-Gender`: the form that fits the label;
+- choice: `form;COND|form;COND|…`, COND `X-Gender=…` or `X-Number=…`: the form that fits, in
+  Bengali also `human: form ; non-human: form`, by what X is.
+
+All else is text. `write_prompt(parse_prompt(prompt)) == prompt`, character for character.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from polyprobe import PolyprobeError
+
+# The names under which the cases stand in the prompts, in capitals; UniMorph's but for INST.
+CASES = frozenset(
+    {"NOM", "GEN", "DAT", "ACC", "INS", "ESS", "LOC", "ABL", "INST", "IN+ESS", "ON+ESS", "IN+ABL"}
+)
+VALUES = {"Gender": ("MASC", "FEM", "NEUT"), "Number": ("SG", "PL"), "Human": ("YES", "NO")}
+GENDER = "Gender"
+
+BRACKET = re.compile(r"\[([^][]*)\]")
+SLOT = re.compile(r"([XY])(?:\.([A-Za-z+]+)|(;be))?")
+ARTICLE = re.compile(r"([A-Z]+(?:-à)?)(?:\.([A-Za-z+]+))?;([XY])(?:\.([A-Za-z]+)|-(Gender))?")
+CONDITION = re.compile(r"([XY])-(Gender|Number)=([A-Z]+)")
+BY_KIND = re.compile(r"human: ([^][;|]+) ; non-human: ([^][;|]+)")
+
+
+class Text(NamedTuple):
+    """Words that stay as they are."""
+
+    text: str
+
+
+class Slot(NamedTuple):
+    """The place of X's or Y's label, in the case as the prompt spells it, '' for none."""
+
+    end: str
+    case: str = ""
+    copula: bool = False
+
+
+class Article(NamedTuple):
+    """An article or a preposition with one, as it fits X's or Y's label.
+
+    `case` is its own case where it is not the label's; `tag` is a gender that it has whatever the
+    label's (`Fem`), or `Gender`, which says that it goes by gender alone.
+    """
+
+    name: str
+    end: str
+    case: str = ""
+    tag: str = ""
+
+
+class Condition(NamedTuple):
+    """What must be true of X or Y: its `feature` (of VALUES) has the value."""
+
+    end: str
+    feature: str
+    value: str
+
+
+class Option(NamedTuple):
+    """A form and all that must be true of X and Y for it."""
+
+    form: str
+    conditions: tuple[Condition, ...]
+
+
+class Choice(NamedTuple):
+    """Forms of which one fits."""
+
+    options: tuple[Option, ...]
+
+
+Node: TypeAlias = Text | Slot | Article | Choice
+Prompt: TypeAlias = tuple[Node, ...]
+
+
+def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
+    """Return the prompt's tree; PolyprobeError where a bracket is none of the grammar's.
+
+    >>> parse_prompt("[DEF;X] [X.Nom] =")[0]
+    Article(name='DEF', end='X', case='', tag='')
+    """
+    return tuple(_read_nodes(prompt, f"{relation or '?'} in {language or '?'}"))
+
+
+def _read_nodes(prompt: str, place: str) -> Iterator[Node]:
+    """Yield the nodes from left to right; texts between them are not empty."""
+    end = 0
+    for match in BRACKET.finditer(prompt):
+        if match.start() > end:
+            yield _read_text(prompt, end, match.start(), place)
+        node = parse_slot(match[1]) or parse_article(match[1]) or parse_choice(match[1])
+        if node is None:
+            raise unreadable(prompt, match.start(), place)
+        yield node
+        end = match.end()
+    if end < len(prompt):
+        yield _read_text(prompt, end, len(prompt), place)
+
+
+def _read_text(prompt: str, start: int, end: int, place: str) -> Text:
+    """Return the text between two brackets; PolyprobeError where it has half a bracket."""
+    if stray := re.search(r"[][]", prompt[start:end]):
+        raise unreadable(prompt, start + stray.start(), place)
+    return Text(prompt[start:end])
+
+
+def unreadable(prompt: str, position: int, place: str) -> PolyprobeError:
+    """Return the error for what stands at a position, counted from 0."""
+    return PolyprobeError(
+        f"prompt {place}: cannot read {prompt[position:][:30]!r} at character {position}; "
+        "expected a slot like [X.Gen], an article like [DEF;X] or a choice like "
+        "[a;X-Gender=MASC|b;X-Gender=FEM]"
+    )
+
+
+def parse_slot(mark: str) -> Slot | None:
+    """Return the slot that a bracket's content is, None if it is none."""
+    found = SLOT.fullmatch(mark)
+    if not found or not is_case(found[2]):
+        return None
+    return Slot(found[1], found[2] or "", found[3] is not None)
+
+
+def parse_article(mark: str) -> Article | None:
+    """Return the article that a bracket's content is, None if it is none."""
+    found = ARTICLE.fullmatch(mark)
+    if not found or not is_case(found[2]) or found[4] == GENDER:
+        return None
+    return Article(found[1], found[3], found[2] or "", found[4] or found[5] or "")
+
+
+def is_case(case: str | None) -> bool:
+    """Tell whether it is a case of the grammar's, in whatever letters, or none at all."""
+    return case is None or case.upper() in CASES
+
+
+def parse_choice(mark: str) -> Choice | None:
+    """Return the choice that a bracket's content is, None if it is none."""
+    if found := BY_KIND.fullmatch(mark):
+        return Choice(
+            (
+                Option(found[1], (Condition("X", "Human", "YES"),)),
+                Option(found[2], (Condition("X", "Human", "NO"),)),
+            )
+        )
+    options = [_parse_option(option) for option in mark.split("|")]
+    read = tuple(option for option in options if option)
+    return Choice(read) if len(read) == len(options) else None
+
+
+def _parse_option(option: str) -> Option | None:
+    """Return a form with its conditions, None where it has none or one cannot be read."""
+    form, *given = option.split(";")
+    found = [CONDITION.fullmatch(condition) for condition in given]
+    conditions = tuple(
+        Condition(*match.groups()) for match in found if match and match[3] in VALUES[match[2]]
+    )
+    return Option(form, conditions) if found and len(conditions) == len(found) else None
+
+
+def write_prompt(nodes: Iterable[Node]) -> str:
+    """Return the prompt that the tree was read from."""
+    return "".join(map(write_node, nodes))
+
+
+def write_node(node: Node) -> str:
+    """Return the node as it stands in a prompt."""
+    match node:
+        case Text():
+            return node.text
+        case Slot():
+            return f"[{node.end}{'.' * bool(node.case)}{node.case}{';be' * node.copula}]"
+        case Article():
+            joint = "-" if node.tag == GENDER else "." * bool(node.tag)
+            name = f"{node.name}{'.' * bool(node.case)}{node.case}"
+            return f"[{name};{node.end}{joint}{node.tag}]"
+        case Choice(options):
+            return f"[{_write_options(options)}]"
+
+
+def _write_options(options: tuple[Option, ...]) -> str:
+    """Return a choice without its brackets."""
+    if options[0].conditions[0].feature == "Human":
+        return f"human: {options[0].form} ; non-human: {options[1].form}"
+    return "|".join(
+        ";".join([form, *(f"{end}-{feature}={value}" for end, feature, value in conditions)])
+        for form, conditions in options
+    )

@@ -1,0 +1,65 @@
+"""What each language has beside inflection: agreement, articles, and how words meet."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from . import articles_el, articles_es, articles_fr
+from .entities import MARK, Entity, Phrase
+from .gender import Agreement, Traits, agree_hebrew, agree_plainly
+
+
+def write_none(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+    """Return None: the language has no articles."""
+    return None
+
+
+def join_plainly(text: str) -> str:
+    """Return the text: words do not change beside each other."""
+    return text
+
+
+def join_russian(text: str) -> str:
+    """Return the text with во and со before what begins with two consonants: во Франции."""
+    consonants = "бвгджзклмнпрстфхцчшщ"
+    text = re.sub(
+        rf"\b([Вв]) (?={MARK}([вф][{consonants}]|льв))", r"\1о ", text, flags=re.IGNORECASE
+    )
+    return re.sub(
+        rf"\b([Сс]) (?={MARK}([сзшжщ][{consonants}]|щ|льв))", r"\1о ", text, flags=re.IGNORECASE
+    )
+
+
+def join_hebrew(text: str) -> str:
+    """Return the text with the article ה gone behind a prefixed ב, כ, ל: בממלכה המאוחדת.
+
+    That a ה is the article is seen where the next word has it too.
+    """
+    return re.sub(rf"(?<=[בכל])({MARK})ה(?=\S+ ה)", r"\1", text)
+
+
+def join_hungarian(text: str) -> str:
+    """Return the text with the article az before a vowel."""
+    return re.sub(rf"\b(a) (?={MARK}[aáeéiíoóöőuúüű])", r"\1z ", text, flags=re.IGNORECASE)
+
+
+class Rules(NamedTuple):
+    """A language's own: `agree(label, traits)`, `write_article(name, form, entity, case)`.
+
+    `join` takes a sentence with its labels marked (`entities`).
+    """
+
+    agree: Callable[[str, Traits], Agreement] = agree_plainly
+    write_article: Callable[[str, str, Entity, str], Phrase | None] = write_none
+    join: Callable[[str], str] = join_plainly
+
+
+PLAIN = Rules()
+RULES = {
+    "el": Rules(articles_el.agree, articles_el.write_article, articles_el.join),
+    "es": Rules(articles_es.agree, articles_es.write_article, articles_es.join),
+    "fr": Rules(articles_fr.agree, articles_fr.write_article, articles_fr.join),
+    "he": Rules(agree_hebrew, join=join_hebrew),
+    "hu": Rules(join=join_hungarian),
+    "ru": Rules(join=join_russian),
+}

@@ -1,0 +1,79 @@
+"""UniMorph's tables (unimorph.github.io): lemma, form, features, tabs between them.
+
+A folder has them as in UniMorph's repositories, `rus/rus`, or as plain files, `rus`; the licence
+of each is in its repository (mostly CC BY-SA 3.0).
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from polyprobe import PolyprobeError
+
+from .gender import FEM, MASC, NEUT, PL, SG, Agreement
+from .inflection import Inflector, split_tail
+
+CODES = {
+    "bn": "ben", "el": "ell", "es": "spa", "fr": "fra", "he": "heb", "hu": "hun", "ru": "rus",
+    "tr": "tur", "uk": "ukr",
+}  # fmt: skip
+# How the tables spell a case of ours, where they differ.
+SPELLINGS = {"INS": {"INS", "INST"}, "INST": {"INS", "INST"}, "ESS": {"ESS", "LOC"}}
+
+
+class Table(Inflector):
+    """The nouns and adjectives of one table; a label of several words is looked up as a whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"UniMorph {path.name}"
+        self._forms: dict[str, list[tuple[str, frozenset[str]]]] = {}
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            fields = line.split("\t")
+            if not line.strip():
+                continue
+            if len(fields) < 3:
+                raise PolyprobeError(
+                    f"{path} line {number}: expected lemma, form and features with tabs between "
+                    f"them, got {line[:40]!r}"
+                )
+            lemma, form, features = fields[:3]
+            named = frozenset(features.upper().split(";"))
+            if named & {"N", "PROPN", "ADJ"}:
+                self._forms.setdefault(lemma, []).append((form, named))
+
+    def inflect(
+        self,
+        label: str,
+        case: str,
+        gender: str | None = None,
+        number: str | None = None,
+        kinds: Collection[str] = (),
+    ) -> str | None:
+        """Return the first form in the table with the case and number, None without any."""
+        head, tail = split_tail(label)
+        cases = SPELLINGS.get(case, {case})
+        for form, features in self._forms.get(head, ()):
+            spelled = {*features, *(part for name in features for part in name.split("/"))}
+            fits_number = (number or SG) in spelled or not {SG, PL} & spelled
+            fits_gender = not {MASC, FEM, NEUT} & spelled or gender is None or gender in spelled
+            if cases & spelled and fits_number and fits_gender:
+                return form + tail
+        return None
+
+    def agree(self, label: str) -> Agreement | None:
+        """Return the gender that the table has for the label, None where it has none."""
+        for _, features in self._forms.get(split_tail(label)[0], ()):
+            if told := sorted({MASC, FEM, NEUT} & features):
+                return Agreement(told[0])
+        return None
+
+
+def load_table(folder: Path, language: str) -> Table | None:
+    """Return the table of a language, None where the folder has none."""
+    if not folder.is_dir():
+        raise PolyprobeError(
+            f"no folder {folder} with UniMorph's tables; expected files like rus or rus/rus in it"
+        )
+    code = CODES.get(language, "")
+    paths = [folder / code, folder / code / code]
+    found = [path for path in paths if code and path.is_file()]
+    return Table(found[0]) if found else None

@@ -1,0 +1,245 @@
+import csv
+import io
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyprobe import PolyprobeError
+from polyprobe.builder.annotated.grammar import (
+    CASES,
+    VALUES,
+    Article,
+    Choice,
+    Condition,
+    Option,
+    Slot,
+    Text,
+    parse_prompt,
+    write_node,
+    write_prompt,
+)
+from polyprobe.builder.download import read_files
+from polyprobe.builder.sources import xfactr
+
+
+def gendered(end, *forms):
+    values = VALUES["Gender"]
+    pairs = zip(forms, values[: len(forms)], strict=True)
+    return Choice(tuple(Option(form, (Condition(end, "Gender", value),)) for form, value in pairs))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "nodes"),
+    [
+        ("", ()),
+        ("ab c", (Text("ab c"),)),
+        ("x[Y]", (Text("x"), Slot("Y"))),
+        ("[X][Y]", (Slot("X"), Slot("Y"))),
+        ("[X.Nom]", (Slot("X", "Nom"),)),
+        ("[Y.IN+ESS]", (Slot("Y", "IN+ESS"),)),
+        ("[Y;be]", (Slot("Y", copula=True),)),
+        ("[DEF;X]", (Article("DEF", "X"),)),
+        ("[PREPDEF-à;Y]", (Article("PREPDEF-à", "Y"),)),
+        ("[DEF.Gen;X]", (Article("DEF", "X", "Gen"),)),
+        ("[DEF;Y.Fem]", (Article("DEF", "Y", tag="Fem"),)),
+        ("[ART;Y-Gender]", (Article("ART", "Y", tag="Gender"),)),
+        ("[a;X-Gender=MASC|b c;X-Gender=FEM]", (gendered("X", "a", "b c"),)),
+        (
+            "[a;Y-Gender=MASC|b;Y-Gender=FEM|c;Y-Gender=NEUT]",
+            (gendered("Y", "a", "b", "c"),),
+        ),
+        (
+            "[a;X-Gender=FEM;X-Number=SG|b;X-Number=PL]",
+            (
+                Choice(
+                    (
+                        Option(
+                            "a", (Condition("X", "Gender", "FEM"), Condition("X", "Number", "SG"))
+                        ),
+                        Option("b", (Condition("X", "Number", "PL"),)),
+                    )
+                ),
+            ),
+        ),
+        (
+            "[human: a ; non-human: b]",
+            (
+                Choice(
+                    (
+                        Option("a", (Condition("X", "Human", "YES"),)),
+                        Option("b", (Condition("X", "Human", "NO"),)),
+                    )
+                ),
+            ),
+        ),
+    ],
+)
+def test_tree_of_each_construct(prompt, nodes):
+    assert parse_prompt(prompt) == nodes
+    assert write_prompt(nodes) == prompt
+
+
+@pytest.mark.parametrize(
+    ("prompt", "position"),
+    [
+        ("[x]", 0),
+        ("ab [Х]", 3),  # a Cyrillic letter
+        ("[X bad]", 0),
+        ("[X.Foo]", 0),  # no case
+        ("[X.]", 0),
+        ("[Z]", 0),
+        ("[X;be.]", 0),
+        ("[def;X]", 0),
+        ("[DEF;Z]", 0),
+        ("[DEF;X.Gender]", 0),
+        ("[DEF.Foo;X]", 0),
+        ("[a|b]", 0),
+        ("[a;X-Gender=MASC|b]", 0),
+        ("[a;X-Gender=PL]", 0),
+        ("[a;X-Person=1]", 0),
+        ("[human: a]", 0),
+        ("[]", 0),
+        ("a ] b", 2),
+        ("ab [X", 3),
+        ("a [X [Y]", 2),
+        ("[X] and [Y]]", 11),
+    ],
+)
+def test_what_does_not_parse_is_named_with_its_place(prompt, position):
+    with pytest.raises(PolyprobeError) as caught:
+        parse_prompt(prompt, "he", "P47")
+    assert str(caught.value).startswith(f"prompt P47 in he: cannot read {prompt[position:]!r} at ")
+    assert f"at character {position};" in str(caught.value)
+
+
+plain = st.text(st.characters(exclude_characters="[];|", exclude_categories=["Cs"]), min_size=1)
+ends = st.sampled_from("XY")
+cases = st.sampled_from(sorted(CASES)).flatmap(lambda case: st.sampled_from([case, case.title()]))
+slots = st.builds(Slot, ends, st.just("") | cases, st.just(False)) | st.builds(
+    Slot, ends, st.just(""), st.just(True)
+)
+articles = st.builds(
+    Article,
+    st.sampled_from(["DEF", "INDEF", "PREPLOC", "PREPDEF-à", "ART"]),
+    ends,
+    st.just("") | cases,
+    st.sampled_from(["", "Fem", "Masc", "Gender"]),
+)
+conditions = st.sampled_from(
+    [(feature, value) for feature in ("Gender", "Number") for value in VALUES[feature]]
+).flatmap(lambda pair: st.builds(Condition, ends, st.just(pair[0]), st.just(pair[1])))
+options = st.builds(
+    Option, plain | st.just(""), st.lists(conditions, min_size=1, max_size=2).map(tuple)
+)
+by_kind = st.tuples(plain, plain).map(
+    lambda forms: Choice(
+        tuple(
+            Option(form, (Condition("X", "Human", value),))
+            for form, value in zip(forms, ("YES", "NO"), strict=True)
+        )
+    )
+)
+choices = (
+    st.lists(options, min_size=1, max_size=3).map(lambda given: Choice(tuple(given))) | by_kind
+)
+
+
+@st.composite
+def trees(draw):
+    nodes = draw(st.lists(st.builds(Text, plain) | slots | articles | choices, max_size=6))
+    apart = zip([None, *nodes], nodes, strict=False)
+    return tuple(
+        node for last, node in apart if not (isinstance(last, Text) and isinstance(node, Text))
+    )
+
+
+@given(trees())
+def test_any_tree_parses_to_itself(tree):
+    assert parse_prompt(write_prompt(tree)) == tree
+
+
+@given(st.text(st.sampled_from("[]XY;.|-=abDEF+ GenderMASC")))
+def test_any_text_is_refused_or_written_back(text):
+    try:
+        tree = parse_prompt(text)
+    except PolyprobeError:
+        return
+    assert write_prompt(tree) == text
+
+
+@pytest.fixture(scope="module")
+def prompts(upstream):
+    """All prompts as {(language, relation): text}."""
+    [content] = read_files(xfactr.REPOSITORY, [xfactr.PROMPT_FILE], upstream)
+    lines = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
+    return {
+        (language, line["pid"]): line[language] for line in lines for language in xfactr.LANGUAGES
+    }
+
+
+DEFECTS = {("he", "P47"), ("war", "P449")}
+
+
+@pytest.mark.upstream
+def test_all_prompts_of_the_release_parse_and_are_written_back(prompts):
+    assert len(prompts) == 46 * 23
+    refused = set()
+    for (language, relation), prompt in prompts.items():
+        try:
+            assert write_prompt(parse_prompt(prompt, language, relation)) == prompt
+        except PolyprobeError:
+            refused.add((language, relation))
+        mended = xfactr.mend(prompt, language, relation)
+        tree = parse_prompt(mended, language, relation)
+        assert write_prompt(tree) == mended
+        assert sorted(node.end for node in tree if isinstance(node, Slot)) == ["X", "Y"]
+    assert refused == DEFECTS
+
+
+def describe(node):
+    """Return the construct that a node is, as FINDINGS 3 (c) names them."""
+    match node:
+        case Slot(end, case, copula):
+            return "copula" if copula else f"{end}.case" if case else ""
+        case Choice(options):
+            told = {(each.end, each.feature) for option in options for each in option.conditions}
+            return " ".join(f"{end}-{feature}" for end, feature in sorted(told))
+        case Article():
+            return write_node(node)
+    return ""
+
+
+@pytest.mark.upstream
+def test_constructs_of_the_release_are_as_many_as_counted_before(prompts):
+    counts = Counter()
+    for (language, relation), prompt in prompts.items():
+        tree = parse_prompt(xfactr.mend(prompt, language, relation))
+        counts.update((language, name) for node in tree if (name := describe(node)))
+        counts.update(
+            (language, node.case) for node in tree if isinstance(node, Slot) and node.case
+        )
+    # mending exchanges the ends of bn P36: 10 + 1 of X's cases, 28 - 1 of Y's
+    expected = {
+        "el": "X.case 46 Y.case 36 Nom 42 Acc 25 Gen 15 X-Number 6 [DEF;X] 45 [DEF;Y] 16 "
+        "[DEF.Gen;X] 1 [DEF;Y.Fem] 1 [INDEF;Y] 1 [PREPDEF;X] 1 [PREPDEF;Y] 15",
+        "ru": "X.case 46 Y.case 46 Nom 48 Gen 17 Ess 15 Ins 6 Acc 4 Dat 2 X-Gender 16 Y-Gender 1",
+        "tr": "X.case 6 Y.case 20 Loc 13 Gen 10 Acc 1 Abl 1 Dat 1 copula 6",
+        "hu": "X.case 9 Y.case 22 IN+ESS 12 ACC 8 DAT 5 ON+ESS 3 INST 2 IN+ABL 1",
+        "bn": "X.case 11 Y.case 27 GEN 21 LOC 17 X-Human 1",
+        "mr": "X.case 1 Y.case 2 NOM 1 LOC 2 X-Gender 7",
+        "he": "X-Gender 38 Y-Gender 1",
+        "fr": "X-Gender 11 Y-Gender 1 [PREPDEF;X] 3 [PREPDEF;Y] 7 [PREPDEF-à;X] 1 [PREPDEF-à;Y] 3 "
+        "[PREPLOC;Y] 8 [ARTDEF;X] 8 [ARTDEF;Y] 12 [ARTIND;Y] 2",
+        "es": "X-Gender 10 Y-Gender 1 X-Number 3 X-Gender+X-Number 1 [DEF;Y] 2 [ART;X-Gender] 1 "
+        "[ART;Y-Gender] 2",
+    }
+    for language, line in expected.items():
+        words = line.split()
+        named = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+        found = {
+            name.replace(" ", "+"): n for (code, name), n in counts.items() if code == language
+        }
+        assert found == named, language
+    assert {language for language, _ in counts} == set(expected)
