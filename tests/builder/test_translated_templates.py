@@ -1,0 +1,406 @@
+"""Templates translated by several engines: what is kept, what is counted, what is asked."""
+
+from collections import Counter
+from itertools import product
+
+import polars as pl
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.builder.facts import TEMPLATES
+from polyprobe.builder.placeholders import STYLES, put_slots, restore_slots
+from polyprobe.builder.sources import mpararel
+from polyprobe.builder.sources.geofacts import load_templates
+from polyprobe.builder.sources.mpararel import is_template
+from polyprobe.builder.translated_templates import (
+    OUTCOMES,
+    PROVENANCE,
+    count_outcomes,
+    describe_outcomes,
+    lend_templates,
+    load_translators,
+    translate_templates,
+)
+from polyprobe.builder.translators import Translator, load_translator
+from polyprobe.builder.translators.failures import NoAnswerError
+from polyprobe.builder.translators.pace import Pace
+from tests.builder.translators.apy import needs_apertium, start_apy
+
+BORN, DIED = "[X] was born in [Y].", "[X] died in [Y]."
+
+
+class Dictionary(Translator):
+    """Gives what stands in its dictionary; nothing for what does not, no answer for None."""
+
+    pace = Pace(tries=1)
+
+    def __init__(self, name, texts, targets=("es", "gl")):
+        self.name, self.signature = name, f"dictionary {name}"
+        self.texts, self.targets, self.asked = texts, targets, []
+
+    def check(self, source, target):
+        if target not in self.targets:
+            raise PolyprobeError(f"{self.name} has no {target}")
+        return source, target
+
+    async def ask(self, batch, source, target, terms):
+        self.asked += [(target, sentence) for sentence in batch]
+        if None in (texts := [self.texts.get(sentence, "") for sentence in batch]):
+            raise NoAnswerError("HTTP 503")
+        return texts
+
+
+def table(*templates, language="en", relation="P19"):
+    rows = [(language, relation, f"ours:{relation}:{n}", text) for n, text in enumerate(templates)]
+    return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
+
+
+def translate(templates, *dictionaries, trusted=(), targets=("es",), **options):
+    translators = {translator.name: translator for translator in dictionaries}
+    return translate_templates(templates, "en", targets, translators, trusted, **options)
+
+
+def outcomes(found):
+    return {
+        (row["translator"], row["template_id"]): row["outcome"]
+        for row in found.outcomes.rows(named=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agreed"),
+    [
+        ("[X] nació en [Y].", "[X] nació en [Y].", True),
+        ("[X] nació en [Y].", "[X]  NACIÓ en [Y] .", True),
+        ("[X] nació en [Y]", "[X] nació\u200b en [Y]。", True),
+        ("[X] nacio\u0301 en [Y]", "[x] nació en ［Y］", True),
+        ("[X] nació en [Y].", "[X] nace en [Y].", False),
+        ("[X] nació en [Y].", "[Y] nació en [X].", False),
+        ("[X] nació, en [Y].", "[X] nació en [Y].", False),
+    ],
+)
+def test_two_agree_on_what_readers_take_for_one(one, other, agreed):
+    found = translate(table(BORN), Dictionary("a", {BORN: one}), Dictionary("b", {BORN: other}))
+    assert set(outcomes(found).values()) == {"agreed" if agreed else "alone"}
+    assert found.templates.height == agreed
+    if agreed:
+        assert found.provenance.row(0, named=True) == {
+            "language": "es", "relation": "P19", "template_id": "translated:P19:0",
+            "template": one, "sources": ["ours:P19:0"], "translators": ["a", "b"],
+            "trusted": False,
+        }  # fmt: skip
+
+
+def test_every_combination_is_kept_as_the_rule_says():
+    """All that three engines can say of a template, against the rule written out."""
+    said = ["[X] nace en [Y].", "[X] Nace en [Y]", "[X] nació en [Y].", "nada"]
+    cases = list(product(said, repeat=3))
+    templates = pl.concat(table(f"[X] {n} [Y]", relation=f"P{n:02}") for n in range(len(cases)))
+    for trusted in ((), ("b",), ("a", "c")):
+        engines = [
+            Dictionary(
+                f"{name} {trusted}", {f"[X] {n} [Y]": case[place] for n, case in enumerate(cases)}
+            )
+            for place, name in enumerate("abc")
+        ]
+        for engine in engines:
+            engine.batch_size = len(cases)
+        named = dict(zip("abc", engines, strict=True))
+        found = translate_templates(templates, "en", ["es"], named, trusted, styles=["brackets"])
+        kept = {n: set() for n in range(len(cases))}
+        for relation, text in found.templates.select("relation", "template").rows():
+            kept[int(relation[1:])].add(text.lower().rstrip("."))
+        for n, case in enumerate(cases):
+            votes = [
+                (name, text.lower().rstrip(".")) for name, text in zip("abc", case, strict=True)
+            ]
+            texts = [text for _, text in votes]
+            assert kept[n] == {
+                text
+                for name, text in votes
+                if text != "nada" and (name in trusted or texts.count(text) > 1)
+            }
+
+
+def test_a_trusted_one_needs_nobody_and_its_wording_goes_before():
+    engines = (
+        Dictionary("a", {BORN: "[X] nació en [Y]", DIED: "[X] murió en [Y]"}),
+        Dictionary("b", {BORN: "[X] Nació en [Y].", DIED: "[X] falleció en [Y]."}),
+    )
+    found = translate(table(BORN, DIED), *engines, trusted=["b"])
+    assert found.templates["template"].to_list() == ["[X] Nació en [Y].", "[X] falleció en [Y]."]
+    assert found.provenance["translators"].to_list() == [["a", "b"], ["b"]]
+    assert found.provenance["trusted"].to_list() == [True, True]
+    assert outcomes(found) == {
+        ("a", "ours:P19:0"): "agreed", ("b", "ours:P19:0"): "agreed",
+        ("a", "ours:P19:1"): "alone", ("b", "ours:P19:1"): "trusted",
+    }  # fmt: skip
+
+
+def test_equal_translations_become_one_template():
+    native, mother = "The native language of [X] is [Y].", "The mother tongue of [X] is [Y]."
+    same = "La lengua materna de [X] es [Y]."
+    words = {native: same, mother: same.lower(), BORN: "[X] nació en [Y]."}
+    engines = Dictionary("a", words), Dictionary("b", words)
+    found = translate(table(native, BORN, mother), *engines)
+    assert found.templates["template_id"].to_list() == ["translated:P19:0", "translated:P19:1"]
+    assert found.templates["template"].to_list() == [same, "[X] nació en [Y]."]
+    assert found.provenance["sources"].to_list() == [["ours:P19:0", "ours:P19:2"], ["ours:P19:1"]]
+    assert count_outcomes(found.outcomes)["count"].to_list() == [3, 3]
+
+
+def test_ids_count_within_a_language_and_a_relation():
+    words = {BORN: "[X] nació en [Y].", DIED: "[X] murió en [Y]."}
+    templates = pl.concat([table(BORN, DIED), table(BORN, relation="P2")])
+    found = translate(templates, Dictionary("a", words), trusted=["a"], targets=["gl", "es"])
+    ids = ["translated:P19:0", "translated:P19:1", "translated:P2:0"]
+    assert found.templates["template_id"].to_list() == ids * 2
+    assert found.templates["language"].to_list() == ["gl"] * 3 + ["es"] * 3
+
+
+def test_another_style_is_asked_for_lost_slots_alone():
+    engine = Dictionary("a", {
+        BORN: "[X] nació en [Y].",
+        DIED: "El señor murió allí.",
+        "X died in Y.": "Él murió en Y.",
+        "Xarvon died in Yelvik.": "Xarvon murió en Yelvik.",
+    })  # fmt: skip
+    found = translate(table(BORN, DIED), engine, trusted=["a"])
+    assert found.templates["template"].to_list() == ["[X] nació en [Y].", "[X] murió en [Y]."]
+    assert found.outcomes["style"].to_list() == ["brackets", "names"]
+    sentences = [BORN, DIED, "X died in Y.", "Xarvon died in Yelvik."]
+    assert engine.asked == [("es", sentence) for sentence in sentences]
+
+
+def test_lost_slots_are_counted_by_translator_and_language():
+    lost = Dictionary("a", {put_slots(BORN, style): "Nació allí." for style in STYLES})
+    good = Dictionary("b", {BORN: "[X] nació en [Y]."})
+    found = translate(table(BORN), lost, good, trusted=["b"], targets=["es", "gl"])
+    assert count_outcomes(found.outcomes).rows() == [
+        ("es", "a", "slots lost", 1),
+        ("es", "b", "trusted", 1),
+        ("gl", "a", "slots lost", 1),
+        ("gl", "b", "trusted", 1),
+    ]
+    assert found.outcomes["text"].to_list() == ["Nació allí.", "[X] nació en [Y]."] * 2
+
+
+def test_an_engine_that_does_not_answer_is_not_asked_in_another_style():
+    engine = Dictionary("a", {BORN: None})
+    found = translate(table(BORN), engine, trusted=["a"])
+    assert engine.asked == [("es", BORN)]
+    row = found.outcomes.row(0, named=True)
+    assert (row["outcome"], row["problem"]) == ("no translation", "no answer: HTTP 503, once")
+    assert found.templates.height == 0
+
+
+def test_what_is_empty_or_unchanged_is_no_translation():
+    unchanged = {put_slots(BORN, style): put_slots(BORN, style) for style in STYLES}
+    found = translate(table(BORN, DIED), Dictionary("a", unchanged), trusted=["a"])
+    assert found.outcomes["outcome"].to_list() == ["no translation"] * 2
+    assert found.outcomes["problem"].to_list() == ["unchanged", "empty"]
+
+
+def test_a_pair_that_an_engine_lacks_is_counted_and_others_go_on():
+    words = {BORN: "[X] naceu en [Y]."}
+    engines = Dictionary("a", words, targets=["es"]), Dictionary("b", words)
+    found = translate(table(BORN), *engines, trusted=["b"], targets=["es", "gl"])
+    assert outcomes(found)["a", "ours:P19:0"] == "pair not offered"
+    assert found.outcomes.filter(outcome="pair not offered")["problem"].to_list() == ["a has no gl"]
+    assert found.templates["language"].to_list() == ["es", "gl"]
+
+
+@pytest.mark.parametrize(
+    ("names", "trusted", "targets", "message"),
+    [
+        ("a", (), ["es"], "templates translated by a alone: two translators must agree"),
+        ("", (), ["es"], "translated by nobody alone"),
+        ("ab", ("c",), ["es"], "unknown translator 'c' in --trusted; .*available: a, b"),
+        ("ab", (), ["en"], "templates in en cannot be translated to en; leave it out"),
+        ("ab", (), ["sw", "yo"], "a has no sw"),
+        ("aa", (), ["es"], "the translators '0' and '1' are one engine .dictionary a.; that it"),
+    ],
+)
+def test_mistakes_are_one_line(names, trusted, targets, message):
+    double = len(set(names)) < len(names)
+    named = {str(n) if double else name: Dictionary(name, {}) for n, name in enumerate(names)}
+    with pytest.raises(PolyprobeError, match=message) as raised:
+        translate_templates(table(BORN), "en", targets, named, trusted)
+    assert "\n" not in str(raised.value)
+    assert not any(translator.asked for translator in named.values())
+
+
+def test_templates_are_lent_where_they_lack():
+    own = pl.concat([
+        table(BORN, DIED),
+        table("[X] lies in [Y].", relation="P30"),
+        table("[X] nació aquí: [Y]", language="es"),
+        table("[X] liegt in [Y]", language="de", relation="P36"),
+    ])  # fmt: skip
+    words = {BORN: "[X] n [Y]", DIED: "[X] m [Y]", "[X] lies in [Y].": "[X] l [Y]"}
+    engine = Dictionary("a", words)
+    found = lend_templates(own, ["es", "gl", "en"], ["P19", "P30", "P36"], {"a": engine}, ["a"])
+    assert found.templates.select("language", "relation", "template").rows() == [
+        ("es", "P30", "[X] l [Y]"),
+        ("gl", "P19", "[X] n [Y]"),
+        ("gl", "P19", "[X] m [Y]"),
+        ("gl", "P30", "[X] l [Y]"),
+    ]
+    lacking = [("es", "[X] lies in [Y]."), *(("gl", text) for text in words)]
+    assert engine.asked == lacking
+
+
+def test_where_nothing_lacks_nobody_is_asked():
+    own = pl.concat([table(BORN), table("[X] nació en [Y]", language="es")])
+    engine = Dictionary("a", {}, targets=[])
+    found = lend_templates(own, ["es"], ["P19"], {"a": engine}, ["a"])
+    assert found.templates.height == 0
+    assert engine.asked == []
+
+
+def test_tables_have_their_schemas_empty_or_not():
+    for templates in (table(), table(BORN)):
+        found = translate(templates, Dictionary("a", {BORN: "[X] n [Y]"}), trusted=["a"])
+        assert dict(found.templates.schema) == TEMPLATES
+        assert dict(found.provenance.schema) == PROVENANCE
+        assert dict(found.outcomes.schema) == OUTCOMES
+
+
+def test_a_line_says_what_became_of_a_language():
+    engines = Dictionary("a", {BORN: "[X] nació en [Y]"}), Dictionary("b", {DIED: "[X] m [Y]"})
+    found = translate(table(BORN, DIED), *engines, trusted=["b"])
+    assert list(describe_outcomes(found)) == [
+        "templates translated to es: 1 of 2 kept in 1 wordings "
+        "(a 1 alone, a 1 no translation, b 1 no translation, b 1 trusted)"
+    ]
+
+
+def test_translators_are_named_as_on_a_command_line():
+    far = "apertium url=http://apy.example/?a=b batch_size=7"
+    loaded = load_translators(["apertium", far])
+    assert list(loaded) == ["apertium", far]
+    assert (loaded[far].url, loaded[far].batch_size) == ("http://apy.example/?a=b", 7)
+    for text, message in (
+        ("apertum", "unknown translator 'apertum' in polyprobe; did you mean 'apertium'"),
+        ("apertium url", "translator 'apertium url': expected key=value, got 'url'"),
+        ("", "unknown translator ''"),
+    ):
+        with pytest.raises(PolyprobeError, match=message):
+            load_translators([text])
+
+
+@pytest.mark.parametrize(
+    ("style", "text", "template"),
+    [
+        ("brackets", "[x] est né à [ Y ].", "[X] est né à [Y]."),
+        ("brackets", "［X］出生于［Y］。", "[X]出生于[Y]。"),
+        ("brackets", "【X】は【Y】", "[X]は[Y]"),
+        ("brackets", "[Кс] умро у [И]", "[X] умро у [Y]"),
+        ("brackets", "[Х] је рођен у [У].", "[X] је рођен у [Y]."),
+        ("brackets", "[Икс] родился в [Игрек]", "[X] родился в [Y]"),
+        ("brackets", "وُلد [س] في [ص]", "وُلد [X] في [Y]"),
+        ("brackets", "[[X]] nació en [Y]", "[X] nació en [Y]"),
+        ("brackets", "[X nació en Y].", "[X] nació en [Y]."),
+        ("brackets", "X nació en Y", "[X] nació en [Y]"),
+        ("brackets", "[X] nació (en [Y])", "[X] nació (en [Y])"),
+        ("brackets", "[X] nació en Y", "[X] nació en [Y]"),
+        ("brackets", "[X] nació en Madrid", ""),
+        ("brackets", "[X] [X] nació en [Y]", ""),
+        ("brackets", "[X] y nació", ""),
+        ("brackets", "[X] nació] en [Y]", ""),
+        ("brackets", "[X] умро у граду", ""),
+        ("letters", "X y Y son ciudades", "[X] y [Y] son ciudades"),
+        ("letters", "X出生于Y。", "[X]出生于[Y]。"),
+        ("letters", "Х родился в У", "[X] родился в [Y]"),
+        ("letters", "У X есть столица", ""),
+        ("letters", "x nació en y", ""),
+        ("letters", "Xavier nació en Y", ""),
+        ("names", "Xarvon nació en Yelvik", "[X] nació en [Y]"),
+        ("names", "XARVON nació en Yelvik.", "[X] nació en [Y]."),
+        ("names", "Xarvon出生于Yelvik", "[X]出生于[Y]"),
+        ("names", "Xarvonin isä on Yelvik", ""),
+        ("names", "X nació en Y", ""),
+    ],
+)
+def test_slots_are_found_again_or_lost(style, text, template):
+    assert restore_slots(text, style) == template
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_is_put_in_is_found_again(style):
+    for template in (BORN, "In [Y], [X] is official", "[X][Y]" if style == "brackets" else DIED):
+        assert restore_slots(put_slots(template, style), style) == template
+
+
+DAMAGES = [
+    ("[x]", "[y]"),
+    ("[ X ]", "[ Y ]"),
+    ("［Ｘ］", "［Ｙ］"),
+    ("[Кс]", "[И]"),
+    ("(X)", "(Y)"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.upstream
+def test_slots_in_the_templates_of_47_languages(upstream):
+    """Each damage is mended in all of mParaRel's; a style never gives another template than it."""
+    rows = mpararel.read_templates(upstream, mpararel.LANGUAGES, Counter())
+    templates = [template for _, _, _, template in rows]
+    assert len(templates) > 16_000
+    for subject, answer in DAMAGES:
+        damaged = [text.replace("[X]", subject).replace("[Y]", answer) for text in templates]
+        assert [restore_slots(text, "brackets") for text in damaged] == templates
+    for style in STYLES:
+        found = [restore_slots(put_slots(text, style), style) for text in templates]
+        assert {(one, text) for one, text in zip(found, templates, strict=True) if one != text} == {
+            ("", text) for one, text in zip(found, templates, strict=True) if not one
+        }
+        # a name that an ending is written to cannot be told from another name
+        assert found.count("") < 0.025 * len(templates)
+
+
+OURS = [
+    *("[X] is the capital of [Y].", "The capital of [X] is [Y].", "[X] works for [Y]."),
+    *("[X] is located in the continent of [Y].", "[X] is in [Y].", "[X] plays the [Y]."),
+    *("The official language of [X] is [Y].", "The currency of [X] is the [Y].", BORN, DIED),
+    *("[X] is a member of [Y].", "The native language of [X] is [Y].", "[X] speaks [Y]."),
+    *("[X] is owned by [Y].", "The headquarters of [X] are in [Y].", "[X] was founded in [Y]."),
+    *("[X] shares a border with [Y].", "[X] and [Y] are twin cities.", "[X] used to work in [Y]."),
+    *("[X] is a citizen of [Y].", "[X] is named after [Y].", "[X] was written in [Y]."),
+    *("[X] is produced by [Y].", "[X] was released by [Y].", "[X] is part of [Y]."),
+    *("[X] believes in the religion of [Y].", "[X] has the position of [Y]."),
+    *("[Y] is the mother tongue of [X].", "In [Y], [X] is an official body."),
+    "The genre of [X] is [Y].",
+]
+"""English templates of all the shapes that relations have."""
+
+
+@pytest.fixture(scope="module")
+def apy():
+    with start_apy() as address:
+        yield address
+
+
+@needs_apertium
+@pytest.mark.parametrize("style", STYLES)
+def test_apertium_keeps_slots_in_every_style(style, apy):
+    geofacts = list(load_templates()["en"].values())
+    templates = table(*OURS, *geofacts)
+    engine = load_translator("apertium", url=apy)
+    targets = ["es", "ca", "gl"]
+    found = translate_templates(
+        templates, "en", targets, {"apertium": engine}, ["apertium"], styles=[style]
+    )
+    kept = count_outcomes(found.outcomes).filter(outcome="trusted")
+    assert dict(kept.select("language", "count").rows()) == dict.fromkeys(targets, len(templates))
+    assert all(map(is_template, found.templates["template"]))
+
+
+@needs_apertium
+def test_apertium_and_a_dictionary_agree_on_some(apy):
+    words = {BORN: "[X] nació en [Y]", DIED: "[X] falleció en [Y]"}
+    named = {"apertium": load_translator("apertium", url=apy), "b": Dictionary("b", words)}
+    found = translate_templates(table(BORN, DIED), "en", ["es"], named)
+    assert found.templates["template"].to_list() == ["[X] nació en [Y]."]
+    assert outcomes(found)["apertium", "ours:P19:1"] == "alone"
