@@ -7,8 +7,9 @@ Google's sentence, its part before the object (`gt_prompt`) and the object as it
 (`gt_infl_object`), and the object's aliases joined by `|||`.
 
 Labels, aliases and prompts are read; the templates are got back from the filled ones, English's
-from LAMA's sentences. Not read: ChatGPT's sentences, of which no other language has any, and the
-XLSX documents in gt_doc/, the translations before the object was looked for: the TSVs hold the same
+from LAMA's sentences. ChatGPT's beginnings and objects, which no other language has, are for the
+paper's own rows alone (`fluent_mlama_pools.py`). Not read: its whole sentences, and the XLSX
+documents in gt_doc/, the translations before the object was looked for: the TSVs hold the same
 sentences with ids. The documents cover six languages more (cs el et he hr id) that never got an
 extraction, and have neither ids nor objects.
 
@@ -75,7 +76,11 @@ CONTRADICTIONS = "entities with several labels in a language, that of most rows 
 
 
 class Record(NamedTuple):
-    """What is read of one row: a fact, its labels, and the sentences it stands in."""
+    """What is read of one row: a fact, its labels, and the sentences it stands in.
+
+    `template_start`, `start` and `chatgpt_start` are what stands before the object in the filled
+    template, in Google's sentence and in ChatGPT's; ChatGPT's are None where the file has none.
+    """
 
     language: str
     relation: str
@@ -91,13 +96,19 @@ class Record(NamedTuple):
     start: str
     form: str
     aliases: str
+    template_start: str
+    chatgpt_start: str | None = None
+    chatgpt_form: str | None = None
 
 
 FIELDS = (
     *("sub_uri", "obj_uri", "sub_label", "obj_label", "en_sub_label", "en_obj_label", "template"),
     *("en_template", "gt_translation", "gt_prompt", "gt_infl_object", "aliases"),
+    "template_prompt",
 )
 """The released columns that `Record` has after the language and the relation, in its order."""
+CHATGPT = ("chatgpt_prompt", "chatgpt_infl_object")
+"""Those that stand after them in some languages."""
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
@@ -107,8 +118,13 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     """
     asked = sorted(set(LANGUAGES if languages is None else languages))
     translated = [language for language in asked if language != "en"] or TRANSLATED
+    return collect(list(read_archive(mirror, translated)), asked)
+
+
+def read_archive(mirror: Path | None, languages: Sequence[str]) -> Iterator[Record]:
+    """Yield the released rows in some languages."""
     [content] = read_files(REPOSITORY, [ARCHIVE], mirror)
-    return collect(list(read_records(content, translated)), asked)
+    yield from read_records(content, languages)
 
 
 def read_records(content: bytes, languages: Sequence[str]) -> Iterator[Record]:
@@ -129,8 +145,8 @@ def parse_records(language: str, relation: str, content: bytes) -> Iterator[Reco
     """Yield the rows of one TSV, with `normalise`d texts."""
     text = io.StringIO(content.decode("utf-8"), newline="")
     for row in csv.DictReader(text, delimiter="\t", strict=True):
-        plain = (normalise(row[field], language) for field in FIELDS)
-        yield Record(language, relation, *plain)
+        fields = (*FIELDS, *(field for field in CHATGPT if field in row))
+        yield Record(language, relation, *(normalise(row[field], language) for field in fields))
 
 
 def collect(records: Sequence[Record], languages: Sequence[str]) -> Facts:

@@ -1,0 +1,361 @@
+import csv
+import hashlib
+import io
+import re
+import zipfile
+from ast import literal_eval
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.download import read_files
+from polyprobe.builder.sources import fluent_mlama, fluent_mlama_pools
+from polyprobe.builder.sources.fluent_mlama import ARCHIVE
+from polyprobe.builder.sources.fluent_mlama_pools import CONFIGS, RELATIONS, ask, build
+
+from ..conftest import UPSTREAM
+from .tiny import describe, pack
+
+LOGS = UPSTREAM.parent / "oracles" / "fluent-mlama-logs.zip"
+CARD = Path(__file__).parents[2] / "datasets" / "fluent-mlama" / "README.md"
+
+
+def place_of(subject, thing, form, start, aliases="", **chatgpt):
+    """A released row that says where something lies; `chatgpt` is its start and its form."""
+    return {
+        "sub_uri": f"Q{subject}", "obj_uri": f"Q{thing}", "sub_label": subject,
+        "obj_label": thing, "en_sub_label": subject, "en_obj_label": thing,
+        "template": f"{subject} ligger i {thing}.", "template_prompt": f"{subject} ligger i ",
+        "en_template": f"{subject} lies in {thing} .", "gt_translation": start + form + ".",
+        "gt_prompt": start, "gt_infl_object": form, "aliases": aliases, **chatgpt,
+    }  # fmt: skip
+
+
+def said(start, form):
+    return {"chatgpt_prompt": start, "chatgpt_infl_object": form}
+
+
+DANISH = [
+    place_of("Oslo", "Norge", "Norge", " Oslo findes i ", "Noreg|||Norway"),
+    place_of("Lima", "Peru", "Perus", " Lima er ", "Peru|||\xa0Piruw|||"),
+    place_of("Bonn", "Berlin", "ERROR", "ERROR", "Lost"),
+    place_of("Rom", "Italien", "Italiens", "", "Empty"),
+    place_of("Kiel", "Kystens", "Kyst", "Ki ", "Short"),  # a third of the template's 15: 5
+    place_of("Bern", "Schweiz", "", " Bern", "Swiss"),
+]
+UKRAINIAN = [
+    place_of("Осло", "Норвегія", "Норвегії", " Осло в ", "Norway", **said("Осло є у ", "Норвегію")),
+    place_of("Ліма", "Перу", "Перу", " Ліма є в ", "Peru", **said("Ліма в ", "Перу")),
+    place_of("Рим", "Італія", "Італії", " Рим є в ", "Italy", **said("Рим є в ", "")),
+    place_of("Берн", "Швейцарія", "", " Берн є в ", "Swiss", **said("Берн є в ", "Швейцарії")),
+    place_of("Бонн", "Німеччина", "Німеччині", " Бонн ", "DE", **said("ERROR", "ERROR")),
+]
+FILES = {
+    "fixed_data/da_P36_nogpt.tsv": DANISH,
+    "fixed_data/da_P101_nogpt.tsv": DANISH[:1],  # no relation of the paper's in Danish
+    "fixed_data/uk_P36_20prompt.tsv": UKRAINIAN,
+}
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, rows in FILES.items():
+            text = io.StringIO(newline="")
+            writer = csv.DictWriter(text, list(rows[0]), delimiter="\t", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+            archive.writestr(name, text.getvalue())
+    repository = describe({ARCHIVE: content.getvalue()})
+    monkeypatch.setattr(fluent_mlama, "REPOSITORY", repository)
+    pack(tmp_path, repository, {ARCHIVE: content.getvalue()})
+    return tmp_path
+
+
+def named(rows):
+    return {row.subject: row for row in rows}
+
+
+def number(name):
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16)
+
+
+def test_prompts_are_the_released_beginnings_with_their_blanks(mirror):
+    prompts = [[row.prompt for row in build(config, mirror)["da"]] for config in CONFIGS[:2]]
+    assert CONFIGS[:2] == ("da", "da-sentence")
+    assert prompts == [
+        ["Oslo ligger i [Y]", "Lima ligger i [Y]", "Bern ligger i [Y]"],
+        [" Oslo findes i [Y]", " Lima er [Y]", " Bern[Y]"],
+    ]
+    [row] = [row for row in build("uk-chatgpt", mirror)["uk"] if row.subject == "Осло"]
+    assert row.prompt == "Осло є у [Y]"
+
+
+def test_wordings_of_a_language_differ_in_their_prompts_alone(mirror):
+    wordings = [build(f"uk{wording}", mirror)["uk"] for wording in ("", "-sentence", "-chatgpt")]
+    for rows in zip(*wordings, strict=True):
+        assert len({row.prompt for row in rows}) == 3
+        assert len({row.template_id for row in rows}) == 3
+        same = [row._replace(prompt="", template_id="") for row in rows]
+        assert same[0] == same[1] == same[2]
+
+
+def test_all_forms_are_right_and_the_label_is_the_first(mirror):
+    oslo, lima = build("uk", mirror)["uk"]
+    assert oslo.answer_forms == ["Норвегія", "Норвегії", "Норвегію"]
+    assert lima.answer_forms == ["Перу"]
+    for row in (oslo, lima):
+        assert {row.candidates[k] for k in row.answers} == set(row.answer_forms)
+        assert len(row.answers) == len(row.answer_forms)
+        assert (row.fact_id, row.object_id) == (
+            f"P36:Q{row.subject}:Q{row.answer_forms[0]}",
+            f"Q{row.answer_forms[0]}",
+        )
+
+
+def test_without_a_sentence_of_chatgpts_an_empty_object_leaves_the_label(mirror):
+    assert named(build("da-sentence", mirror)["da"])["Bern"].answer_forms == ["Schweiz"]
+
+
+def test_a_small_pool_is_taken_whole_without_the_own_forms_and_aliases(mirror):
+    """ "Kiel", whose prompt is too short, lends its names; rows without an object do not."""
+    rows = named(build("da", mirror)["da"])
+    norway, peru, switzerland = {"Noreg", "Norway"}, {"Piruw"}, {"Swiss"}
+    lent = {"Kystens", "Kyst", "Short"}
+    assert set(rows["Oslo"].candidates) == {
+        *("Norge", "Peru", "Perus", "Schweiz"), *peru, *switzerland, *lent
+    }  # fmt: skip
+    assert set(rows["Lima"].candidates) == {
+        *("Peru", "Perus", "Norge", "Schweiz"), *norway, *switzerland, *lent
+    }  # fmt: skip
+
+
+def test_of_a_large_pool_the_smallest_digests_are_taken(mirror, monkeypatch):
+    monkeypatch.setattr(fluent_mlama_pools, "N_DISTRACTORS", 3)
+    ask.cache_clear()
+    others = ["Peru", "Perus", "Piruw", "Schweiz", "Swiss", "Kystens", "Kyst", "Short"]
+    oslo = named(build("da", mirror)["da"])["Oslo"]
+    ask.cache_clear()
+    assert set(oslo.candidates) == {"Norge", *sorted(others, key=number)[:3]}
+    assert len(oslo.candidates) == 4
+
+
+def test_ids_are_the_strings_digests(mirror):
+    for row in build("da", mirror)["da"]:
+        digests = [hashlib.sha256(name.encode()).hexdigest() for name in row.candidates]
+        assert row.candidate_ids == [digest[:16] for digest in digests]
+
+
+@pytest.mark.parametrize(("start", "kept"), [(" Kie ", True), (" Ki ", False)])
+def test_a_prompt_of_exactly_a_third_stays(start, kept):
+    row = place_of("Kiel", "Kysten", "Kyst", start)
+    row["template_prompt"] = "Kiel ligger ved "[:15]
+    record = fluent_mlama.Record("da", "P36", *(row[field] for field in fluent_mlama.FIELDS))
+    assert fluent_mlama_pools.has_length(record) == kept
+    both = record._replace(chatgpt_start="five ", template_start="a template of 25 letters ")
+    assert fluent_mlama_pools.has_length(both) == kept  # 30 / 6
+
+
+def test_the_dataset_is_built_and_its_card_written(mirror, tmp_path):
+    folder = build_dataset("fluent-mlama", ["da", "da-sentence"], mirror, tmp_path / "out")
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
+    assert files == ["README.md", "data/da-sentence/da.parquet", "data/da/da.parquet"]
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| `da-sentence` | 1 | 3 | 1 | 9.67 | 9 | 10 |" in card
+
+
+# What is released: the archive's own text, and the authors' logs of LLaMA-2's ranks.
+
+# Table 4 of the paper, es: what was evaluated, before the filter by length.
+SPANISH = {"P103": 882, "P108": 149, "P159": 483, "P19": 919, "P36": 647, "P364": 394, "P407": 702,
+           "P740": 782}  # fmt: skip
+KINDS = {"": "template", "-sentence": "gt", "-chatgpt": "chatgpt"}
+# SPEC section 4: recall@1 and mean rank by language and wording.
+CELLS = {
+    "ru": (0.512, 4.91), "ru-sentence": (0.586, 3.95), "ru-chatgpt": (0.545, 4.65),
+    "uk": (0.488, 5.12), "uk-sentence": (0.525, 4.43), "uk-chatgpt": (0.492, 5.00),
+    "zh": (0.020, 19.98), "zh-sentence": (0.059, 15.68),
+    "vi": (0.587, 4.10), "vi-sentence": (0.765, 2.59),
+    "da": (0.568, 4.16), "da-sentence": (0.640, 3.84),
+}  # fmt: skip
+INFLECTED = ("P101", "P1376", "P159", "P19", "P20", "P407", "P495", "P740")
+DELTAS = {"ru": 5.80, "ru-sentence": 8.59, "ru-chatgpt": 7.54,
+          "uk": 7.86, "uk-sentence": 9.02, "uk-chatgpt": 9.07}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows(upstream):
+    """{configuration: rows}, from the real archive."""
+    ask.cache_clear()
+    return {config: next(iter(build(config, upstream).values())) for config in CONFIGS}
+
+
+@pytest.fixture(scope="module")
+def released(upstream):
+    """{(language, relation): rows} as they stand in the TSVs."""
+    [content] = read_files(fluent_mlama.REPOSITORY, [ARCHIVE], upstream)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {
+            (language, relation): read_tsv(archive, f"fixed_data/{language}_{relation}_")
+            for language, relations in RELATIONS.items()
+            for relation in relations
+        }
+
+
+@pytest.fixture(scope="module")
+def logs():
+    """{(language, fact_id): row} of all relations that count."""
+    if not LOGS.is_file():
+        pytest.skip(f"needs the papers' result logs in {LOGS.parent}")
+    with zipfile.ZipFile(LOGS) as archive:
+        return {
+            (language, f"{relation}:{row['sub_uri']}:{row['obj_uri']}"): row
+            for language in RELATIONS
+            if language != "es"
+            for relation in RELATIONS[language]
+            for row in read_tsv(archive, f"stats/{language}_{relation}_")
+        }
+
+
+def read_tsv(archive, beginning):
+    [name] = [name for name in archive.namelist() if name.startswith(beginning)]
+    with io.TextIOWrapper(archive.open(name), encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def is_long(row):
+    others = [row["template_prompt"], *filter(None, [row.get("chatgpt_prompt")])]
+    return len(row["gt_prompt"]) >= sum(map(len, others)) / (3 * len(others))
+
+
+def letters(text):
+    """A text without blanks, line breaks, soft hyphens."""
+    return re.sub(r"[\s\u200b\u00ad]", "", text)
+
+
+@pytest.mark.upstream
+def test_rows_and_right_forms_are_those_of_the_logs(rows, logs):
+    for language in ("da", "ru", "uk", "vi", "zh"):
+        built = {row.fact_id: row for row in rows[language]}
+        logged = {fact: row for (x, fact), row in logs.items() if x == language and is_long(row)}
+        assert built.keys() == logged.keys()
+        assert len(built) == len(rows[language])
+        for fact, row in logged.items():
+            assert set(built[fact].answer_forms) == set(literal_eval(row["gt_true_ranks"]))
+            assert built[fact].answer_forms[0] == row["obj_label"]
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize("config", CELLS)
+def test_logged_ranks_of_these_rows_give_the_published_cells(rows, logs, config):
+    ranks = read_ranks(rows, logs, config)
+    best = {relation: [min(r.values()) for r in part] for relation, part in ranks.items()}
+    recall = fmean(fmean(rank == 1 for rank in part) for part in best.values())
+    assert (round(recall, 3), round(fmean(map(fmean, best.values())), 2)) == CELLS[config]
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize("config", DELTAS)
+def test_logged_ranks_of_label_and_form_give_the_published_deltas(rows, logs, config):
+    """The first of `answer_forms` is the label: with the two exchanged the sign would be."""
+    deltas = {relation: [] for relation in INFLECTED}
+    for relation, part in read_ranks(rows, logs, config).items():
+        for ranks in part:
+            if relation in deltas and len(ranks) == 2:
+                label, form = ranks.values()
+                deltas[relation].append(label - form)
+    assert round(fmean(map(fmean, deltas.values())), 2) == DELTAS[config]
+
+
+def read_ranks(rows, logs, config):
+    """{relation: {form: logged rank} of each row}, in the order of `answer_forms`."""
+    language, _, wording = config.partition("-")
+    kind = KINDS[wording and f"-{wording}"]
+    found = {}
+    for row in rows[config]:
+        logged = literal_eval(logs[language, row.fact_id][f"{kind}_true_ranks"])
+        ranks = {form: logged[form] for form in row.answer_forms}
+        assert max(ranks.values()) <= len(row.candidates)  # no pool is smaller than the authors'
+        found.setdefault(row.relation, []).append(ranks)
+    return found
+
+
+@pytest.mark.upstream
+def test_relations_have_as_many_facts_as_the_papers_table(rows, released):
+    """The filter by length takes 160 facts more."""
+    for language, relations in RELATIONS.items():
+        for relation in relations:
+            found = [row for row in released[language, relation] if is_whole(row)]
+            assert language != "es" or len(found) == SPANISH[relation]
+            kept = [row for row in rows[language] if row.relation == relation]
+            assert len(kept) == sum(map(is_long, found))
+    whole = [row for part in released.values() for row in part if is_whole(row)]
+    assert (len(whole), sum(map(is_long, whole))) == (22_474, 22_314)
+
+
+def is_whole(row):
+    if "chatgpt_prompt" not in row:
+        return row["gt_prompt"] not in ("", "ERROR")
+    texts = [
+        row[f"{kind}_{part}"] for kind in ("gt", "chatgpt") for part in ("prompt", "infl_object")
+    ]
+    return not {"", "ERROR"} & set(texts)
+
+
+@pytest.mark.upstream
+def test_candidates_are_the_smallest_digests_of_the_pool(rows, released):
+    """Once more from the released text, invisible characters and all."""
+    for (language, relation), part in released.items():
+        whole = list(filter(is_whole, part))
+        pool = sorted(set().union(*map(names, whole)), key=number)
+        kept = [row for row in rows[language] if row.relation == relation]
+        for row, text in zip(kept, filter(is_long, whole), strict=True):
+            own = names(text)
+            distractors = [name for name in pool if name not in own][:50]
+            assert sorted(row.candidates) == sorted([*forms(text), *distractors])
+
+
+def forms(row):
+    fields = ("obj_label", "gt_infl_object", "chatgpt_infl_object")
+    return {row[field] for field in fields if row.get(field)}
+
+
+def names(row):
+    return forms(row) | set(row["aliases"].split("|||")) - {""}
+
+
+@pytest.mark.upstream
+def test_prompts_are_the_released_ones(rows, released):
+    columns = {"": "template_prompt", "-sentence": "gt_prompt", "-chatgpt": "chatgpt_prompt"}
+    for config in CONFIGS:
+        language, dash, wording = config.partition("-")
+        texts = [
+            row[columns[dash + wording]]
+            for relation in RELATIONS[language]
+            for row in filter(is_long, filter(is_whole, released[language, relation]))
+        ]
+        differ = [
+            (row.prompt, text)
+            for row, text in zip(rows[config], texts, strict=True)
+            if row.prompt != f"{text}[Y]"
+        ]
+        assert len(differ) == (config in ("ru", "ru-sentence", "ru-chatgpt", "uk-chatgpt"))
+        assert all(letters(prompt) == f"{letters(text)}[Y]" for prompt, text in differ)
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize("language", RELATIONS)
+def test_the_place_of_the_right_answer_tells_nothing(rows, language):
+    """Places, from 0 to 1, are as a uniform draw's: mean 1/2, variance 1/12 by row."""
+    places = [row.answers[0] / (len(row.candidates) - 1) for row in rows[language]
+              if len(row.answers) == 1]  # fmt: skip
+    assert abs(fmean(places) - 0.5) < 4 * (12 * len(places)) ** -0.5
+
+
+@pytest.mark.upstream
+def test_the_committed_card_is_the_generated_one(upstream, tmp_path):
+    folder = build_dataset("fluent-mlama", (), upstream, tmp_path / "fluent-mlama")
+    assert CARD.read_text(encoding="utf-8") == (folder / "README.md").read_text(encoding="utf-8")
