@@ -41,6 +41,22 @@ class Comparison(NamedTuple):
     settings: dict[str, Any]
 
 
+class Matched(NamedTuple):
+    """The rows that two runs have in common.
+
+    Attributes:
+        languages: those that both have, in the first one's order.
+        left_out_languages: those that only one has.
+        tables: of each run the scores by language, row by row the same facts.
+        left_out: rows that only the first, only the second has.
+    """
+
+    languages: list[str]
+    left_out_languages: list[str]
+    tables: tuple[dict[str, pa.Table], dict[str, pa.Table]]
+    left_out: tuple[int, int]
+
+
 def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: Any) -> Comparison:
     """Return the paired differences (first - second) of all figures that both runs have.
 
@@ -49,6 +65,38 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
 
     Raises:
         PolyprobeError: no common language or fact, or other candidates for the same fact.
+    """
+    matched = match_runs(first, second)
+    parts, languages = matched.tables, matched.languages
+    facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
+    units = read_clusters(facts[0].table, clusters)
+    names = COMPARED if len(languages) > 1 else COMPARED[:1]
+    one, other = (find_figures(part, names) for part in facts)
+    try:
+        differences = {
+            name: compare_figures(one[name], other[name], clusters=units, **options)
+            for name in track(names, "comparing")
+        }
+    except ValueError as error:
+        raise PolyprobeError(str(error)) from error
+    n_queries = len(facts[0].table)
+    return Comparison(
+        (first.settings().signature, second.settings().signature),
+        languages,
+        matched.left_out_languages,
+        n_queries,
+        len(set(units)) if units else n_queries,
+        matched.left_out,
+        differences,
+        {"clusters": clusters, **options},
+    )
+
+
+def match_runs(first: Run, second: Run) -> Matched:
+    """Return the scores of both runs on the languages and facts that both have.
+
+    Raises:
+        PolyprobeError: as `compare_runs` does.
     """
     for run in (first, second):
         if run.settings().kind == "predictions":
@@ -63,31 +111,16 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
             f"({', '.join(tables[0])}; {', '.join(tables[1])})"
         )
     rows = match_facts(tables[0][languages[0]], tables[1][languages[0]], (first, second))
-    parts = [
+    one, other = (
         {x: table[x].take(taken) for x in languages}
         for table, taken in zip(tables, rows, strict=True)
-    ]
-    facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
-    units = read_clusters(facts[0].table, clusters)
-    names = COMPARED if len(languages) > 1 else COMPARED[:1]
-    one, other = (find_figures(part, names) for part in facts)
-    try:
-        differences = {
-            name: compare_figures(one[name], other[name], clusters=units, **options)
-            for name in track(names, "comparing")
-        }
-    except ValueError as error:
-        raise PolyprobeError(str(error)) from error
+    )
     sizes = [len(table[languages[0]]) for table in tables]
-    return Comparison(
-        (first.settings().signature, second.settings().signature),
+    return Matched(
         languages,
         [x for x in {**tables[0], **tables[1]} if x not in languages],
-        len(rows[0]),
-        len(set(units)) if units else len(rows[0]),
+        (one, other),
         (sizes[0] - len(rows[0]), sizes[1] - len(rows[1])),
-        differences,
-        {"clusters": clusters, **options},
     )
 
 

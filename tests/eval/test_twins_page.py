@@ -1,0 +1,88 @@
+"""The HTML page of twins: it loads nothing, holds what was found, and draws in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from typer.testing import CliRunner
+
+from polyprobe.cli import app
+from polyprobe.eval.report import twins as page
+from polyprobe.eval.twin_table import as_json
+from polyprobe.eval.twins import compare_twins, find_twins
+from tests.eval.reader import Reader
+from tests.eval.twins import write_dataset, write_run, write_twins
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "clusters": "none"}
+
+
+def write(folder, runs):
+    twins = find_twins(*runs)
+    found = compare_twins(twins, **OPTIONS)
+    page.write_page(twins, found, OPTIONS, folder / "page.html")
+    return found, Reader((folder / "page.html").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def light(monkeypatch):
+    """Leave plotly's 4.8 MB out of the page."""
+    monkeypatch.setattr(page, "_plotly", lambda: "")
+
+
+@pytest.mark.usefixtures("light")
+def test_the_page_holds_what_was_found_and_loads_nothing(tmp_path):
+    found, reader = write(tmp_path, write_twins(tmp_path, two_forms=True))
+    assert reader.loaded == reader.addresses == []
+    drawn = json.loads(reader.scripts[0])
+    values = as_json(found)
+    assert drawn["boxes"] == values["boxes"]
+    assert drawn["curves"] == [values["ranks"][f"recall@{k}"]["macro"] for k in range(1, 5)]
+    mean = found.ranks["recall@1"]["macro"][-1]
+    answer = " ".join(reader.under("answer"))
+    assert f"{100 * mean.first:.1f} % of the sentences" in re.sub(r"\s+", " ", answer)
+    cells = reader.under("figure-cell", "td")
+    for rows in found.inflection.delta.values():
+        assert all(f"{row.difference:.3f}" in cells for row in rows)
+    assert "chrF signature: nrefs:1" in reader.text
+
+
+@pytest.mark.usefixtures("light")
+def test_what_a_run_is_called_is_escaped(tmp_path):
+    evil = "</script><script>alert(1)</script>"
+    dataset = write_dataset(tmp_path / "tiny")
+    runs = [
+        write_run(tmp_path / config, dataset, config, model=evil)
+        for config in ("small", "small-sentence")
+    ]
+    _, reader = write(tmp_path, runs)
+    assert evil not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert evil in reader.text
+
+
+def test_the_command_writes_the_whole_page(tmp_path):
+    pytest.importorskip("plotly")
+    template, sentence = write_twins(tmp_path)
+    arguments = [template.folder, sentence.folder, "--resamples", 99]
+    arguments += ["--output", tmp_path / "p.html"]
+    result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text[:400]
+    assert sum("plotly.js v" in script for script in Reader(text).scripts) == 1
+    assert f"report: {tmp_path / 'p.html'}" in result.output
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_a_browser_draws_both_pictures(tmp_path):
+    pytest.importorskip("plotly")
+    write(tmp_path, write_twins(tmp_path))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--dump-dom", (tmp_path / "page.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert len(re.findall(r'<path class="box"', done.stdout)) == 4  # two languages, two wordings
+    assert len(re.findall(r'class="js-line"', done.stdout)) >= 2

@@ -1,0 +1,114 @@
+"""A small dataset with templates and sentences, and runs on both without a model."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from polyprobe.builder.table import Row, to_table
+from polyprobe.eval.dataset import fingerprint, load_facts
+from polyprobe.eval.run import SCORES, Run, Settings
+
+CONFIGS = ("small", "small-sentence")
+FORMS = {"Москва": "Москве", "Париж": "Париже", "Рим": "Риме"}
+CITIES = {"en": ["Moscow", "Paris", "Rome"], "ru": ["Москва", "Париж", "Рим"]}
+PEOPLE = {"en": ["Olga", "Ivan", "Anna", "Igor"], "ru": ["Ольга", "Иван", "Анна", "Игорь"]}
+GENDERS = ("female", "male", "female", "none")
+VERBS = {"P19": {"en": "was born", "ru": ("родился", "родилась")}}
+VERBS["P20"] = {"en": "died", "ru": ("умер", "умерла")}
+N = 12
+
+
+def made_rows(config: str, language: str, two_forms: bool = False) -> list[Row]:
+    """Return twelve rows of two relations; templates put every verb into the masculine."""
+    sentence = config.endswith("-sentence")
+    rows = []
+    for number in range(N):
+        person, relation, city = number % 4, ("P19", "P20")[number // 4 % 2], number % 3
+        subject, label = PEOPLE[language][person], CITIES[language][city]
+        verb = VERBS[relation][language]
+        if language == "ru":
+            verb = verb[sentence and person % 2 == 0]
+        link = {"en": "in", "ru": "в"}[language]
+        form = FORMS.get(label, label)
+        labels = list(CITIES[language])
+        answers = [city]
+        if two_forms:
+            labels, answers = [*labels, form if language == "ru" else f"{form} City"], [city, 3]
+        elif sentence:
+            labels[city] = form
+        rows.append(
+            Row(
+                fact_id=f"{relation}:Q{person}:{number}",
+                relation=relation,
+                subject_id=f"Q{person}",
+                object_id=f"T{city}",
+                subject=subject,
+                prompt=f"{subject} {verb} {link} [Y].",
+                candidates=labels,
+                candidate_ids=[f"T{k}" for k in range(3)] + [f"T{city}"] * two_forms,
+                answers=answers,
+                answer_forms=[label, labels[3]]
+                if two_forms
+                else list(dict.fromkeys([label, form])),
+                template_id=relation,
+            )
+        )
+    return rows
+
+
+def write_dataset(folder: Path, languages=("en", "ru"), two_forms=False, skip=()) -> Path:
+    """Write both configurations; `skip` are the places of rows that the sentences lack."""
+    lines = ["---", "configs:"]
+    for config in CONFIGS:
+        data = folder / "data" / config
+        data.mkdir(parents=True, exist_ok=True)
+        lines += [f"- config_name: {config}", "  data_files:"]
+        for language in languages:
+            rows = made_rows(config, language, two_forms)
+            kept = [row for i, row in enumerate(rows) if config == CONFIGS[0] or i not in skip]
+            pq.write_table(to_table(kept), data / f"{language}.parquet")
+            lines += [f"  - split: {language}", f"    path: data/{config}/{language}.parquet"]
+    (folder / "README.md").write_text("\n".join([*lines, "---", ""]), encoding="utf-8")
+    return folder
+
+
+def made_scores(config: str, language: str, rows: int, pool: int) -> list[list[float]]:
+    """Return random scores with ties, others for each configuration and language."""
+    seed = [CONFIGS.index(config), *language.encode()]
+    return np.random.default_rng(seed).integers(0, 4, (rows, pool)).astype(float).tolist()
+
+
+def write_run(folder: Path, dataset: Path, config: str, languages=("en", "ru"), **settings) -> Run:
+    """Write run.json and scores/ of a configuration."""
+    tables = load_facts(str(dataset), config, list(languages))
+    run = Run(folder)
+    known = {
+        "model": "synthetic", "revision": "r1", "limit": None, "sample": None,
+        "scoring": "bmlama", "bos": "auto", "dtype": "float32", "device": "cpu",
+    }  # fmt: skip
+    prints = {x: fingerprint(table) for x, table in tables.items()}
+    run.open(
+        Settings(
+            **{**known, **settings},
+            dataset=str(dataset),
+            config=config,
+            fingerprint=prints,
+            languages=list(languages),
+        )
+    )
+    for language, table in tables.items():
+        pool = len(table["candidates"][0])
+        columns = table.select(SCORES.names[:3]).to_pydict()
+        columns["scores"] = made_scores(config, language, len(table), pool)
+        columns["n_tokens"] = [[1] * pool] * len(table)
+        run.write_scores(language, pa.table(columns, schema=SCORES))
+    return run
+
+
+def write_twins(folder: Path, **options) -> tuple[Run, Run]:
+    """Write a dataset and its two runs, the one on templates first."""
+    dataset = write_dataset(folder / "tiny", **options)
+    languages = options.get("languages", ("en", "ru"))
+    return tuple(write_run(folder / config, dataset, config, languages) for config in CONFIGS)
