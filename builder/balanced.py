@@ -21,6 +21,8 @@ from .distractors import (
     order_by_hash,
     place_answer,
 )
+from .facts import PROMPTS, empty
+from .inflected import inflect_candidates
 from .material import Material, Provenance, gather
 from .progress import track
 from .request import Request, check_buildable
@@ -33,6 +35,7 @@ TOLD = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows":
 NOT_ASKED = "relation not asked for"
 NO_LABEL = "no label"
 NO_SENTENCE = "no template"
+NOT_BOTH = "no template or no sentence"
 ALONE = "one candidate"
 OVER = "over --max-per-relation"
 
@@ -91,9 +94,9 @@ def build(request: Request, mirror: Path | None = None) -> Balanced:
 def balance(request: Request, material: Material, mirror: Path | None = None) -> Balanced:
     """Return the balanced set that is asked for, sorted by relation, subject, object, template.
 
-    Its facts are all that have labels and a sentence in every language, less those for which no
-    distractor is found. Objects of one subject are rows of their own: a row has one answer, and
-    the other objects are not among its candidates.
+    Its facts are all that have labels and a sentence in every language (with `--wording` a sentence
+    and a template), less those for which no distractor is found. Objects of one subject are rows of
+    their own: a row has one answer, and the other objects are not among its candidates.
     """
     check_buildable(request)
     level = level_templates(material.templates, request.languages, request.templates)
@@ -108,9 +111,20 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
             "relations or fewer languages"
         )
-    rows = verbalise(drawn, material.known, material.templates, request.languages, request.source)
+    rows = tell(request, material, drawn)
     missing = [*list_missing(request, material, layers), *left_out]
     return Balanced(rows, describe(request, material, rows, missing))
+
+
+def tell(request: Request, material: Material, drawn: Sequence[Query]) -> dict[str, list[Row]]:
+    """Return {language: rows} of the queries in the wording that is asked for."""
+    known, languages = material.known, request.languages
+    if request.wording == "template":
+        known = known._replace(prompts=empty(PROMPTS))
+    rows = verbalise(drawn, known, material.templates, languages, request.source)
+    if request.wording == "sentence":
+        rows = {language: inflect_candidates(part, language) for language, part in rows.items()}
+    return rows
 
 
 def draw(
@@ -190,6 +204,9 @@ def list_missing(
         yield (NO_LABEL, language, int((~coverage.layers[LABELLED, :, column]).sum()))
     dumb = coverage.facts.filter(labelled & ~can_be_asked(layers))["relation"].value_counts()
     counts = dict(dumb.sort("relation").iter_rows())
+    if request.wording:
+        yield from total(NOT_BOTH, counts)
+        return
     named = {
         f"{relation} in {', '.join(list_untold(request, material, relation))}": count
         for relation, count in counts.items()

@@ -12,6 +12,7 @@ from polyprobe import PolyprobeError
 
 from .card import MARK, is_built, read_config, render_card
 from .names import unknown
+from .table import SENTENCE
 from .write import recover, write_config, write_text
 
 if TYPE_CHECKING:  # it needs polars, an extra
@@ -23,10 +24,11 @@ if TYPE_CHECKING:  # it needs polars, an extra
 BALANCED = "balanced"  # the dataset that is made as one asks for it, of any source of facts
 SOURCES = {
     "bmlama": "polyprobe.builder.sources.bmlama",
+    "fluent-mlama": "polyprobe.builder.sources.fluent_mlama_pools",
     "geofacts": "polyprobe.builder.sources.geofacts",
 }
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: whole, begun, set aside
-EXTRAS = ("babel", "polars", "pooch", "requests", "scipy")  # what `polyprobe[builder]` brings
+EXTRAS = {"builder": ("babel", "polars", "pooch", "requests", "scipy"), "sentences": ("rapidfuzz",)}
 
 
 def build_dataset(
@@ -37,8 +39,9 @@ def build_dataset(
 ) -> Path:
     """Build configurations of the dataset `name` and return the folder they lie in.
 
-    No `configs` means all. The folder is `output`, or `datasets/NAME` under the current one;
-    configurations that lie there already stay, and the card lists those present.
+    No `configs` means all but sentence-level twins (`sentences/`). The folder is `output`, or
+    `datasets/NAME` under the current one; configurations that lie there already stay, and the card
+    lists those present.
     """
     folder = output or Path("datasets", name)
     with explain_missing_extras():
@@ -50,7 +53,7 @@ def build_dataset(
             recover(folder, config)
         for config in wanted:
             write_config(folder, config, source.build(config, mirror))
-            write_card(folder, name, source.CONFIGS, source)
+            write_card(folder, name, list_known(folder, name), source)
     return folder
 
 
@@ -108,6 +111,29 @@ def list_configs(folder: Path) -> list[str]:
     return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
 
 
+def list_known(folder: Path, name: str) -> list[str]:
+    """Return what the folder may hold: the dataset's configurations, and the twins that are there.
+
+    Of a balanced set it is what lies there.
+    """
+    here = list_configs(folder)
+    if name == BALANCED:
+        return here
+    own = load_source(name).CONFIGS
+    return [*own, *(config for config in here if is_twin(name, config))]
+
+
+def is_twin(name: str, config: str) -> bool:
+    """Tell whether a configuration of a dataset would be a sentence-level twin, by its name."""
+    own = () if name == BALANCED else load_source(name).CONFIGS
+    return config.endswith(SENTENCE) and config not in own
+
+
+def load_describer(name: str) -> ModuleType:
+    """Return the module whose `describe` says what the card of a dataset has of its own."""
+    return import_module(".balanced_card", __package__) if name == BALANCED else load_source(name)
+
+
 def load_source(name: str) -> ModuleType:
     """Return the module that makes the dataset `name`."""
     if name not in SOURCES:
@@ -161,8 +187,9 @@ def list_paths(folder: Path) -> list[Path]:
 def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
     """Return what a build may have left in its folder and in `data`, killed or not."""
     data = folder / "data"
-    states = {data / state.format(config) for config in configs for state in STATES}
-    states = {path for path in states if not path.is_file()}
+    twins = [config + SENTENCE for config in configs]
+    states = {data / state.format(config) for config in (*configs, *twins) for state in STATES}
+    states = {path for path in (*states, folder / "sentences") if not path.is_file()}
     return {data, folder / ".README.md.new", *folder.glob("LICENSE*")} | states
 
 
@@ -172,8 +199,9 @@ def explain_missing_extras() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
+        extra = next((extra for extra, packages in EXTRAS.items() if error.name in packages), None)
+        if not extra:
             raise
         raise PolyprobeError(
-            f"building needs the package {error.name}: pip install 'polyprobe[builder]'"
+            f"building needs the package {error.name}: pip install 'polyprobe[{extra}]'"
         ) from error

@@ -15,10 +15,12 @@ from huggingface_hub import DatasetCard, DatasetCardData
 
 from polyprobe import PolyprobeError
 
+from . import sentence_card
 from .card_tables import Config, Split, columns_table, relations_table, statistics_table
 from .write import NOTES
 
 MARK = "<!-- made by `polyprobe build {name}` from builder/sources/{name}.md: edit there -->"
+DTYPES = {"float": "float32"}  # Arrow's name: that of `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
 Describe = Callable[[Sequence[Config]], dict[str, str]]
@@ -30,8 +32,8 @@ def render_card(
     """Return the card of the dataset in `folder`, for those of `configs` that are present there.
 
     The default configuration is `default`, or the first one present where that is not built.
-    `describe` returns what the dataset has to say beside the common tables: {place in the prose:
-    text}.
+    `describe` returns what the dataset has to say beside the common tables, of all configurations
+    but sentence-level twins: {place in the prose: text}.
     """
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
@@ -49,7 +51,8 @@ def render_card(
         "columns": columns_table(present),
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
-        **describe(present),
+        **describe([config for config in present if not sentence_card.is_twin(config)]),
+        **sentence_card.describe(present),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
     return f"---\n{data.to_yaml()}\n---\n{MARK.format(name=name)}\n\n{body}\n"
@@ -136,7 +139,7 @@ def describe_feature(field: pa.Field) -> dict[str, str]:
     """Return a column in the manner of `datasets`, which writes `list` for a list's items."""
     if pa.types.is_list(field.type):
         return {"name": field.name, "list": str(field.type.value_type)}
-    return {"name": field.name, "dtype": str(field.type)}
+    return {"name": field.name, "dtype": DTYPES.get(str(field.type), str(field.type))}
 
 
 def size_category(configs: list[Config]) -> str:

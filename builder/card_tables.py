@@ -20,6 +20,8 @@ COLUMNS = {
     "template_id": "the pattern that the prompt was made from",
     "repairs": "codes of what was changed in the published row (repaired configurations only)",
     "published_row": "`fact_id` of the row it was made from (repaired configurations only)",
+    "object_last": "whether only punctuation stands behind `[Y]` (`-sentence` only)",
+    "confidence": "likeness of the answer's label and its form, 0-100 (`-sentence` only)",
 }
 
 

@@ -40,6 +40,12 @@ class Coverage(NamedTuple):
         """Return (layers, facts): whether a fact stands in every one of the languages."""
         return np.all(self.layers[:, :, self.columns(languages)], axis=2)
 
+    def told_both_ways(self) -> "Coverage":
+        """Return where facts have a sentence of the source's own and a template as well."""
+        layers = self.layers.copy()
+        layers[[PROMPTED, TEMPLATED]] = layers[PROMPTED] & layers[TEMPLATED]
+        return self._replace(layers=layers)
+
 
 def measure_coverage(
     known: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]

@@ -15,6 +15,7 @@ from .coverage import Coverage, measure_coverage
 from .download import check_archive
 from .facts import LABELS, TEMPLATES, Facts, empty, load_source, read_source
 from .labels import tidy
+from .progress import report
 from .request import Request, check_languages, check_relations, check_request
 from .verbalise import choose_templates
 
@@ -72,15 +73,49 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
         known = complete(known, read_source(name, mirror, shared).labels)
         lent[name] = known.labels.height - before
         sources.append(describe(name, lender, "labels"))
+    if request.wording:
+        known = add_sentences(request, source, known, mirror)
     fallback = empty(TEMPLATES)
     if request.source != FALLBACK and lacks_templates(known, source.LANGUAGES):
         lender = load_source(FALLBACK)
         fallback = lender.read_templates(mirror)
         sources.append(describe(FALLBACK, lender, "templates"))
+    if request.template_translators:
+        translated, engines = translate_missing(request, known, fallback)
+        fallback = pl.concat([fallback.select(*TEMPLATES), translated])
+        sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
     sources += [describe(name, teller, "truths") for name, teller in tellers.items()]
     return assemble(request, known, fallback, source.LANGUAGES)._replace(
         truths=tuple(tellers), lent=lent, sources=tuple(sources)
     )
+
+
+def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Path | None) -> Facts:
+    """Return the facts with the source's own sentences, written out where it annotates prompts."""
+    if hasattr(source, "render_sentences"):
+        languages = request.languages or source.LANGUAGES
+        return source.render_sentences(known, mirror, languages, request.unimorph or None)
+    if known.prompts.is_empty():
+        raise PolyprobeError(
+            f"--wording {request.wording}: {request.source} has no sentences of its own; build its "
+            "templates, and then the twin with --config NAME-sentence --translator NAME"
+        )
+    return known
+
+
+def translate_missing(
+    request: Request, known: Facts, fallback: pl.DataFrame
+) -> tuple[pl.DataFrame, str]:
+    """Return templates (TEMPLATES) for languages that lack them, translated, and who did it."""
+    from .translated_templates import describe_outcomes, lend_templates, load_translators
+
+    engines = load_translators(request.template_translators)
+    asked = set(choose_relations(known.facts, request)["relation"])
+    both = choose_templates(known.templates, fallback)
+    translated = lend_templates(both, request.languages, asked, engines, request.trusted)
+    for line in describe_outcomes(translated):
+        report(line)
+    return translated.templates, "; ".join(engine.signature for engine in engines.values())
 
 
 def assemble(
@@ -99,6 +134,8 @@ def assemble(
     templates = templates.unique(wording, keep="first", maintain_order=True)
     facts = choose_relations(known.facts, request)
     coverage = measure_coverage(known, facts, templates, languages)
+    if request.wording:
+        coverage = coverage.told_both_ways()
     return Material(known, templates, coverage, (), {}, ())
 
 

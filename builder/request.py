@@ -9,6 +9,9 @@ from polyprobe import PolyprobeError
 
 from .facts import FACT_SOURCES
 from .names import unknown
+from .table import SENTENCE
+
+WORDINGS = ("template", "sentence")
 
 
 class Request(NamedTuple):
@@ -18,6 +21,15 @@ class Request(NamedTuple):
     `exclude`; `labels` names the sources that complete missing labels, in order; of a relation's
     `templates` so many at most give a row each; `config` is the configuration's name, where it is
     empty `SOURCE-N` for N languages, `SOURCE-N-Kt` with K templates.
+
+    Without `wording` a fact is told in sentences of the source's own where all languages have one,
+    else in templates. With it the set is one of twins, which have the same facts and candidates:
+    all that have both. `template` tells them in templates, `sentence` in the sentences, and its
+    name ends in `-sentence`; `unimorph` is a folder of UniMorph's tables, for sentences that are
+    written out (X-FACTR's).
+
+    `template_translators` are what `translated_templates.load_translators` takes: they translate
+    English templates where a language has none, `trusted` ones without another's agreement.
     """
 
     source: str
@@ -30,12 +42,18 @@ class Request(NamedTuple):
     seed: int = 0
     config: str = ""
     templates: int = 1
+    wording: str = ""
+    unimorph: str = ""
+    template_translators: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Return the configuration's name."""
         several = f"-{self.templates}t" if self.templates != 1 else ""
-        return self.config or f"{self.source}-{len(self.languages)}{several}"
+        name = self.config or f"{self.source}-{len(self.languages)}{several}"
+        suffix = SENTENCE if self.wording == "sentence" else ""
+        return name.removesuffix(suffix) + suffix
 
     @property
     def command(self) -> str:
@@ -49,6 +67,10 @@ class Request(NamedTuple):
             ("--relations", ",".join(self.relations)),
             ("--exclude", ",".join(self.exclude)),
             ("--labels", ",".join(self.labels)),
+            ("--wording", self.wording),
+            ("--unimorph", self.unimorph),
+            *(("--template-translator", text) for text in self.template_translators),
+            *(("--trusted", text) for text in self.trusted),
             ("--seed", str(self.seed)),
             ("--config", self.name),
         )
@@ -65,6 +87,17 @@ def check_request(request: Request) -> None:
         )
     if request.templates < 1:
         raise PolyprobeError(f"--templates {request.templates}: expected 1 or more")
+    if request.wording and request.wording not in WORDINGS:
+        raise unknown("wording", request.wording, "--wording", WORDINGS)
+    if request.wording and request.templates != 1:
+        raise PolyprobeError(
+            f"--templates {request.templates}: a sentence is one row a fact, and so is its "
+            "template twin; leave --templates or --wording out"
+        )
+    if unknown_trusted := sorted({*request.trusted} - {*request.template_translators}):
+        raise PolyprobeError(
+            f"--trusted {unknown_trusted[0]!r}: expected a text of --template-translator"
+        )
     if request.max_per_relation is not None and request.max_per_relation < 1:
         raise PolyprobeError(f"--max-per-relation {request.max_per_relation}: expected 1 or more")
     if both := sorted({*request.relations} & {*request.exclude}):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 SLOT = "[Y]"
+SENTENCE = "-sentence"  # the end of the name of a sentence-level twin
 
 SCHEMA = pa.schema(
     [
@@ -23,6 +24,7 @@ SCHEMA = pa.schema(
     ]
 )
 REPAIRED = pa.schema([*SCHEMA, ("repairs", pa.list_(pa.string())), ("published_row", pa.string())])
+SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
 
 
 class Row(NamedTuple):

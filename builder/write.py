@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,16 +29,31 @@ def write_config(
     a full disk or Ctrl-C leaves the configuration that was there. The bytes depend on the rows
     and the version of pyarrow alone.
     """
+    rows = track(splits.items(), f"writing {config}")
+    write_tables(folder, config, ((language, to_table(part)) for language, part in rows), notes)
+
+
+def write_tables(
+    folder: Path, config: str, tables: Iterable[tuple[str, pa.Table]], notes: str = ""
+) -> None:
+    """Write a configuration as `write_config` does, of tables: (language, table)."""
     target = folder / "data" / config
     new = target.with_name(f".{config}.new")
     with explain_errors(folder), cleared(new):
         new.mkdir(parents=True)
-        for language, rows in track(splits.items(), f"writing {config}"):
-            table = to_table(rows)
-            if notes:
-                table = table.replace_schema_metadata({NOTES: notes})
-            write_split(table, new / f"{split_name(language)}.parquet")
+        for language, table in tables:
+            noted = table.replace_schema_metadata({NOTES: notes}) if notes else table
+            write_split(noted, new / f"{split_name(language)}.parquet")
         replace_folder(new, target)
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write one Parquet file atomically, and its folder where it is missing."""
+    new = path.with_name(f".{path.name}.new")
+    with explain_errors(path.parent), cleared(new):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_split(table, new)
+        os.replace(new, path)
 
 
 def write_split(table: pa.Table, path: Path) -> None:

@@ -10,11 +10,13 @@ import typer
 from polyprobe import PolyprobeError
 
 from .costs import show_costs, show_costs_in_short, show_left_out
+from .sentences import SentenceOptions, build_twin, find_twin
 
 if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.balanced import Notes
 
 SET = "balanced only"  # the heading of its options in the help
+TWIN = "sentences instead of templates: --config C-sentence"
 
 
 def build(
@@ -46,7 +48,8 @@ def build(
         ),
     ] = None,
     languages: Annotated[
-        list[str] | None, typer.Option(help="As en,fr,zh; may be repeated.", rich_help_panel=SET)
+        list[str] | None,
+        typer.Option(help="Of balanced sets and of sentences, as en,fr,zh; may be repeated."),
     ] = None,
     candidates: Annotated[
         int | None,
@@ -78,12 +81,71 @@ def build(
         int | None,
         typer.Option(help="Seed of the draw; 0.", rich_help_panel=SET),
     ] = None,
+    wording: Annotated[
+        str | None,
+        typer.Option(
+            help="template or sentence: one of twins, of the facts that the source has both "
+            "templates and sentences for. Without it: sentences where all languages have one.",
+            rich_help_panel=SET,
+        ),
+    ] = None,
+    unimorph: Annotated[
+        Path | None,
+        typer.Option(
+            help="UniMorph's tables, for xfactr's sentences; pymorphy3 for ru without.",
+            rich_help_panel=SET,
+        ),
+    ] = None,
+    template_translator: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Translates templates that a language lacks, kept where two agree: NAME, or "
+            "'NAME key=value …'; may be repeated.",
+            rich_help_panel=SET,
+        ),
+    ] = None,
+    trusted: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One of --template-translator that needs no second; may be repeated.",
+            rich_help_panel=SET,
+        ),
+    ] = None,
     plan: Annotated[
         bool,
         typer.Option(
             "--plan", help="Show what languages cost; build nothing.", rich_help_panel=SET
         ),
     ] = False,
+    translator: Annotated[
+        str | None,
+        typer.Option(
+            help="googletrans (default), apertium, openai or transformers.", rich_help_panel=TWIN
+        ),
+    ] = None,
+    translator_option: Annotated[
+        list[str] | None,
+        typer.Option(help="key=value of the translator; may be repeated.", rich_help_panel=TWIN),
+    ] = None,
+    lemmatizer: Annotated[
+        str | None,
+        typer.Option(
+            help="To find the object: auto (Stanza where its models lie, else simplemma), stanza, "
+            "simplemma, none; auto.",
+            rich_help_panel=TWIN,
+        ),
+    ] = None,
+    stanza: Annotated[
+        Path | None, typer.Option(help="Folder with Stanza's models.", rich_help_panel=TWIN)
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Least likeness of object and label, 0-100; 75.", rich_help_panel=TWIN),
+    ] = None,
+    source_language: Annotated[
+        str | None,
+        typer.Option(help="The language that is translated; en.", rich_help_panel=TWIN),
+    ] = None,
 ) -> None:
     """Make a dataset from its sources: Parquet files and a card."""
     from polyprobe.builder.build import BALANCED, build_dataset
@@ -98,19 +160,41 @@ def build(
         "exclude": split_list(exclude),
         "labels": split_list(labels),
         "seed": seed,
+        "wording": wording,
+        "unimorph": str(unimorph.absolute()) if unimorph else None,
+        "template_translators": tuple(template_translator or ()),
+        "trusted": tuple(trusted or ()),
     }
     configs = split_list([*(config or ()), *(further or ())])
     if further and not config:
         raise PolyprobeError(f"what is {further[0]!r}? configurations follow --config")
     given = {option: value for option, value in own.items() if value not in (None, ())}
+    sentences = SentenceOptions(
+        translator,
+        translator_option,
+        lemmatizer,
+        stanza,
+        threshold,
+        source_language and source_language.replace("_", "-"),
+    )
+    if not wording and (twin := find_twin(name, configs, sentences)):
+        chosen = given.pop("languages", ())
+        refuse(given, plan, f"balanced sets, not of {twin}")
+        build_twin(name, twin, chosen, sentences, mirror, output)  # type: ignore[arg-type]
+        return
     if name == BALANCED:
         build_set(given, configs, mirror, output, plan)
         return
-    if given or plan:
-        option = next(iter(given), "plan").replace("_", "-")
-        raise PolyprobeError(f"--{option} is an option of {BALANCED}, not of {name}")
+    refuse(given, plan, f"{BALANCED}, not of {name}")
     folder = build_dataset(name, configs, mirror, output)
     typer.echo(f"{name} lies in {folder}")
+
+
+def refuse(given: Mapping[str, object], plan: bool, whose: str) -> None:
+    """Raise PolyprobeError for an option of balanced sets that was given elsewhere."""
+    if given or plan:
+        option = next(iter(given), "plan").replace("_", "-")
+        raise PolyprobeError(f"--{option} is an option of {whose}")
 
 
 def build_set(

@@ -31,7 +31,7 @@ def test_options_reach_the_builder(monkeypatch, tmp_path):
 def test_a_mistake_is_one_line():
     result = CliRunner().invoke(app, ["nothing"])
     assert isinstance(result.exception, PolyprobeError)
-    known = "balanced, bmlama, geofacts"
+    known = "balanced, bmlama, fluent-mlama, geofacts"
     assert str(result.exception) == f"unknown dataset 'nothing' in polyprobe; available: {known}"
 
 

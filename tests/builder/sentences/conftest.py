@@ -1,0 +1,3 @@
+from .phrases import tiny
+
+__all__ = ["tiny"]

@@ -1,0 +1,134 @@
+"""The candidates of a sentence: the answer as it stands there, the others as they would."""
+
+import pytest
+
+from polyprobe.builder.sentences.forms import keep_candidates, settle, word_candidates
+from polyprobe.builder.sentences.outcomes import COLLISION, FOUND, NO_OBJECT, Outcome
+from polyprobe.builder.table import Row
+
+# Hungarian cities; -ban, -en: in.
+LABELS = {"p": "Párizs", "b": "Budapest", "l": "London", "r": "Róma"}
+
+
+def row(entities: str, answer: str, relation="P36", ids=True, labels=LABELS) -> Row:
+    return Row(
+        *("f", relation, "s", answer, "S", "[Y]"),
+        candidates=[labels[e] for e in entities],
+        candidate_ids=list(entities) if ids else [],
+        answers=[entities.index(answer)],
+        answer_forms=[labels[answer]],
+        template_id="t",
+    )
+
+
+def outcome(number: int, label: str, form: str) -> Outcome:
+    status = FOUND if form else NO_OBJECT
+    return Outcome("hu", number, "f", "e", "t", label, form, 0, 1, 99.0, status)
+
+
+def word(rows, forms):
+    outcomes = [
+        outcome(n, r.candidates[r.answers[0]], form)
+        for n, (r, form) in enumerate(zip(rows, forms, strict=True))
+    ]
+    return word_candidates(rows, outcomes)
+
+
+def test_distractors_take_the_form_they_had_as_answers():
+    rows = [row("pbl", "p"), row("pbl", "b"), row("lbp", "l")]
+    worded = word(rows, ["Párizsban", "Budapesten", "Londonban"])
+    assert worded.candidates == {
+        0: ["Párizsban", "Budapesten", "Londonban"],
+        1: ["Párizsban", "Budapesten", "Londonban"],
+        2: ["Londonban", "Budapesten", "Párizsban"],
+    }
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_without_ids_entities_are_their_labels(ids):
+    rows = [row("pb", "p", ids=ids), row("pb", "b", ids=ids)]
+    assert word(rows, ["Párizsban", "Budapesten"]).candidates[0] == ["Párizsban", "Budapesten"]
+
+
+def test_the_most_frequent_form_is_taken_and_of_equals_the_first():
+    answers = [row("pb", "b")] * 3 + [row("pb", "p")]
+    often = word(answers, ["Budapestnek", "Budapesten", "Budapesten", "Párizsban"])
+    assert often.candidates[3] == ["Párizsban", "Budapesten"]
+    tied = word(answers[1:], ["Budapestnek", "Budapesten", "Párizsban"])
+    assert tied.candidates[2] == ["Párizsban", "Budapestnek"]
+
+
+def test_forms_of_another_relation_are_none():
+    rows = [row("pb", "p"), row("pb", "b", relation="P19")]
+    assert word(rows, ["Párizsban", "Budapesten"]).candidates[0] == ["Párizsban", "Budapest"]
+
+
+def test_an_answer_that_was_not_found_lends_no_form_and_has_no_candidates():
+    worded = word([row("pb", "p"), row("pb", "b")], ["Párizsban", ""])
+    assert worded.candidates == {0: ["Párizsban", "Budapest"]}
+    assert [o.status for o in worded.outcomes] == [FOUND, NO_OBJECT]
+
+
+def test_where_the_frame_asks_for_no_inflection_distractors_keep_their_labels():
+    """Paris stands as its label here and inflected in row 1."""
+    rows = [row("pb", "p"), row("pb", "p"), row("pb", "b")]
+    worded = word(rows, ["Párizs", "Párizsban", "Budapesten"])
+    assert worded.candidates[0] == ["Párizs", "Budapest"]
+    assert worded.candidates[1] == ["Párizsban", "Budapesten"]
+
+
+def test_where_the_answer_is_inflected_a_distractor_passes_over_its_label():
+    rows = [row("pb", "b"), row("pb", "b"), row("pb", "b"), row("pb", "p")]
+    worded = word(rows, ["Budapest", "Budapest", "Budapesten", "Párizsban"])
+    assert worded.candidates[3] == ["Párizsban", "Budapesten"]
+
+
+def test_where_the_answer_is_inflected_nowhere_a_distractor_takes_its_usual_form():
+    rows = [row("pb", "b"), row("pb", "b"), row("pb", "b"), row("pb", "p")]
+    assert word(rows, ["Budapest", "Budapesten", "Budapesten", "Párizs"]).candidates[3] == [
+        "Párizs",
+        "Budapesten",
+    ]
+
+
+def test_capitals_are_no_inflection_and_follow_the_answer():
+    """`euro` may begin a sentence: that neither makes a frame inflect nor keeps it from it."""
+    labels = {"e": "euro", "d": "dollár", "k": "Kuna"}
+    rows = [row("edk", answer, labels=labels) for answer in "eed"]
+    worded = word(rows, ["euro", "Euro", "dollárban"])
+    assert worded.candidates == {
+        0: ["euro", "dollárban", "Kuna"],
+        1: ["Euro", "Dollárban", "Kuna"],
+        2: ["euro", "dollárban", "Kuna"],  # no form of euro is inflected
+    }
+    begun = word([row("ed", answer, labels=labels) for answer in "ed"], ["Euro", "dollár"])
+    assert begun.candidates == {0: ["Euro", "Dollár"], 1: ["euro", "dollár"]}
+
+
+def test_a_form_that_is_another_candidate_goes_back_to_its_label():
+    """Of Rome and the Roma one is called in this case what the other is called in that."""
+    labels = {**LABELS, "x": "Rómában"}
+    rows = [row("prx", "p", labels=labels), row("prx", "r", labels=labels)]
+    assert word(rows, ["Párizsban", "rómában"]).candidates[0] == ["Párizsban", "Róma", "Rómában"]
+
+
+def test_two_forms_that_are_alike_both_go_back():
+    assert settle(row("pbl", "p"), ["Párizsban", "X-ben", "x-BEN"]) == [
+        "Párizsban",
+        "Budapest",
+        "London",
+    ]
+
+
+def test_where_labels_collide_too_the_fact_is_left_out_and_counted():
+    labels = {**LABELS, "x": "párizsban"}
+    worded = word([row("pbx", "p", labels=labels)], ["Párizsban"])
+    assert worded.candidates == {}
+    [left] = worded.outcomes
+    assert (left.status, left.reason) == (COLLISION, "two candidates read 'Párizsban'")
+
+
+def test_the_source_language_keeps_its_candidates():
+    rows = [row("pbl", "b"), row("pbl", "p")]
+    worded = keep_candidates(rows, [outcome(0, "Budapest", "Budapest"), outcome(1, "Párizs", "")])
+    assert worded.candidates == {0: ["Párizs", "Budapest", "London"]}

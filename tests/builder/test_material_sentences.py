@@ -1,0 +1,98 @@
+"""Balanced sets whose sentences are written out, or whose templates are translated."""
+
+import polars as pl
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.builder import material, translated_templates
+from polyprobe.builder.balanced import build
+from polyprobe.builder.facts import TEMPLATES, empty
+from polyprobe.builder.request import Request, check_request
+from polyprobe.builder.sources import mlama
+from polyprobe.builder.translators import Translator
+
+from .tiny_facts import make_facts
+
+TEXTS = {"[X] lies in [Y].": "[X] ligt in [Y].", "[X] is near [Y].": "[X] is dichtbij."}
+
+
+class Phrasebook(Translator):
+    """Knows two templates and nothing else."""
+
+    def __init__(self, name):
+        self.name = name
+        self.signature = f"{name}|1"
+
+    async def ask(self, batch, source, target, terms):
+        return [TEXTS.get(text, "dichtbij") for text in batch]
+
+
+KNOWN = make_facts(
+    facts=[("P1", "Q1", "Q2"), ("P2", "Q1", "Q2")],
+    labels={"en": {"Q1": "Ghent", "Q2": "Belgium"}, "nl": {"Q1": "Gent", "Q2": "België"}},
+    templates={"en": {"P1": "[X] lies in [Y].", "P2": "[X] is near [Y]."}},
+)
+
+
+def test_templates_are_translated_where_two_agree(monkeypatch, capsys):
+    monkeypatch.setattr(translated_templates, "load_translator", lambda name: Phrasebook(name))
+    request = Request("tiny", ("en", "nl"), template_translators=("one", "two"))
+    translated, engines = material.translate_missing(request, KNOWN, empty(TEMPLATES))
+    assert translated.rows() == [("nl", "P1", "translated:P1:0", "[X] ligt in [Y].")]
+    assert engines == "one|1; two|1"
+    assert "templates translated to nl: 1 of 2 kept" in " ".join(capsys.readouterr().err.split())
+    made = material.assemble(request, KNOWN, translated, ["en", "nl"])
+    assert set(made.templates["template"]) == {*KNOWN.templates["template"], "[X] ligt in [Y]."}
+
+
+def test_one_alone_is_not_enough_unless_it_is_trusted(monkeypatch):
+    monkeypatch.setattr(translated_templates, "load_translator", lambda name: Phrasebook(name))
+    request = Request("tiny", ("en", "nl"), template_translators=("one",))
+    with pytest.raises(PolyprobeError, match="two translators must agree"):
+        material.translate_missing(request, KNOWN, empty(TEMPLATES))
+    trusting = request._replace(trusted=("one",))
+    assert material.translate_missing(trusting, KNOWN, empty(TEMPLATES))[0].height == 1
+
+
+def test_a_trusted_translator_that_is_not_asked_is_an_error():
+    request = Request("mlama", template_translators=("apertium",), trusted=("googletrans",))
+    with pytest.raises(PolyprobeError, match="--trusted 'googletrans': expected a text of"):
+        check_request(request)
+
+
+def test_a_source_without_sentences_says_how_to_get_them():
+    with pytest.raises(PolyprobeError, match="mlama has no sentences of its own; build its templ"):
+        material.add_sentences(Request("mlama", wording="sentence"), mlama, KNOWN, None)
+
+
+def test_the_command_says_all_of_it():
+    request = Request(
+        "xfactr",
+        ("ru",),
+        wording="sentence",
+        unimorph="/u m",
+        template_translators=("transformers model=a/b",),
+        trusted=("transformers model=a/b",),
+    )
+    assert "--unimorph '/u m' --template-translator 'transformers model=a/b'" in request.command
+
+
+@pytest.mark.upstream
+@pytest.mark.slow
+def test_xfactr_tells_its_facts_both_ways(upstream):
+    """The Russian sentences decline what the templates leave as it is; facts are the same."""
+    asked = Request("xfactr", ("fr", "ru"), labels=("mpararel",), relations=("P19", "P36"))
+    one, other = (build(asked._replace(wording=way), upstream) for way in ("template", "sentence"))
+    assert other.notes.config == "xfactr-2-sentence"
+    rows = pl.DataFrame(
+        {
+            "fact": [row.fact_id for row in one.rows["ru"]],
+            "same": [row.fact_id for row in other.rows["ru"]],
+            "plain": [row.candidates[row.answers[0]] for row in one.rows["ru"]],
+            "told": [row.candidates[row.answers[0]] for row in other.rows["ru"]],
+        }
+    )
+    assert rows["fact"].to_list() == rows["same"].to_list()
+    born = rows.filter(pl.col("fact").str.starts_with("P19:"))
+    assert dict(born.select("plain", "told").iter_rows())["Барселона"] == "Барселоне"
+    assert (born["plain"] != born["told"]).mean() > 0.5

@@ -1,0 +1,140 @@
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from polyprobe import PolyprobeError
+from polyprobe.builder import translators
+from polyprobe.cli.build import build
+from polyprobe.cli.sentences import read_pairs
+from tests.builder.sentences.phrases import Told, tiny
+from tests.builder.sentences.test_twin import phrasebook
+
+__all__ = ["tiny"]
+
+app = typer.Typer()
+app.command()(build)
+
+
+def run(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def test_a_twin_is_built_and_its_costs_and_losses_are_shown(tiny, monkeypatch):
+    made = []
+
+    def load(name, **options):
+        made.append((name, options))
+        return phrasebook(Told, hu=["Semmi.", "Budapesten ül.", "London.", "Londonban ül."])
+
+    monkeypatch.setattr("polyprobe.builder.sentences.twin.load_translator", load)
+    options = ["--translator", "phrasebook", "--translator-option", "url=http://a/?b=c"]
+    more = ["--translator-option", "key=1", "--lemmatizer", "none", "--languages", "hu"]
+    result = run("tiny", "--config", "default-sentence", *options, *more, "--output", tiny)
+    assert result.exception is None
+    assert made == [("phrasebook", {"url": "http://a/?b=c", "key": "1"})]
+    lines = [line.replace("│", " ").split() for line in result.stdout.splitlines()]
+    assert ["en", "4", "4", "4", "4", "0", "3", "3"] in lines
+    assert ["hu", "4", "4", "3", "1", "1", "3", "1"] in lines
+    assert ["hu", "no-object", "1"] in lines
+    assert "translator: phrasebook|1; lemmatiser: hu: none" in result.stdout
+    assert f"{tiny}/sentences/default-sentence.parquet" in result.stdout
+    assert Path(tiny, "sentences/default-sentence.parquet").is_file()
+
+
+def test_every_option_reaches_the_builder(tiny, monkeypatch):
+    calls = []
+
+    def build_sentences(*arguments, **named):
+        calls.append((arguments, named))
+        raise PolyprobeError("enough")
+
+    monkeypatch.setattr("polyprobe.builder.sentences.build_sentences", build_sentences)
+    words = ["--translator", "apertium", "--lemmatizer", "simplemma", "--stanza", "models"]
+    words += ["--threshold", "80", "--source-language", "zh_hans", "--languages", "pt_br,hu"]
+    run("tiny", "--config", "default-sentence", *words, "--mirror", "m", "--output", "o")
+    run("tiny", "--config", "default-sentence", "--translator", "apertium")
+    assert calls == [
+        (
+            ("tiny", "default"),
+            {
+                **{"translator": "apertium", "languages": ("pt-br", "hu")},
+                **{"lemmatizer": "simplemma", "stanza_dir": Path("models"), "threshold": 80.0},
+                **{"source_language": "zh-hans", "translator_options": {}},
+                **{"mirror": Path("m"), "output": Path("o")},
+            },
+        ),
+        (
+            ("tiny", "default"),
+            {
+                **{"translator": "apertium", "languages": ()},
+                **{"lemmatizer": "auto", "stanza_dir": None, "threshold": 75.0},
+                **{"source_language": "en", "translator_options": {}},
+                **{"mirror": None, "output": None},
+            },
+        ),
+    ]
+
+
+TWIN = ("tiny", "--config", "default-sentence")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("tiny", "--translator", "apertium"),
+            "--translator is an option of a sentence-level twin; name it, as --config "
+            "default-sentence",
+        ),
+        (
+            ("tiny", "--config", "more", "--source-language", "en"),
+            "--source-language is an option of a sentence-level twin; name it, as --config "
+            "more-sentence",
+        ),
+        (
+            (*TWIN, "more", "--translator", "apertium"),
+            "build default-sentence by itself; --config names 2",
+        ),
+        (
+            (*TWIN, "--translator", "apertium", "--seed", "1"),
+            "--seed is an option of balanced sets, not of default-sentence",
+        ),
+        (
+            (*TWIN, "--translator", "apertium", "--translator-option", "url"),
+            "--translator-option 'url': expected key=value",
+        ),
+        ((*TWIN, "--translator", "apertum"), "unknown translator 'apertum' in polyprobe; did you"),
+        (
+            ("tiny", "--config", "defualt-sentence", "--translator", "apertium"),
+            "unknown configuration 'defualt' in tiny; did you mean 'default'?",
+        ),
+        (("tyni", *TWIN[1:], "--translator", "apertium"), "unknown dataset 'tyni' in polyprobe"),
+        (
+            ("balanced", "--config", "x-sentence", "--translator", "apertium"),
+            "no configuration x in datasets/balanced; build it first: polyprobe build balanced",
+        ),
+        (
+            ("balanced", "--config", "x-sentence", "--source", "xfactr"),
+            "--source is an option of balanced sets, not of x-sentence",
+        ),
+        (("tiny", "--languages", "hu"), "--languages is an option of balanced, not of tiny"),
+    ],
+)
+def test_a_mistake_is_one_line(tiny, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    error = run(*words).exception
+    assert isinstance(error, PolyprobeError)
+    assert str(error).startswith(message)
+    assert "\n" not in str(error)
+    assert not list(tmp_path.iterdir())
+
+
+def test_translators_named_in_the_line_are_those_there_are(tiny):
+    for name in translators.TRANSLATORS:
+        assert name in str(run(*TWIN, "--translator", "nobody").exception)
+
+
+def test_a_value_may_hold_an_equals_sign():
+    assert read_pairs(["url=http://a/?b=c", "model="]) == {"url": "http://a/?b=c", "model": ""}
