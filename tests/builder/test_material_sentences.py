@@ -1,14 +1,12 @@
 """Balanced sets whose sentences are written out, or whose templates are translated."""
 
-import polars as pl
 import pytest
 
 from polyprobe import PolyprobeError
 from polyprobe.builder import material, translated_templates
-from polyprobe.builder.balanced import balance
 from polyprobe.builder.facts import TEMPLATES, empty
 from polyprobe.builder.request import Request, check_request
-from polyprobe.builder.sources import mlama
+from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
 
 from .tiny_facts import make_facts
@@ -78,22 +76,16 @@ def test_the_command_says_all_of_it():
 
 
 @pytest.mark.upstream
-@pytest.mark.slow
-def test_xfactr_tells_its_facts_both_ways(upstream):
-    """The Russian sentences decline what the templates leave as it is; facts are the same."""
-    asked = Request("xfactr", ("ru",), labels=("mpararel",), relations=("P19",), wording="sentence")
-    gathered = material.gather(asked, upstream)
-    other = balance(asked, gathered, upstream)
-    one = balance(asked._replace(wording="template"), gathered, upstream)
-    assert other.notes.config == "xfactr-1-sentence"
-    rows = pl.DataFrame(
-        {
-            "fact": [row.fact_id for row in one.rows["ru"]],
-            "same": [row.fact_id for row in other.rows["ru"]],
-            "plain": [row.candidates[row.answers[0]] for row in one.rows["ru"]],
-            "told": [row.candidates[row.answers[0]] for row in other.rows["ru"]],
-        }
+def test_x_factr_s_sentences_are_written_out(upstream):
+    """The Russian prompt asks for the locative, and for a verb that fits the subject."""
+    known = make_facts(
+        facts=[("P19", "Q7259", "Q84"), ("P19", "Q935", "Q84")],
+        labels={"ru": {"Q7259": "Ада Лавлейс", "Q935": "Исаак Ньютон", "Q84": "Лондон"}},
+        templates={},
     )
-    assert rows["fact"].to_list() == rows["same"].to_list()
-    assert dict(rows.select("plain", "told").iter_rows())["Барселона"] == "Барселоне"
-    assert (rows["plain"] != rows["told"]).mean() > 0.5
+    request = Request("xfactr", ("ru",), wording="sentence")
+    told = material.add_sentences(request, xfactr, known, upstream)
+    rows = told.prompts.select("subject_id", "prompt", "form").rows()
+    assert [(row[0], row[2]) for row in rows] == [("Q7259", "Лондоне"), ("Q935", "Лондоне")]
+    assert "родилась" in rows[0][1]
+    assert "родился" in rows[1][1]
