@@ -2,6 +2,7 @@
 
 import os
 import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -17,8 +18,24 @@ UNINFLECTED = ("bo", "ja", "km", "lo", "my", "th", "vi", "yue", "zh")
 """Languages whose nouns do not change, or have their endings apart from them, by first subtag."""
 STANZA_NAMES = {"no": "nb", "iw": "he"}
 SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"}
-WORD = re.compile(r"\w(?:[\w'’ʼ·]*\w)?")
+UNSEEN = (
+    "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen, joiners: inside a word, not of its spelling
+)
+OPTIONAL = "".join(map(chr, (*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x653))))
+"""Accents over letters that are written without them, Hebrew's and Arabic's vowels."""
+LETTER = (
+    "\\w"
+    + UNSEEN
+    + "".join(
+        character
+        for character in map(chr, range(0x300, 0x11000))
+        if unicodedata.category(character).startswith("M")
+    )
+)
+WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?")
+TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
 FOLDED = str.maketrans({"ё": "е", "ґ": "г", "і": "и", "ї": "и", "’": "'", "ʼ": "'"})
+LEFT_OUT = str.maketrans("", "", UNSEEN + OPTIONAL)
 
 
 class Word(NamedTuple):
@@ -83,7 +100,7 @@ def join_tokens(text: str, document: Any) -> Iterable[Word]:
     """Yield the words of a document: its tokens without the marks at their ends."""
     last: Word | None = None
     for token in (token for sentence in document.sentences for token in sentence.tokens):
-        found = re.search(r"\w(?:.*\w)?", text[token.start_char : token.end_char], re.DOTALL)
+        found = TRIMMED.search(text[token.start_char : token.end_char])
         if not found:
             continue
         start, end = (token.start_char + place for place in found.span())
@@ -100,8 +117,12 @@ def join_tokens(text: str, document: Any) -> Iterable[Word]:
 
 
 def fold(text: str) -> str:
-    """Return a word for comparison: case-folded, without what is written either way (г/ґ, и/і)."""
-    return text.casefold().translate(FOLDED)
+    """Return a word for comparison: composed, case-folded, without what is written either way.
+
+    That is г/ґ, и/і, accents that no letter is composed with (`Ки́їв`, `İ` in small), soft hyphens.
+    """
+    composed = unicodedata.normalize("NFC", text).casefold().translate(FOLDED)
+    return composed.translate(LEFT_OUT) or composed
 
 
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:

@@ -18,14 +18,25 @@ from polyprobe import PolyprobeError
 
 from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
 from .similarity import compare_words
-from .spans import LEAST, Span, choose_span, find_spans, is_beaten, list_rivals, make_name
+from .spans import (
+    LEAST,
+    Name,
+    Span,
+    choose_span,
+    find_spans,
+    is_beaten,
+    list_rivals,
+    make_name,
+    spare_noun,
+)
 
 UNSEGMENTED = ("bo", "ja", "km", "lo", "my", "th", "yue", "zh")
 """Languages written without blanks between words, by the first subtag."""
-MARKS = "!?.…"  # which end a name (Yahoo!, Apple Inc.)
+MARKS = "!?.…+#"  # which end a name (Yahoo!, Apple Inc., C++)
+ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, if it is no word of its own
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
 SHORT = 3  # aliases of so few letters are codes as well (en, es, ru)
-SHARED_BY, ENDED_BY = 3, 5  # labels
+SHARED_BY, ENDED_BY = 3, 4  # labels
 SHARE_SMALL, SHARE_MOST = 0.2, 0.6  # of the labels of several words
 
 
@@ -79,7 +90,9 @@ def find_objects(
             f"{len(sentences)} sentences, {len(labels)} labels and {len(aliases)} lists of aliases "
             f"in {language}; expected as many of each"
         )
-    names = [(label, *more) for label, more in zip(labels, aliases, strict=True)]
+    names = [
+        (label, *more, *list_short(label)) for label, more in zip(labels, aliases, strict=True)
+    ]
     if language.partition("-")[0] in UNSEGMENTED:
         return [
             find_characters(sentence, own, threshold)
@@ -91,6 +104,12 @@ def find_objects(
         reader.find(sentence, own, drop_head_noun)
         for sentence, own in zip(sentences, names, strict=True)
     ]
+
+
+def list_short(label: str) -> list[str]:
+    """Return the label without what tells where it lies: `Boston` of `Boston, Massachusetts`."""
+    short, comma, _ = label.partition(", ")
+    return [short] if comma and short.strip() else []
 
 
 class Reader:
@@ -139,6 +158,8 @@ class Reader:
         else:
             kept = words[first : last + 1 + self._ends_in_noun(names[0], words[last + 1 :])]
         start, end = kept[0].start, kept[-1].end
+        ending = ENDING.match(sentence, end)
+        end = ending.end() if ending and ending[0].islower() else end
         mark = names[0][len(names[0].rstrip(MARKS)) :]
         end += len(mark) if sentence[start : end + len(mark)] == names[0] else 0
         return Found(start, end, sentence[start:end], found.score)
@@ -147,7 +168,14 @@ class Reader:
         """Return the spans of a name in a sentence."""
         if name not in self._names:
             return []
-        words, own = self._words[sentence], self._names[name]
+        own = self._names[name]
+        return self._search_name(sentence, own) or self._search_name(
+            sentence, spare_noun(own, self._words[sentence], self._shared.edges)
+        )
+
+    def _search_name(self, sentence: str, own: Name) -> list[Span]:
+        """Return the spans that are alike enough and not more alike to another label."""
+        words = self._words[sentence]
         return [
             span
             for span in find_spans(sentence, words, own)
@@ -174,9 +202,13 @@ class Reader:
 
 
 class Shared(NamedTuple):
-    """Nouns that many labels share: lemmas a sentence may leave out, and the words to drop."""
+    """Nouns that many labels share: lemmas a sentence may leave out, and the words to drop.
+
+    `edges` are the lemmas that stand at the same end of three labels or more.
+    """
 
     generic: frozenset[str]
+    edges: frozenset[str]
     heads: frozenset[Word]
 
 
@@ -186,7 +218,7 @@ def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
     Such a noun stands at the same end of three labels of several words or more, and hardly ever at
     the other. It is a head noun where it is written small in most of them and in a fifth of all
     such labels, or is in six of ten (but `New` among cities is in fewer). Sentences may leave it
-    out as well where five labels end in it (`Records` among all relations' labels).
+    out as well where four labels end in it (`Records` among all relations' labels).
     """
     several = {label: words for label, words in labels.items() if len(words) > 1}
     edges: dict[tuple[str, int], list[Word]] = defaultdict(list)
@@ -196,17 +228,18 @@ def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
             edge = (words[place].lemma, place)
             edges[edge].append(words[place]._replace(start=0, end=0))
             small[edge] += label[words[place].start].islower()
-    generic, heads = set(), set()
+    generic, shared, heads = set(), set(), set()
     for (lemma, place), found in edges.items():
         if len(found) < max(SHARED_BY, SHARED_BY * len(edges.get((lemma, -1 - place), []))):
             continue
+        shared.add(lemma)
         share = len(found) / len(several)
         common = share >= SHARE_SMALL and small[lemma, place] > len(found) / 2
         if common or share >= SHARE_MOST:
             heads.update(found)
         if common or share >= SHARE_MOST or (place == -1 and len(found) >= ENDED_BY):
             generic.add(lemma)
-    return Shared(frozenset(generic), frozenset(heads))
+    return Shared(frozenset(generic), frozenset(shared), frozenset(heads))
 
 
 def drop_heads(words: Sequence[Word], heads: Collection[Word]) -> Sequence[Word]:
@@ -223,12 +256,15 @@ def find_characters(sentence: str, names: Sequence[str], threshold: float) -> Fo
 
     Where none is, the characters most alike to the label, if they are alike enough.
     """
-    for name in (PARENTHESIS.sub("", name) or name for name in names):
+    names = [PARENTHESIS.sub("", name) or name for name in names if re.search(r"\w", name)]
+    for name in names:
         place = sentence.rfind(name)
-        if name and place >= 0:
+        if place >= 0:
             return Found(place, place + len(name), name, 100.0)
+    if not names:
+        return None
     near = partial_ratio_alignment(names[0], sentence, score_cutoff=threshold)
-    if not near or near.dest_end == near.dest_start:
+    if not near or near.dest_end - near.dest_start < len(names[0]) * threshold / 100:
         return None
     form = sentence[near.dest_start : near.dest_end]
     return Found(near.dest_start, near.dest_end, form, near.score)

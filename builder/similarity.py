@@ -5,9 +5,10 @@ letter or two of a long one (Пенсильванія, Пенсільванії)
 only ends alike (geology, ecology). Words come case-folded, with their lemma (`lemmatizers.Word`).
 """
 
+import re
 from functools import lru_cache
 from math import ceil
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
 from rapidfuzz.distance import Indel, Levenshtein
 
@@ -19,6 +20,10 @@ EACH_LETTER = 5  # what a changed letter of an ending costs
 SURE_STEM, LEAST_BOUND = 4, 75.0  # letters; what a shorter stem is worth at least
 VOWELS = frozenset("aeiouyøæœаеиоуыэюяєіїйьъαεηιουω")
 NEARLY = 99.0  # words that are not equal
+UNMARKED = 5.0  # what accents cost that only one of two words has
+SUFFIXED = 95.0  # an ending behind a mark: İstanbul'da, CBS-u
+MARKED_ENDING = re.compile(r"-\w{1,3}|['’]\w{1,8}")
+SOFTENED = frozenset(["gz", "hz", "kc", "хс", "гз", "кц"])  # Riga, Rize
 PREFIX_LETTERS = 2  # Hebrew and Arabic write short prepositions and the article with the word
 PREFIXED = 90.0
 JOINING = frozenset("אבגדהוזחטיכלמנסעפצקרשתابتثجحخدذرزسشصضطظعغفقكلمنهويپچژگکی")
@@ -35,6 +40,7 @@ def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
         return compare_spelling(word.form, label.form)
     return max(
         compare_forms(word.form, label.form),
+        compare_forms(strip_accents(word.form), strip_accents(label.form)) - UNMARKED,
         compare_lemmas(word.lemma, label.lemma),
         compare_lemmas(word.lemma, label.form),
     )
@@ -51,6 +57,10 @@ def compare_forms(word: str, label: str) -> float:
     >>> compare_forms("праге", "прага"), compare_forms("итальянский", "испанский")
     (90.0, 0.0)
     """
+    if word == label:
+        return 100.0
+    if word.startswith(label) and MARKED_ENDING.fullmatch(word, len(label)):
+        return SUFFIXED
     likeness = Indel.normalized_similarity(word, label) * 100
     stem = share_stem(word, label)
     if stem:
@@ -58,7 +68,12 @@ def compare_forms(word: str, label: str) -> float:
         sure = stem >= SURE_STEM or max(endings) <= 1
         bound = 100.0 - EACH_LETTER * sum(endings) if sure else LEAST_BOUND
         return min(NEARLY, max(likeness, bound if sure or likeness >= 70 else 0.0))
-    return PREFIXED if is_prefixed(word, label) else compare_spelling(word, label)
+    if is_prefixed(word, label):
+        return PREFIXED
+    ending = len(word) - len(label)
+    if not 0 < ending <= ENDING:
+        return compare_spelling(word, label)
+    return max(compare_spelling(word, label), compare_spelling(word[:-ending], label))
 
 
 @lru_cache(1 << 18)
@@ -80,6 +95,8 @@ def share_stem(word: str, label: str) -> int:
     shorter = min(len(word), len(label))
     stem = shorter if stem is None else stem
     endings = word[stem:], label[stem:]
+    if stem >= 2 and endings[1][:1] + endings[0][:1] in SOFTENED:
+        stem, endings = stem + 1, (endings[0][1:], endings[1][1:])
     if stem < max(2, shorter - 1 if shorter <= 4 else ceil(shorter / 2)):
         return 0
     if max(map(len, endings)) > ENDING:
@@ -93,10 +110,21 @@ def has_vowel(ending: str) -> bool:
     return any(letter in VOWELS for letter in normalize("NFD", ending))
 
 
+@lru_cache(1 << 18)
+def strip_accents(word: str) -> str:
+    """Return a word without its accents: `soluň`, `soluni`; `ολύμπια`, `ολυμπία`."""
+    return "".join(letter for letter in normalize("NFD", word) if not combining(letter))
+
+
 def compare_spelling(word: str, label: str) -> float:
-    """Return how alike two words of six letters and more are that differ in one of four."""
-    longer = max(len(word), len(label))
-    if min(len(word), len(label)) < 6 or Levenshtein.distance(word, label) > longer // MISSPELT:
+    """Return how alike two words of six letters and more are that differ in one of four.
+
+    One may be longer by a letter: by two it is another name (Австрия, Австралия).
+    """
+    shorter, longer = sorted((len(word), len(label)))
+    if shorter < 6 or longer > shorter + 1:
+        return 0.0
+    if Levenshtein.distance(word, label) > longer // MISSPELT:
         return 0.0
     return min(NEARLY, Indel.normalized_similarity(word, label) * 100)
 

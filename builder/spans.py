@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import product
 from operator import mul
 from typing import NamedTuple
 
@@ -22,13 +21,14 @@ class Name(NamedTuple):
     """A label or alias as words; `needed` are those that a sentence may not leave out.
 
     Not needed are generic nouns, that the labels of a call share (`generic`), and the articles and
-    prepositions in a name of several words; `marked` tells whether it has marks between its words,
-    `inflected` whether its language inflects.
+    prepositions in a name of several words; `small` are written small; `marked` tells whether it
+    has marks between its words, `inflected` whether its language inflects.
     """
 
     words: tuple[Word, ...]
     needed: tuple[int, ...]
     generic: frozenset[int]
+    small: frozenset[int]
     marked: bool
     inflected: bool
 
@@ -54,21 +54,43 @@ def make_name(
 ) -> Name:
     """Return a label as a name; `generic` are lemmas of nouns that sentences may leave out."""
     shared = frozenset(place for place, word in enumerate(words) if word.lemma in generic)
-    small = frozenset(place for place, _ in enumerate(words) if is_small(label, words, place))
-    needed = tuple(place for place, _ in enumerate(words) if place not in shared | small)
+    little = frozenset(place for place, _ in enumerate(words) if is_little(label, words, place))
+    needed = tuple(place for place, _ in enumerate(words) if place not in shared | little)
+    small = frozenset(place for place, word in enumerate(words) if label[word.start].islower())
     inside = label[words[0].end : words[-1].start] if words else ""
     if not needed:
         needed, shared = tuple(range(len(words))), frozenset()
-    return Name(tuple(words), needed, shared, bool(MARK.search(inside)), inflected)
+    return Name(tuple(words), needed, shared, small, bool(MARK.search(inside)), inflected)
 
 
-def is_small(label: str, words: Sequence[Word], place: int) -> bool:
+def is_little(label: str, words: Sequence[Word], place: int) -> bool:
     """Tell whether a word is an article or a preposition in a name of several words."""
     word = words[place]
     if max(len(other.form) for other in words) <= 3 or len(word.form) > 3:
         return False
     plain = label[word.start].islower()
     return plain or (place == 0 and (len(word.form) <= 2 or word.form in ARTICLES))
+
+
+def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Name:
+    """Return a name whose first or last word is not needed, if the sentence has it elsewhere.
+
+    So the sentence does not say it twice (`Bahasa asli … adalah Tamil`, `Его родной язык —
+    русский`). The noun is written small, or is among `shared`, the lemmas at an end of labels.
+    """
+    edges = {0, len(name.words) - 1} & set(name.needed)
+    lemmas = {word.lemma for word in words}
+    spared = [
+        place
+        for place in sorted(edges, reverse=True)
+        if name.words[place].lemma in lemmas
+        and (place in name.small or name.words[place].lemma in shared)
+    ]
+    if not spared or len(name.needed) < 2:
+        return name
+    needed = tuple(place for place in name.needed if place != spared[0])
+    generic, small = name.generic | {spared[0]}, name.small | {spared[0]}
+    return name._replace(needed=needed, generic=generic, small=small)
 
 
 def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
@@ -78,11 +100,12 @@ def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
     there as a whole and in order; generic nouns belong to the run where they stand beside the rest.
     """
     grid = [[compare_words(word, part, name.inflected) for part in name.words] for word in words]
-    places = [place for place, row in enumerate(grid) if row and max(row) >= LEAST]
+    places = {place for place, row in enumerate(grid) if max(row) >= LEAST}
     found = [
         span
-        for first, last in product(places, places)
-        if first <= last <= first + len(name.words) and (span := rate(grid, first, last, name))
+        for first in sorted(places)
+        for last in range(first, first + len(name.words) + 1)
+        if last in places and (span := rate(grid, first, last, name))
         if name.marked or not MARK.search(text[words[first].end : words[last].start])
     ]
     return sorted(found, key=lambda span: -span.score)
@@ -161,9 +184,9 @@ def is_beaten(
 
     The other must be better by ten points, since the sentence was made with the label; it need not
     where the run leaves out a word of its own label and is another one whole (Oklahoma is not
-    Oklahoma City).
+    Oklahoma City), unless that is a generic noun written small (`engleski jezik`).
     """
-    whole = span.matched == len(own.words)
+    whole = span.matched >= len(own.words) - len(own.generic & own.small)
     if span.score >= 100 and whole:
         return False
     run = words[span.first : span.last + 1]
