@@ -5,7 +5,7 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,6 +176,7 @@ def load_simplemma(language: str) -> Lemmatizer:
     return Plain(partial(simplemma.lemmatize, lang=code), f"simplemma {version('simplemma')}")
 
 
+@lru_cache(maxsize=4)  # a call a relation loads it once
 def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
     """Return a Stanza pipeline for a language."""
     try:

@@ -7,8 +7,7 @@ call is none. Measured against the paper's own extraction: bench/objects.md.
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +16,8 @@ from rapidfuzz.fuzz import partial_ratio_alignment
 from polyprobe import PolyprobeError
 
 from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
-from .similarity import compare_words
+from .shared_nouns import drop_heads, find_shared
 from .spans import (
-    LEAST,
     Name,
     Span,
     choose_span,
@@ -36,8 +34,6 @@ MARKS = "!?.…+#"  # which end a name (Yahoo!, Apple Inc., C++)
 ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, if it is no word of its own
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
 SHORT = 3  # aliases of so few letters are codes as well (en, es, ru)
-SHARED_BY, ENDED_BY = 3, 4  # labels
-SHARE_SMALL, SHARE_MOST = 0.2, 0.6  # of the labels of several words
 
 
 class Found(NamedTuple):
@@ -199,56 +195,6 @@ class Reader:
         own = self._names.get(label)
         noun = own.words[-1] if own and len(own.words) - 1 in own.generic else None
         return bool(noun and behind and behind[0].lemma == noun.lemma)
-
-
-class Shared(NamedTuple):
-    """Nouns that many labels share: lemmas a sentence may leave out, and the words to drop.
-
-    `edges` are the lemmas that stand at the same end of three labels or more.
-    """
-
-    generic: frozenset[str]
-    edges: frozenset[str]
-    heads: frozenset[Word]
-
-
-def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
-    """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`.
-
-    Such a noun stands at the same end of three labels of several words or more, and hardly ever at
-    the other. It is a head noun where it is written small in most of them and in a fifth of all
-    such labels, or is in six of ten (but `New` among cities is in fewer). Sentences may leave it
-    out as well where four labels end in it (`Records` among all relations' labels).
-    """
-    several = {label: words for label, words in labels.items() if len(words) > 1}
-    edges: dict[tuple[str, int], list[Word]] = defaultdict(list)
-    small: Counter[tuple[str, int]] = Counter()
-    for label, words in several.items():
-        for place in (0, -1):
-            edge = (words[place].lemma, place)
-            edges[edge].append(words[place]._replace(start=0, end=0))
-            small[edge] += label[words[place].start].islower()
-    generic, shared, heads = set(), set(), set()
-    for (lemma, place), found in edges.items():
-        if len(found) < max(SHARED_BY, SHARED_BY * len(edges.get((lemma, -1 - place), []))):
-            continue
-        shared.add(lemma)
-        share = len(found) / len(several)
-        common = share >= SHARE_SMALL and small[lemma, place] > len(found) / 2
-        if common or share >= SHARE_MOST:
-            heads.update(found)
-        if common or share >= SHARE_MOST or (place == -1 and len(found) >= ENDED_BY):
-            generic.add(lemma)
-    return Shared(frozenset(generic), frozenset(shared), frozenset(heads))
-
-
-def drop_heads(words: Sequence[Word], heads: Collection[Word]) -> Sequence[Word]:
-    """Return words without head nouns at their ends, in whatever form; one at least stays."""
-    while len(words) > 1 and any(compare_words(words[-1], head) >= LEAST for head in heads):
-        words = words[:-1]
-    while len(words) > 1 and any(compare_words(words[0], head) >= LEAST for head in heads):
-        words = words[1:]
-    return words
 
 
 def find_characters(sentence: str, names: Sequence[str], threshold: float) -> Found | None:
