@@ -4,11 +4,15 @@ The rooms: `polyprobe.builder` makes datasets, `polyprobe.eval` puts a model in 
 `polyprobe.metrics` holds the evaluate modules, `polyprobe.cli` the `polyprobe` command.
 """
 
+import hashlib
 import os
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 __version__ = version("polyprobe")
+# What nothing depends on, of the files in a model's folder.
+_ASIDE = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
 
 
 class PolyprobeError(Exception):
@@ -32,3 +36,25 @@ def cache_folder() -> Path:
         return (caches if caches.is_absolute() else Path.home() / ".cache") / "polyprobe"
     except RuntimeError as error:
         raise PolyprobeError(f"no place for the cache ({error}); set POLYPROBE_CACHE") from error
+
+
+def hash_model(folder: Path, file: str | None = None) -> str:
+    """Return a hash of a folder's weights, settings and tokenizer, or of one file in it.
+
+    It depends on the files' names in the folder and on what they hold, not on where it lies; hidden
+    files do not count.
+    """
+    digest = hashlib.sha256()
+    for path in [folder / file] if file else sorted(_list_files(folder)):
+        digest.update(str(path.relative_to(folder)).encode())
+        with path.open("rb") as handle:
+            digest.update(hashlib.file_digest(handle, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _list_files(folder: Path) -> Iterator[Path]:
+    """Yield all files that a model may be read from."""
+    for path in folder.rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and path.suffix not in _ASIDE and not hidden:
+            yield path

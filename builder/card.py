@@ -52,7 +52,7 @@ def render_card(
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
         **describe([config for config in present if not sentence_card.is_twin(config)]),
-        **sentence_card.describe(present),
+        **sentence_card.describe(present, folder),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
     return f"---\n{data.to_yaml()}\n---\n{MARK.format(name=name)}\n\n{body}\n"

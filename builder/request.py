@@ -12,6 +12,7 @@ from .names import unknown
 from .table import SENTENCE
 
 WORDINGS = ("template", "sentence")
+PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 class Request(NamedTuple):
@@ -57,7 +58,10 @@ class Request(NamedTuple):
 
     @property
     def command(self) -> str:
-        """Return the line that builds the set again, whatever the defaults will be then."""
+        """Return the line that builds the set again, whatever the defaults will be then.
+
+        It is published with the set: passwords in addresses are left out.
+        """
         given = (
             ("--source", self.source),
             ("--languages", ",".join(self.languages)),
@@ -69,8 +73,8 @@ class Request(NamedTuple):
             ("--labels", ",".join(self.labels)),
             ("--wording", self.wording),
             ("--unimorph", self.unimorph),
-            *(("--template-translator", text) for text in self.template_translators),
-            *(("--trusted", text) for text in self.trusted),
+            *(("--template-translator", PASSWORD.sub("", t)) for t in self.template_translators),
+            *(("--trusted", PASSWORD.sub("", text)) for text in self.trusted),
             ("--seed", str(self.seed)),
             ("--config", self.name),
         )

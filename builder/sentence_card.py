@@ -1,10 +1,13 @@
 """What a sentence-level twin tells of itself: notes in its Parquet files, a part of the card."""
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .card_tables import Config, markdown_table
+from .table import split_name
 
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
@@ -13,7 +16,8 @@ HEAD = ("language", "asked", "translated", "found", "last", "costs", "kept", "ke
 MEANING = """\
 *Translated* are the rows for which the translator gave a sentence, *found* those in which the \
 answer stood, *last* those of them with nothing but punctuation behind it; *costs* are those that \
-every other language has and this one lacks; *kept* are those that all have."""
+every other language has and this one lacks; *kept* are those that all have, of a fact told in \
+several templates all rows or none."""
 INTRODUCTION = """
 
 ## Sentences instead of templates
@@ -29,11 +33,15 @@ in what came, and its place becomes `[Y]`.
 relation in this run, the most frequent one: where the answer is inflected one that is; where it \
 is not although it is elsewhere, none. Without such a form they keep their labels. Where the \
 answer has a capital letter that its label has not, all candidates do.
-- A fact is there if it was found in every language. One whose object does not stand last is kept, \
-and `object_last` is false. What became of every row, and why it was lost, stands in \
-`sentences/C-sentence.parquet`.
+- A fact is there if it was found in every language, in each of its templates. One whose object \
+does not stand last is kept, and `object_last` is false. What became of every row, and why it was \
+lost, stands in `sentences/C-sentence.parquet`.
 
 """
+
+
+STALE = "**Out of date**: `{}` is not what this twin was made of; build it again by the line above."
+PARTIAL = "rows that all have are left out, since another row of their fact is lost."
 
 
 class Settings(NamedTuple):
@@ -51,10 +59,16 @@ class Settings(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """How a twin came about: `rows` are kept; `costs` and `lost` as in `sentences/balance.py`."""
+    """How a twin came about: `rows` are kept; `costs` and `lost` as in `sentences/balance.py`.
+
+    `base` is `hash_base` of the splits that it was made of; `partial` counts rows that every
+    language has and that are left out for another row of their fact.
+    """
 
     settings: Settings
     command: str
+    base: str
+    partial: int
     rows: int
     costs: "pl.DataFrame"
     lost: "pl.DataFrame"
@@ -65,6 +79,8 @@ def dump(notes: Notes) -> str:
     shown = {
         **notes.settings._asdict(),
         "command": notes.command,
+        "base": notes.base,
+        "partial": notes.partial,
         "rows": notes.rows,
         "costs": notes.costs.rows(),
         "lost": notes.lost.rows(),
@@ -85,14 +101,30 @@ def is_twin(config: Config) -> bool:
     return "twin_of" in config.notes
 
 
-def describe(configs: Sequence[Config]) -> dict[str, str]:
-    """Return the part of the card that speaks of twins, empty where there is none."""
-    twins = [config for config in configs if is_twin(config)]
-    text = INTRODUCTION + "\n\n".join(map(describe_twin, twins)) if twins else ""
-    return {"sentences": text}
+def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
+    """Return a hash of a configuration's files in some languages, "" where one is missing."""
+    digest = hashlib.sha256()
+    for language in sorted(languages):
+        file = folder / "data" / config / f"{split_name(language)}.parquet"
+        if not file.is_file():
+            return ""
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
-def describe_twin(config: Config) -> str:
+def describe(configs: Sequence[Config], folder: Path) -> dict[str, str]:
+    """Return the part of the card that speaks of the twins in a folder, empty without one."""
+    twins = [describe_twin(config, folder) for config in configs if is_twin(config)]
+    return {"sentences": INTRODUCTION + "\n\n".join(twins) if twins else ""}
+
+
+def is_stale(notes: dict[str, Any], folder: Path) -> bool:
+    """Tell whether a twin was made of other rows than its configuration has now."""
+    languages = [notes["source_language"], *notes["languages"]]
+    return notes.get("base") not in (None, hash_base(folder, notes["twin_of"], languages))
+
+
+def describe_twin(config: Config, folder: Path) -> str:
     """Return how one twin was made, what each language cost, and what rows were lost to."""
     notes = config.notes
     named = [f"{language}: {name}" for language, name in notes["lemmatizers"].items()]
@@ -100,12 +132,15 @@ def describe_twin(config: Config) -> str:
     parts = [
         f"### `{config.name}`",
         f"```\n{notes['command']}\n```",
+        *([STALE.format(notes["twin_of"])] if is_stale(notes, folder) else []),
         f"{notes['rows']:,} of {notes['costs'][0][1]:,} rows. Translator: `{notes['translator']}`. "
         f"Lemmatiser: {', '.join(named)}. Least likeness of object and label: "
         f"{notes['threshold']:g} of 100.",
         markdown_table(HEAD, costs),
         MEANING,
     ]
+    if notes.get("partial"):
+        parts.append(f"{notes['partial']:,} {PARTIAL}")
     if notes["lost"]:
         lost = [(language, status, f"{rows:,}") for language, status, rows in notes["lost"]]
         parts.append(markdown_table(("language", "lost for", "rows"), lost))

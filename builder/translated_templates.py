@@ -20,7 +20,7 @@ from .invisible import normalise
 from .names import unknown
 from .placeholders import STYLES, put_slots, restore_slots
 from .template_votes import AGREED, TRUSTED, Version, Wording, group_versions, judge, merge
-from .translators import Translator, load_translator
+from .translators import Translator, load_translator, read_pairs
 
 PROVENANCE = {
     **TEMPLATES,
@@ -113,11 +113,11 @@ def load_translators(asked: Sequence[str]) -> dict[str, Translator]:
     """
     loaded = {}
     for text in asked:
-        name, *options = shlex.split(text) or [""]
-        for option in options:
-            if "=" not in option:
-                raise PolyprobeError(f"translator {text!r}: expected key=value, got {option!r}")
-        loaded[text] = load_translator(name, **dict(option.split("=", 1) for option in options))
+        try:
+            name, *options = shlex.split(text) or [""]
+        except ValueError as error:
+            raise PolyprobeError(f"translator {text!r}: {str(error).lower()}") from error
+        loaded[text] = load_translator(name, **read_pairs(options, f"translator {text!r}"))
     return loaded
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from polyprobe.eval.compare import Comparison
     from polyprobe.eval.run import Run
     from polyprobe.eval.twins import Twins, Wanted
-    from polyprobe.metrics.analysis.significance import Difference
 
 TWINS = "Twins (CONFIG and CONFIG-sentence)"
 
@@ -165,23 +164,18 @@ def as_json(found: "Comparison") -> dict:
 
 def show(found: "Comparison", correction: str, resamples: int) -> None:
     """Print the means and the languages' accuracies, and how many pairs differ."""
+    from polyprobe.eval.table import difference_cells
+
     console = Console()
     table = Table(header_style="bold", highlight=False)
     for name in ("figure", "A", "B", "A - B", "95 %", f"p ({correction})"):
         table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
     for figure, rows in found.differences.items():
         for row in rows if figure == "accuracy" else rows[-1:]:
-            table.add_row(f"{figure} {row.name}", *cells(row))
+            table.add_row(f"{figure} {row.name}", *difference_cells(row))
     console.print(table)
     lines = [f"A: {found.runs[0]}", f"B: {found.runs[1]}", *notes(found, correction, resamples)]
     console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
-
-
-def cells(row: "Difference") -> list[str]:
-    """Return a difference as the table's cells; `–` where it is undefined."""
-    values = [f"{value:z.3f}" if value is not None else "–" for value in row[1:4]]
-    bounds = "–" if row.ci is None else f"{row.ci[0]:z.3f} to {row.ci[1]:z.3f}"
-    return [*values, bounds, "–" if row.p_adjusted is None else f"{row.p_adjusted:.2g}"]
 
 
 def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:

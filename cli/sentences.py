@@ -1,6 +1,6 @@
 """`polyprobe build` for sentence-level twins: their options together, and what a build shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,6 +74,7 @@ def build_twin(
     with explain_missing_extras():
         from polyprobe.builder.sentences import build_sentences
         from polyprobe.builder.table import SENTENCE
+        from polyprobe.builder.translators import read_pairs
 
         settings = {key: options.given.get(key, value) for key, value in DEFAULTS.items()}
         folder, notes = build_sentences(
@@ -81,7 +82,7 @@ def build_twin(
             twin.removesuffix(SENTENCE),
             languages=languages,
             stanza_dir=options.stanza,
-            translator_options=read_pairs(options.translator_option or ()),
+            translator_options=read_pairs(options.translator_option or (), "--translator-option"),
             mirror=mirror,
             output=output,
             **settings,  # type: ignore[arg-type]
@@ -93,18 +94,6 @@ def build_twin(
         markup=False,
         highlight=False,
     )
-
-
-def read_pairs(texts: Sequence[str]) -> Mapping[str, str]:
-    """Return {key: value} of texts like `key=value`.
-
-    >>> read_pairs(["model=facebook/nllb", "url=http://x/?a=b"])
-    {'model': 'facebook/nllb', 'url': 'http://x/?a=b'}
-    """
-    for text in texts:
-        if not text.partition("=")[0] or "=" not in text:
-            raise PolyprobeError(f"--translator-option {text!r}: expected key=value")
-    return {key: value for key, _, value in (text.partition("=") for text in texts)}
 
 
 def show_notes(notes: "Notes") -> None:

@@ -7,6 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from polyprobe.metrics.analysis.averages import Paired
+from polyprobe.metrics.analysis.significance import Difference
+
 OWN = {
     "contrastive_knowledge": ("accuracy",),
     "paraphrase_consistency": ("consistency", "accuracy", "consistency_accuracy"),
@@ -61,6 +64,17 @@ def number(value: float | None) -> str:
 def interval(bounds: list[float] | None) -> str:
     """Return an interval with three decimals, `–` where there is none."""
     return "–" if bounds is None else f"{number(bounds[0])} to {number(bounds[1])}"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value with two digits, `–` where there is none."""
+    return "–" if value is None else f"{value:.2g}"
+
+
+def difference_cells(row: Difference | Paired) -> list[str]:
+    """Return both values, their difference, its interval and its corrected p-value."""
+    values = map(number, (row.first, row.second, row.difference))
+    return [*values, interval(row.ci), p_value(row.p_adjusted)]
 
 
 def _notes(results: dict[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from polyprobe.metrics.analysis.averages import Averages, Paired
 
-from .table import interval, number
+from .table import difference_cells
 from .twins import TwinComparison
 
 DIRECTION = "sentence - template"
@@ -22,9 +22,9 @@ def twins_table(found: TwinComparison, correction: str) -> Table:
     for name, averages in list_figures(found).items():
         rows = averages["macro"] if len(found.languages) > 1 else averages["macro"][:1]
         for row in rows if name in _BY_LANGUAGE else rows[-1:]:
-            table.add_row(Text(f"{name} {row.name}"), *_cells(row))
+            table.add_row(Text(f"{name} {row.name}"), *difference_cells(row))
         if name in _BY_LANGUAGE:
-            table.add_row(Text(f"{name} micro mean"), *_cells(averages["micro"][-1]))
+            table.add_row(Text(f"{name} micro mean"), *difference_cells(averages["micro"][-1]))
     return table
 
 
@@ -44,6 +44,8 @@ def list_notes(found: TwinComparison) -> Iterator[str]:
         f"{found.n_queries:,} rows in both; differences are {DIRECTION}; macro: mean over "
         "relations, micro: over rows; a right answer's best rank counts, ties in expectation"
     )
+    if found.left_out_languages:
+        yield f"languages of one run alone: {', '.join(found.left_out_languages)}"
     if any(found.left_out):
         yield (
             f"left out, because the twin has them not: {found.left_out[0]:,} rows of sentences, "
@@ -77,6 +79,7 @@ def as_json(found: TwinComparison) -> dict[str, Any]:
     return {
         "difference": DIRECTION,
         "languages": found.languages,
+        "left_out_languages": found.left_out_languages,
         "n_queries": found.n_queries,
         "left_out": dict(zip(_SIDES, found.left_out, strict=True)),
         "ranks": {name: _averages(averages) for name, averages in found.ranks.items()},
@@ -132,9 +135,3 @@ def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _interval(bounds: list[float] | None) -> str:
     return "–" if bounds is None else f"{bounds[0]:.1f} to {bounds[1]:.1f}"
-
-
-def _cells(row: Paired) -> list[str]:
-    p = "–" if row.p_adjusted is None else f"{row.p_adjusted:.2g}"
-    values = map(number, (row.first, row.second, row.difference))
-    return [*values, interval(row.ci), p]

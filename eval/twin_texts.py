@@ -24,7 +24,8 @@ class Texts(NamedTuple):
         sentence, template: by language, prompts with the answer in the slot: its form in sentences,
             its label in templates.
         forms: by language, of each row the places of label and form among the candidates, where
-            these two and no others are right in both wordings; else None.
+            these two and no others are right in both wordings; else None, as is each row where a
+            run's candidates are not the dataset's (see `asks_whole_relations`).
         subjects: the subject's id in each row, "" where the dataset names none.
         english: each row's sentence in English, None where there is none.
         english_from: the configuration that these are of; "" without.
@@ -52,14 +53,26 @@ def load_texts(
         for run in (sentence, template)
     )
     english, origin = find_english((sentence, template), keys)
+    others = asks_whole_relations(sentence, template)
     return Texts(
         {x: fill_slots(table, form=True) for x, table in sentences.items()},
         {x: fill_slots(table, form=False) for x, table in templates.items()},
-        {x: find_forms(sentences[x], templates[x]) for x in languages},
+        {
+            x: [None] * len(keys) if others else find_forms(sentences[x], templates[x])
+            for x in languages
+        },
         read_subjects(sentences[languages[0]]),
         english,
         origin,
     )
+
+
+def asks_whole_relations(*runs: Run) -> bool:
+    """Tell whether a run's candidates are all objects of a relation, as mParaRel's are.
+
+    The places of the dataset's candidates say nothing of its scores then.
+    """
+    return any(protocol_of(run.settings().scoring).whole_relation for run in runs)
 
 
 def load_asked(run: Run, languages: Sequence[str]) -> dict[str, pa.Table]:

@@ -21,7 +21,7 @@ from .twin_comet import Comet, Quality, measure_quality
 from .twin_gender import Feminine, measure_feminine, read_females
 from .twin_inflection import Inflection, measure_inflection
 from .twin_ranks import Box, compare_ranks, draw_boxes, read_ranks
-from .twin_texts import ENGLISH, Texts, load_texts
+from .twin_texts import ENGLISH, Texts, asks_whole_relations, load_texts
 
 SUFFIX = "-sentence"
 Measure = Callable[[Texts], Any]
@@ -53,6 +53,7 @@ class TwinComparison(NamedTuple):
 
     Attributes:
         languages: those that both runs have.
+        left_out_languages: those that only one has.
         n_queries: rows that both have.
         left_out: rows that only the sentence run, only the template run has.
         ranks: recall@1 … recall@10 and mean_rank, {macro, micro: a row a language, `mean` last}.
@@ -63,6 +64,7 @@ class TwinComparison(NamedTuple):
     """
 
     languages: list[str]
+    left_out_languages: list[str]
     n_queries: int
     left_out: tuple[int, int]
     ranks: dict[str, Averages]
@@ -115,6 +117,7 @@ def compare_twins(
     found, failures = _measure(twins, matched.languages, first["fact_id"].to_pylist(), asked)
     return TwinComparison(
         matched.languages,
+        matched.left_out_languages,
         len(first),
         matched.left_out,
         compared,
@@ -123,7 +126,7 @@ def compare_twins(
         found.get("feminine verb forms"),
         found.get("chrF"),
         found.get("QE"),
-        [*tell_settings(twins), *tell_missing(found)],
+        [*tell_settings(twins), *tell_missing(found, asks_whole_relations(*twins))],
         failures,
     )
 
@@ -160,14 +163,19 @@ def tell_settings(twins: Twins) -> list[str]:
     return [f"the runs differ in {what} too: the differences are not of wording alone"]
 
 
-def tell_missing(found: Mapping[str, Any]) -> list[str]:
+def tell_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
     """Return a line on each figure that could be looked for and is not there, with its count."""
     lines = []
     inflection, feminine, quality = map(
         found.get, ("inflection delta", "feminine verb forms", "QE")
     )
     if inflection and inflection.delta is None:
-        lines.append("inflection delta: 0 rows have a label and another form as right candidates")
+        lines.append(
+            "inflection delta: a run's candidates are all objects of a relation, which of them are "
+            "label and form is not known; score both wordings with --scoring object"
+            if whole_relations
+            else "inflection delta: 0 rows have a label and another form as right candidates"
+        )
     if feminine and feminine.share is None:
         lines.append(
             f"feminine verb forms: {feminine.n_facts:,} rows have a female subject, and in no "

@@ -15,12 +15,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import ndtr, stdtrit
 
 AVERAGES = ("macro", "micro")
 EMPTY = ("skip", "zero")
 _CHUNK = 2**21  # draws at once
 _NARROW = 16  # columns; looking for equal rows in wide tables takes longer than it saves
+_SPARSE = 16  # from here on a sparse product is the faster one: one value in so many is not 0
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 Labels = Sequence[Hashable] | None
@@ -143,9 +145,8 @@ def estimate(
 def divide(sums: np.ndarray) -> np.ndarray:
     """Return [..., k] ratios of [..., 2 k] sums, numerators first; NaN for 0/0."""
     numerators, denominators = np.split(sums, 2, axis=-1)
-    ratios = np.full(numerators.shape, np.nan)
-    np.divide(numerators, denominators, out=ratios, where=denominators > 0)
-    return ratios
+    undefined = np.full(numerators.shape, np.nan)
+    return np.divide(numerators, denominators, out=undefined, where=denominators > 0)
 
 
 def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], np.ndarray]:
@@ -166,9 +167,12 @@ def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], 
 
 def sum_by(codes: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Return the sums of a table's rows of each code 0 … [codes, columns]."""
-    sums = np.zeros((codes.max() + 1, table.shape[1]))
-    np.add.at(sums, codes, table)
-    return sums
+    return csr_array((np.ones(len(codes)), codes, np.arange(len(codes) + 1))).T @ table
+
+
+def thin_out(rows: np.ndarray) -> np.ndarray | csr_array:
+    """Return rows to multiply draws by, sparse where most are 0: with a column a relation."""
+    return csr_array(rows) if np.count_nonzero(rows) * _SPARSE <= rows.size else rows
 
 
 def resample(
@@ -189,8 +193,7 @@ def resample(
     freedom = _count_freedom(sizes, group_of)
     if len(pairs) == n_clusters:
         units = table if apart else sum_by(clusters, table)
-        draws = options.n_resamples
-        parts = [_draw(units[group_of == g], draws, random) for g in range(n_groups)]
+        parts = [_draw(units[group_of == g], options.n_resamples, random) for g in range(n_groups)]
         sums = np.stack(parts, axis=1)
         alone = np.flatnonzero(np.bincount(group_of) == 1)
         if len(alone) > 1:
@@ -261,9 +264,8 @@ def _draw_intervals(
     by_group: bool,
 ) -> tuple[Intervals, list[Intervals]]:
     """Return the intervals of the average [names] and of each group [groups][names]."""
-    clusters = None
-    if options.clusters is not None:
-        clusters = index_labels(options.clusters, len(table), "clusters")[1]
+    given = options.clusters
+    clusters = None if given is None else index_labels(given, len(table), "clusters")[1]
     drawn = resample(table, codes, clusters, options)
     samples, of_all = statistic(drawn.sums), drawn.freedom_of_all
     zero = np.isnan(values) & (options.empty == "zero")
@@ -280,8 +282,7 @@ def _draw_intervals(
     else:
         of_all = _pool_freedom(samples, drawn.freedom) if drawn.within else of_all
         samples = divide(_over_groups(samples, zero).sum(axis=1))
-    degrees = np.broadcast_to(of_all, samples.shape[1])
-    pairs = zip(samples.T, degrees.tolist(), strict=True)
+    pairs = zip(samples.T, np.broadcast_to(of_all, samples.shape[1]).tolist(), strict=True)
     return [interval(column, freedom) for column, freedom in pairs], inside
 
 
@@ -309,13 +310,13 @@ def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         if len(distinct) * 8 <= n:
             return random.multinomial(n - 1, times / n, size=n_resamples) @ distinct
-    sums = np.empty((n_resamples, rows.shape[1]))
+    sums, weighed = np.empty((n_resamples, rows.shape[1])), thin_out(rows)
     step = max(1, _CHUNK // n)
     for start in range(0, n_resamples, step):
         part = sums[start : start + step]
         drawn = random.integers(n, size=(len(part), n - 1)) + np.arange(len(part))[:, None] * n
         counts = np.bincount(drawn.ravel(), minlength=len(part) * n).reshape(len(part), n)
-        part[:] = counts.astype(np.float64) @ rows
+        part[:] = counts.astype(np.float64) @ weighed
     return sums
 
 

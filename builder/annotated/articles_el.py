@@ -20,15 +20,21 @@ INDEFINITE = {
     NEUT: {"NOM": "ένα", "GEN": "ενός", "ACC": "ένα"},
 }
 # Without accents: first words of foreign names, which tell no gender, and adverbs.
-NEUTERS = {"λος", "λας", "σαν", "σαο", "σαντα", "ελ", "νιου", "μπουενος", "ριο", "πορτ", "ντε"}
-ADVERBS = {"κατω", "ανω"}
-PLURAL_NEUTERS = {"ηνωμενα", "νησια", "σκοπια", "τιρανα", "βαλκανια", "εμιρατα", "χανια"}
+NEUTERS = {"λος", "λας", "σαν", "σαο", "σαντα", "ελ", "νιου", "μπουενος", "ριο", "πορτ", "ντε",
+           "τεξας", "κανσας", "αρκανσας"}  # fmt: skip
+ADVERBS = {"κατω", "ανω", "διεθνης"}  # or an adjective that tells no gender
+PLURAL_NEUTERS = {"ηνωμενα", "νησια", "σκοπια", "τιρανα", "βαλκανια", "εμιρατα", "χανια",
+                  "μπαρμπαντος"}  # fmt: skip
 FEMININE_KINDS = frozenset({"company", "record label", "club", "island"})
+# Without accents: nouns in -ος that are neuter or feminine, and lands in -ος that are neither.
+NEUTERS_IN_OS = re.compile(r"δασος|επος|αργος|ορος|.*(ειδος|γενος|μελος|κρατος|σκαφος|σμηνος)")
+FEMININES_IN_OS = re.compile(r"παφος|κνιδος|κορινθος|.*(νησος|οδος|ηπειρος)")
+MASCULINE_LANDS = {"λιβανος", "ισημερινος", "μαυρικιος", "αγιος", "πορος"}
 # A title's own article: Ο Νονός.
 OWN_ARTICLES = {"Ο": Agreement(MASC), "Η": Agreement(FEM), "Το": Agreement(NEUT),
                 "Οι": Agreement(MASC, PL), "Τα": Agreement(NEUT, PL)}  # fmt: skip
 OWN = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
-KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ|τσ|τζ")
+KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ")
 
 
 def agree(label: str, traits: Traits) -> Agreement:
@@ -68,8 +74,11 @@ def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
         return Agreement(FEM, PL)
     if head.endswith("οι") and not kinds & {"country", "region", "city"}:
         return Agreement(MASC, PL)
+    if head.endswith("ος") and "human" not in kinds and NEUTERS_IN_OS.fullmatch(head):
+        return Agreement(NEUT)
     if head.endswith("ος"):
-        return Agreement(FEM if land else MASC)
+        feminine = FEMININES_IN_OS.fullmatch(head) or (land and head not in MASCULINE_LANDS)
+        return Agreement(FEM if feminine else MASC)
     if head.endswith(("ης", "ας", "ους")):
         return Agreement(MASC)
     if head.endswith("μα") and not land:
@@ -109,8 +118,3 @@ def strip_accents(text: str) -> str:
     """Return the text without accents and diaereses."""
     decomposed = unicodedata.normalize("NFD", text)
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-
-
-def join(text: str) -> str:
-    """Return the text: nothing contracts but what the articles have contracted."""
-    return text

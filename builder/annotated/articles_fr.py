@@ -68,21 +68,22 @@ def takes_article(label: str, traits: Traits) -> bool:
     Common nouns begin with a small letter; names that begin with a noun like Université have one.
     """
     first = re.split(r"[ -]", label)[0]
-    if label in COUNTRIES_PLAIN or first in ("Saint", "Sainte", "San"):
+    if "human" in traits.kinds or label in COUNTRIES_PLAIN or first in ("Saint", "Sainte", "San"):
         return False
     if traits.kinds & LANDS and "city" not in traits.kinds:
         return True
     if "island" in traits.kinds and label.endswith("e"):
         return True
-    if "country" in traits.kinds or first.casefold() in HEADS:
+    if ("country" in traits.kinds and "city" not in traits.kinds) or first.casefold() in HEADS:
         return True
-    return label[:1].islower() and "human" not in traits.kinds
+    return label[:1].islower()
 
 
 def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
     """Return what stands before a label for an article of X-FACTR's, None for an unknown one.
 
-    An article with which the label begins goes into it: au Caire; a title keeps its own.
+    Le and Les with which a place begins go into it, La and L' stay: au Caire, à La Haye; a title
+    keeps its own.
     """
     label, traits, agreement = entity
     gender, number, _ = agreement
@@ -90,6 +91,8 @@ def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | N
         article = "des" if number == PL else "une" if gender == FEM else "un"
         return Phrase(article, label, gendered=number != PL)
     article, form = split_article(label, agreement, traits)
+    if form != label and article in ("la", "l'"):
+        article, form = "", label
     gendered = article in ("le", "la")
     if name == "ARTDEF":
         own = form != label and not traits.kinds & {*LANDS, "city"}
@@ -120,13 +123,16 @@ def locate(article: str, form: str, traits: Traits) -> Phrase:
     Not sure where nothing tells what kind of place it is.
     """
     kinds = traits.kinds
-    if form == "Israël":
+    if form in ("Israël", "Haïti"):
         return Phrase("en", form, gendered=False)
     if "island" in kinds and "country" not in kinds and form.endswith("e"):
         return Phrase("en", form, gendered=False)
     gendered = article in ("le", "la")
-    if article in ("la", "l'") and kinds & LANDS and not form[:1].islower():
+    named = not form.startswith(("Empire ", *"abcdefghijklmnopqrstuvwxyzéèêîôœ"))
+    if article in ("la", "l'") and kinds & LANDS and named:
         return Phrase("en", form, gendered=gendered)
+    if article and form.startswith("Empire "):
+        return Phrase(f"dans {article}", form, gendered=False)
     told = bool(article or kinds & {*LANDS, "city", "island"})
     return Phrase(AT[article], form, told, gendered)
 
@@ -141,7 +147,7 @@ def elides(label: str) -> bool:
     plain = word.casefold()
     if plain.startswith("h"):
         return plain not in ASPIRATED and (word[0].islower() or word in MUTE)
-    if plain in ("onze", "oui", "uno") or plain.startswith("ya"):
+    if plain in ("onze", "oui", "uno"):
         return False
     return bool(re.match(r"[aeiouàâäéèêëîïôöùûüœæ]|y[^aeiouéè]", plain))
 

@@ -47,6 +47,35 @@ class Inflector(ABC):
         return None
 
 
+class ByRule(Inflector):
+    """Gives labels an ending that neither gender nor number changes, by a rule of the language's.
+
+    `stops` are what `split_tail` splits at.
+    """
+
+    stops: tuple[str, ...] = (" (",)
+
+    def __init__(self, language: str) -> None:
+        pass
+
+    def inflect(
+        self,
+        label: str,
+        case: str,
+        gender: str | None = None,
+        number: str | None = None,
+        kinds: Collection[str] = (),
+    ) -> str | None:
+        """Return the label with its head in the case; the nominative is the label."""
+        head, tail = split_tail(label, self.stops)
+        form = head if case == "NOM" else self.decline(head, case, kinds)
+        return None if form is None else form + tail
+
+    @abstractmethod
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return a head in a case other than the nominative, None where it is not known."""
+
+
 class Chain(Inflector):
     """Asks several inflectors in turn, each label and case once."""
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from .inflection import Inflector, split_tail
+from .inflection import ByRule
 
 VOWEL_SIGNS = "ািীুূৃেৈোৌ"
 VOWELS = "অআইঈউঊঋএঐওঔ"
@@ -11,30 +11,17 @@ CONSONANT = re.compile(r"[ক-হড়ঢ়ৎ]")
 YA = "য়"
 
 
-class Inflection(Inflector):
+class Inflection(ByRule):
     """Adds endings by the rules of sound: ঢাকা, ঢাকার, ঢাকায়."""
 
     name = "last sound (bn)"
 
-    def __init__(self, language: str) -> None:
-        pass
-
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
-        """Return the label with the ending, None where it does not end in a Bengali letter."""
-        head, tail = split_tail(label)
-        if case == "NOM":
-            return label
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return the head with the ending, None where it does not end in a Bengali letter."""
         ending = (
             end_genitive(head) if case == "GEN" else end_locative(head) if case == "LOC" else ""
         )
-        return head + ending + tail if ending else None
+        return head + ending if ending else None
 
 
 def end_genitive(word: str) -> str:

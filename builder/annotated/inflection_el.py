@@ -21,7 +21,10 @@ STOPS = frozenset({
 })
 # fmt: on
 SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
-GENITIVE = {FEM: ("ας", "ης", "ου", "ων"), NEUT: ("ας", "ης", "ου", "ων"), MASC: ("ου", "ων")}
+GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
+MALE_GENITIVES = ("ου", "ων")  # behind a man's name -ας, -ης are nominatives: Γιώργος Σεφέρης
+# First words of foreign names, which decline in some and not in others.
+FOREIGN = frozenset({"Λα", "Λε", "Κόστα", "Ιλόκος", "Νέγκρος", "Μίνας"})
 KNOWN = {"Πανεπιστήμιο": "Πανεπιστημίου", "Βασίλειο": "Βασιλείου", "Δουκάτο": "Δουκάτου",
          "Μεγάλο": "Μεγάλου", "Καντόνιο": "Καντονίου", "Κόμμα": "Κόμματος", "Κύπελλο": "Κυπέλλου",
          "Διαμέρισμα": "Διαμερίσματος", "Ινστιτούτο": "Ινστιτούτου", "Κέντρο": "Κέντρου",
@@ -33,6 +36,7 @@ KNOWN = {"Πανεπιστήμιο": "Πανεπιστημίου", "Βασίλε
 GENITIVES = {
     FEM: {"α": "ας", "η": "ης", "ος": "ου"},
     MASC: {"ης": "η", "ας": "α", "ος": "ου"},
+    NEUT: {"ος": "ους"},
 }
 ACCUSATIVES = {MASC: {"ης": "η", "ας": "α", "ος": "ο"}, FEM: {"ος": "ο"}}
 
@@ -62,8 +66,10 @@ class Inflection(Inflector):
         if gender is None or number not in (None, SG) or case not in ("GEN", "ACC"):
             return None
         words = head.split(" ")
-        until = next((at for at in range(len(words)) if ends_head(words, at, gender)), len(words))
-        if not until or not all(GREEK.fullmatch(word) for word in words[:until]):
+        man = gender == MASC and "human" in kinds
+        until = next((at for at in range(len(words)) if ends_head(words, at, man)), len(words))
+        known = words[0] not in FOREIGN and all(map(GREEK.fullmatch, words[:until]))
+        if not until or not known:
             return None
         forms = [decline(word, case, gender) for word in words[:until]]
         if any(form is None for form in forms):
@@ -71,16 +77,18 @@ class Inflection(Inflector):
         return " ".join([*filter(None, forms), *words[until:]]) + tail
 
 
-def ends_head(words: list[str], at: int, gender: str) -> bool:
+def ends_head(words: list[str], at: int, man: bool) -> bool:
     """Tell whether a word is a stop, or a genitive behind the first."""
-    return words[at] in STOPS or (at > 0 and strip_tonos(words[at]).endswith(GENITIVE[gender]))
+    genitives = MALE_GENITIVES if man else GENITIVES_OF_ANY
+    return words[at] in STOPS or (at > 0 and strip_tonos(words[at]).endswith(genitives))
 
 
 def decline(word: str, case: str, gender: str) -> str | None:
     """Return a word in the genitive or accusative singular, None where it is not told.
 
     Neuters, and feminines but those in -ος, have one form for nominative and accusative;
-    abbreviations and words that end in another consonant than ς do not inflect.
+    abbreviations and words that end in another consonant than ς do not inflect, save old ones in
+    -ων, -ωρ, -ξ and -ψ, whose stem is not told.
 
     >>> decline("Ελλάδα", "GEN", "FEM"), decline("Πέτρος", "ACC", "MASC")
     ('Ελλάδας', 'Πέτρο')
@@ -96,11 +104,12 @@ def decline(word: str, case: str, gender: str) -> str | None:
         return word
     endings = (ACCUSATIVES if case == "ACC" else GENITIVES).get(gender, {})
     for ending, new in endings.items():
-        if plain.endswith(ending) and not (ending == "ος" and new == "ου" and is_early(word)):
+        if plain.endswith(ending) and not (new in ("ου", "ους") and is_early(word)):
             accented = word[-len(ending) :] != plain[-len(ending) :]
             return word[: -len(ending)] + (accent(new) if accented else new)
-    closed = plain[-1:] not in "αεηιουως"
+    closed = plain[-1:] not in "αεηιουως" and not plain.endswith(("ων", "ωρ", "ξ", "ψ"))
     foreign = gender == MASC and (plain[-1:] in "αεηιουω" or plain.endswith("ις"))
+    foreign = foreign or (gender == FEM and plain[-1:] in "ειου")  # Κιουρί
     return word if closed or foreign else None
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from .inflection import Inflector, split_tail
+from .inflection import ByRule, keep_capitals
 
 BACK = "aáoóuú"
 ROUNDED = "öőüű"
@@ -15,12 +15,19 @@ HARMONIC = {"IN+ESS": ("ban", "ben"), "IN+ABL": ("ból", "ből"), "DAT": ("nak",
             "INST": ("val", "vel")}  # fmt: skip
 DIGRAPHS = ("sz", "zs", "cs", "gy", "ny", "ly", "ty", "dz")
 # Consonants behind which -t needs no vowel before it.
-BARE_T = re.compile(rf"[{VOWELS}](n|l|r|s|z|j|sz|zs|ly|ny)$")
-# Nouns whose accusative has an a or e that no rule of sound tells.
-LOWERED = {"díj": "díjat", "ház": "házat", "toll": "tollat", "híd": "hidat", "hal": "halat",
-           "nyelv": "nyelvet", "könyv": "könyvet", "fal": "falat", "ág": "ágat"}  # fmt: skip
+BARE_T = re.compile(rf"[{VOWELS}](n|l|r|s|z|j|sz|zs|ly|ny|ll|ssz)$")
+# Last parts of words whose accusative no rule of sound tells.
+LOWERED = {"díj": "díjat", "ház": "házat", "toll": "tollat", "híd": "hidat", "nyelv": "nyelvet",
+           "könyv": "könyvet", "érem": "érmet", "tér": "teret", "arany": "aranyat",
+           "föld": "földet"}  # fmt: skip
 # Words with i, í or é alone that take back endings.
 BACK_STEMS = ("díj", "híd", "cél", "férfi", "kín")
+# Last parts of compounds, and a suffix, that take front endings whatever stands before them.
+FRONT_ENDS = ("film", "gép", "kép", "készség", "nép", "rész", "szék", "szén", "tér", "vidék")
+# What one is on, not in: Hungary's towns but for some last sounds, islands, and a few more.
+ON = re.compile(r"(föld|sziget|szigetek|vár|Magyarország|Izland|Málta|Ciprus|Grönland|Madagaszkár"
+                r"|Tajvan|Antarktisz)$")  # fmt: skip
+IN_TOWNS = re.compile(r"([ijmn]|ny|Eger|Győr)$")
 # Endings whose letters do not tell the sound: silent or foreign ones.
 FOREIGN = re.compile(
     r"(x|w|h|ck|[^gnlt]y|[^aeiou]ly|ee|oo[a-z]?|ou[a-z]|oux|eau|eaux|ois|ais|aux|ea[a-z]+|ight"
@@ -28,45 +35,45 @@ FOREIGN = re.compile(
 )
 
 
-class Inflection(Inflector):
+class Inflection(ByRule):
     """Adds endings by the rules of sound, as a word is spelled.
 
-    Towns of Hungary and Hungary itself are stood on, not in: Budapesten, Londonban.
+    Most towns of Hungary, Hungary itself and islands are stood on, not in: Budapesten, Londonban.
     """
 
     name = "vowel harmony (hu)"
+    stops = (" (", " a ", " az ")  # Oscar-díj a legjobb filmnek
 
-    def __init__(self, language: str) -> None:
-        pass
-
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
-        """Return the label with the ending; None for foreign spelling, digits and abbreviations.
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return the head with the ending; None for foreign spelling, digits and abbreviations.
 
         What a foreign name ends in is not told by its letters; nor is -an, -on behind towns whose
-        country is not known.
+        country is not known. What follows an article behind the head stays.
         """
-        head, tail = split_tail(label)
         last = re.split(r"[ -]", head)[-1]
-        if case == "NOM":
-            return label
         if last.isupper() or FOREIGN.search(last.casefold()):
             return None
         if last.endswith("e") and not last.islower():
             return None  # silent in French and English names
-        if case == "IN+ESS" and ("Hungarian town" in kinds or head == "Magyarország"):
+        if case == "IN+ESS" and is_surface(head, kinds):
             case = "ON+ESS"
         harmony = sound(last.casefold())
         if harmony is None:
             return None
-        ending = add_ending(lengthen(head), case, harmony)
-        return None if ending is None else ending + tail
+        return add_ending(lengthen(head), case, harmony)
+
+
+def is_surface(label: str, kinds: Collection[str]) -> bool:
+    """Tell whether one is on a place: Szegeden, but Debrecenben; Kapuváron, Caprin, but Kubában.
+
+    >>> is_surface("Capri", ["island"]), is_surface("Kuba", ["island", "country"])
+    (True, False)
+    """
+    if ON.search(label):
+        return True
+    if "Hungarian town" in kinds:
+        return not IN_TOWNS.search(label)
+    return "island" in kinds and "country" not in kinds
 
 
 def sound(word: str) -> str | None:
@@ -80,6 +87,8 @@ def sound(word: str) -> str | None:
         return None
     if word.startswith(BACK_STEMS) or word.endswith(BACK_STEMS):
         return "back"
+    if word.endswith(FRONT_ENDS):
+        return "front"
     telling = [letter for letter in vowels if letter not in "iíé"]
     last = telling[-1] if telling else "e"
     if last in BACK:
@@ -112,7 +121,7 @@ def accuse(stem: str, link: str, open_end: bool) -> str:
     """Return the accusative: -t behind vowels and what flows, else with a vowel before it."""
     for noun, form in LOWERED.items():
         if stem.casefold().endswith(noun):
-            return stem[: -len(noun)] + form
+            return stem[: -len(noun)] + keep_capitals(form, stem[-len(noun) :])
     bare = open_end or BARE_T.search(stem.casefold())
     return f"{stem}t" if bare else f"{stem}{link}t"
 

@@ -1,10 +1,10 @@
 """Russian and Ukrainian labels in their cases, with pymorphy3.
 
 In a label of several words those inflect that agree with its head: the adjectives before it, the
-head, and of a person's name all parts. What follows the head of another label stays, as a genitive,
-a preposition or a title does, save behind words like город; so does what is in parentheses, and
-behind a comma if it is no person. Names that no dictionary has inflect by their last letter in
-Russian (`names_ru`).
+head, an adjective behind it, and of a person's name all parts. What else follows the head stays, as
+a genitive, a preposition or a title does, save behind words like город; so does what is in
+parentheses, and behind a comma if it is no person. Names that no dictionary has inflect by their
+last letter in Russian (`names_ru`).
 """
 
 import re
@@ -91,11 +91,13 @@ class Inflection(Inflector):
         head, tail = split_tail(label, STOPS[:1] if human else STOPS)
         words = head.split(" ")
         chosen = list(self.choose(words, who))
-        if case not in GRAMMEMES or not any(chosen):
+        headless = not human and None in chosen and not any(map(is_noun, chosen))
+        if case not in GRAMMEMES or not any(chosen) or headless:
             return label if case == "NOM" else None
         animate = human or is_animate(chosen)
+        sex = gender if human else None
         pairs = zip(words, chosen, strict=True)
-        return " ".join(decline(word, parse, case, animate, gender) for word, parse in pairs) + tail
+        return " ".join(decline(word, parse, case, animate, sex) for word, parse in pairs) + tail
 
     def agree(self, label: str) -> Agreement | None:
         """Return the gender and number of the head; None where no word has a nominative."""
@@ -190,11 +192,12 @@ def is_animate(chosen: list[Any]) -> bool:
 
 
 def goes_with(head: Any, parse: Any) -> bool:
-    """Tell whether a word behind the head inflects with it: a person's name, a city's."""
+    """Tell whether a word behind the head inflects with it: a name, or an adjective that agrees."""
     if isinstance(head, Guess) or isinstance(parse, Guess) or parse is None:
         return False
     names = bool(PEOPLE & head.tag.grammemes and PEOPLE & parse.tag.grammemes)
-    return names or is_fixed(head) or head.normal_form in APPOSED
+    title = is_adjective(parse) and gender_key(parse) == gender_key(head)
+    return names or title or is_fixed(head) or head.normal_form in APPOSED
 
 
 def fits(parse: Any, sex: str) -> bool:
@@ -207,7 +210,9 @@ def rank(parse: Any, name: bool, who: Who) -> tuple[bool, ...]:
     """Return what sorts the likelier readings first; equal ones stay in pymorphy's order."""
     grammemes = parse.tag.grammemes
     proper = "Geox" in grammemes or (bool(PEOPLE & grammemes) and not who.place)
+    closed = parse.word[-1] not in "аеиоуыэюя"
     return (
+        not parse.is_known and is_fixed(parse) and closed,
         not parse.is_known and ("plur" in grammemes or (who.place and "anim" in grammemes)),
         who.place and "anim" in grammemes,
         parse.normal_form == "больший",
@@ -240,8 +245,22 @@ def decline(word: str, parse: Any, case: str, animate: bool, gender: str | None)
         if fitting:
             if is_adjective(parse):  # its superlative has the same marks
                 fitting.sort(key=lambda form: -shared_beginning(form, bare.casefold()))
-            return keep_capitals(fitting[0], bare) + word[len(bare) :]
+            form = fitting[0] if parse.word == bare.casefold() else fitting[0].replace("ё", "е")
+            return keep_first_part(keep_capitals(form, bare), bare) + word[len(bare) :]
     return word
+
+
+def keep_first_part(form: str, name: str) -> str:
+    """Return the form of a name with a hyphen, of whose foreign parts the last alone inflects.
+
+    >>> keep_first_part("Шлезвиге-Гольштейне", "Шлезвиг-Гольштейн")
+    'Шлезвиг-Гольштейне'
+    """
+    first, hyphen, rest = name.partition("-")
+    ends = form.partition("-")[2]
+    if not hyphen or not name[0].isupper() or ends == rest or first[-1:] in "аеиоуыэюяйь":
+        return form
+    return f"{first}-{ends}"
 
 
 def agrees(form: Any, parse: Any, animate: bool) -> bool:

@@ -3,56 +3,51 @@
 import re
 from collections.abc import Collection
 
-from .inflection import Inflector, split_tail
+from .inflection import ByRule
 
 VOWELS = "aıoueiöüâîû"
 BACK = "aıouâû"
 ROUND = "ouöüû"
-VOICELESS = "fstkçşhp"
+VOICELESS = "fstkçşhpx"
 # Last words of compounds end in a possessive, behind which the cases take an n.
 POSSESSED = re.compile(
-    r".* (.*([aıouâ][ğlnr]ı|[aıouâ]sı|[eiöü]si|ları|leri|lığı|liği|luğu|lüğü)"
-    r"|Cumhuriyeti|Denizi|Gölü|Nehri|Dağı|Ödülü|Körfezi|Boğazı|Okyanusu|Şehri|Devleti|İlçesi"
-    r"|Kanalı|Ligi|Takımı|Kulübü|Müziği|Kenti|Köyü|Ülkesi|Sultanlığı|Prensliği|Nişanı|müziği|dili"
-    r"|Dili|Konseyi|Bölgesi|Enstitüsü|Koleji|Okulu|Hareketi|Grubu|Kupası|Şampiyonası)"
+    r".* (.*([aıouâ][ğlnr]ı|[aıouâ]sı|[eiöü]si|ları|leri|[ıiuü]ğ[ıiuü])"
+    r"|Anıtı|Boğazı|Bölgesi|Cumhuriyeti|Dağı|Denizi|Devleti|[Dd]ili|[Dd]önemi|Enstitüsü|Eyaleti"
+    r"|Finali|Gölü|[Gg]rubu|Hareketi|Hattı|[İi]li|İlçesi|İncili|İstasyonu|Kanalı|Kenti|Koleji"
+    r"|Kolordusu|Konseyi|Körfezi|Köyü|Kulübü|Kupası|Kurumu|Ligi|Merkezi|[Mm]üziği|Nehri|Nişanı"
+    r"|Oblastı|Ödülü|Okulu|Okyanusu|Parkı|Prensliği|Sarayı|[Ss]osu|Stadyumu|Sultanlığı|Şampiyonası"
+    r"|Şehri|Takımı|Ülkesi)"
 )
 # Suffixes with A for a or e, I for ı, i, u, ü, D for d or t, (n) and (y) behind a vowel.
 SUFFIXES = {"LOC": "DA", "ABL": "DAn", "GEN": "(n)In", "ACC": "(y)I", "DAT": "(y)A", "COP": "DIr"}
 SOFTENED = {"p": "b", "ç": "c", "k": "ğ"}
+# Words whose last l or t is soft, so that front vowels follow: saatte.
+SOFT = re.compile(r"(saat|senegal|montreal|petrol|alkol|rol|gol|festival|ideal)$")
+ROMAN = re.compile(r"[IVXL]{2,}")
 LANGUAGE = re.compile(r".*[cç][ae]")
 SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFGĞHJKLMNPRSŞTVYZ]{2,5}")
 
 
-class Inflection(Inflector):
+class Inflection(ByRule):
     """Adds endings by the rules of sound, as a word is spelled: they know no foreign names."""
 
     name = "vowel harmony (tr)"
 
-    def __init__(self, language: str) -> None:
-        pass
-
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
-        """Return the label with the ending; None without a vowel or behind a digit.
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return the head with the ending; None without a vowel, behind a digit or a Roman number.
 
         Abbreviations of three letters or without a vowel are read letter by letter, and consonants'
         names end in e. Names of languages in -ca, -ce have no apostrophe.
         """
-        head, tail = split_tail(label)
-        if case == "NOM":
-            return label
         if case not in SUFFIXES or not head[-1:].isalpha():
             return None
-        name = head.split(" ")[-1][:1].isupper()
+        last = head.split(" ")[-1]
+        if ROMAN.fullmatch(last):
+            return None
+        name = any(letter.isupper() for letter in last)
         heard = f"{head}e" if SPELLED.fullmatch(head) else lower(head)
         heard = re.sub(rf"(?<=[^{VOWELS}])y$", "i", heard)  # Company'ye
-        vowels = [letter for letter in heard if letter in VOWELS]
+        vowels = [letter for letter in SOFT.sub("e", heard) if letter in VOWELS]
         if not vowels or not re.search(rf"[{VOWELS}bcçdfgğhjklmnprsştvyzqwx]$", heard):
             return None
         possessed = case != "COP" and POSSESSED.fullmatch(head) is not None
@@ -60,7 +55,7 @@ class Inflection(Inflector):
         if not name and not possessed and ending[0] in VOWELS:
             head = soften(head)
         joint = "'" if name and not ("language" in kinds and LANGUAGE.fullmatch(head)) else ""
-        return head + joint + ending + tail
+        return head + joint + ending
 
 
 def lower(text: str) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
+from polyprobe import PolyprobeError
+
 from ..download import read_files
 from ..facts import FACTS, PROMPTS, empty
 from ..names import unknown
@@ -17,6 +19,7 @@ from .gender import Traits, read_traits
 from .grammar import Prompt, parse_prompt
 from .inflection import load_inflector
 from .render import UNKNOWN, Renderer
+from .unimorph import find_table
 
 UNLABELLED = "facts without a label in a language, which get no sentence there"
 
@@ -47,6 +50,11 @@ def render_prompts(
     for language in languages:
         if language not in xfactr.LANGUAGES:
             raise unknown("language", language, "xfactr's prompts", xfactr.LANGUAGES)
+    if unimorph and not any(find_table(unimorph, language) for language in languages):
+        raise PolyprobeError(
+            f"{unimorph} has no UniMorph table of {', '.join(languages)}; expected files as rus or "
+            "rus/rus"
+        )
     counts = Counter[str]() if lost is None else lost
     prompts = read_prompts(mirror, languages)
     traits = read_traits(xfactr.REPOSITORY, mirror)

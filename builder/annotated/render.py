@@ -59,7 +59,7 @@ class Renderer:
         forms = {end: self.inflect(slot, entities[end], lost) for end, slot in slots.items()}
         marked = ""
         for piece in self.write_pieces(prompt, entities, slots, forms, lost):
-            glued = marked == "" or marked.endswith(("'", " "))
+            glued = marked.endswith(("'", " "))
             marked += piece.removeprefix(" ") if glued else piece
         joined = " ".join(self.rules.join(mark_labels(marked, forms)).split())
         slot = LABEL.search(joined)

@@ -33,9 +33,11 @@ def join_russian(text: str) -> str:
 def join_hebrew(text: str) -> str:
     """Return the text with the article ה gone behind a prefixed ב, כ, ל: בממלכה המאוחדת.
 
-    That a ה is the article is seen where the next word has it too.
+    That a ה is the article is seen where the next word has it too, but for nouns that begin with
+    one: בהר הבית.
     """
-    return re.sub(rf"(?<=[בכל])({MARK})ה(?=\S+ ה)", r"\1", text)
+    nouns = "(התאחדות|הסתדרות|הוצאת|היכל|הסכם|הוד|הרי|הר) "
+    return re.sub(rf"(?<=[בכל])({MARK})(?!{nouns})ה(?=\S+ ה)", r"\1", text)
 
 
 def join_hungarian(text: str) -> str:
@@ -56,7 +58,7 @@ class Rules(NamedTuple):
 
 PLAIN = Rules()
 RULES = {
-    "el": Rules(articles_el.agree, articles_el.write_article, articles_el.join),
+    "el": Rules(articles_el.agree, articles_el.write_article),
     "es": Rules(articles_es.agree, articles_es.write_article, articles_es.join),
     "fr": Rules(articles_fr.agree, articles_fr.write_article, articles_fr.join),
     "he": Rules(agree_hebrew, join=join_hebrew),

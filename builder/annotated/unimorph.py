@@ -69,11 +69,16 @@ class Table(Inflector):
 
 def load_table(folder: Path, language: str) -> Table | None:
     """Return the table of a language, None where the folder has none."""
+    path = find_table(folder, language)
+    return Table(path) if path else None
+
+
+def find_table(folder: Path, language: str) -> Path | None:
+    """Return where the table of a language lies, None where the folder has none."""
     if not folder.is_dir():
         raise PolyprobeError(
             f"no folder {folder} with UniMorph's tables; expected files like rus or rus/rus in it"
         )
     code = CODES.get(language, "")
     paths = [folder / code, folder / code / code]
-    found = [path for path in paths if code and path.is_file()]
-    return Table(found[0]) if found else None
+    return next((path for path in paths if code and path.is_file()), None)

@@ -17,7 +17,7 @@ HEADS = dict.fromkeys(
     société coupe école république faculté commission communauté cour bibliothèque compagnie
     chambre guerre bataille confédération principauté banque convention armée province
     région ville île mer croix légion assemblée coalition alliance conférence agence
-    fondation
+    fondation supercoupe constitution dynastie législature
 """),
     FEM,
 ) | dict.fromkeys(
@@ -25,13 +25,14 @@ HEADS = dict.fromkeys(
     parti prix ordre institut comité conseil championnat festival collège royaume empire
     département comté canton état district gouvernement sénat parlement musée théâtre lac
     mont fleuve front mouvement grand-duché duché ministère bureau centre oscar tournoi
-    lycée
+    lycée congrès nouveau territoire circuit conservatoire
 """),
     MASC,
 )
 COUNTRIES_MASCULINE = frozenset({"Mexique", "Cambodge", "Mozambique", "Zimbabwe", "Belize",
                                  "Suriname", "Maine", "Tennessee", "Delaware", "Rhône", "Danube",
-                                 "Caucase", "Perche", "Maghreb"})  # fmt: skip
+                                 "Caucase", "Perche", "Maghreb", "Bengale", "Rhode",
+                                 "Troisième"})  # fmt: skip
 COUNTRIES_PLURAL = dict.fromkeys(
     ("États", "Pays", "Émirats", "Balkans", "Territoires"), MASC
 ) | dict.fromkeys(
@@ -43,18 +44,23 @@ COUNTRIES_PLAIN = frozenset({
     "Madagascar", "Maurice", "Bahreïn", "Djibouti", "Oman", "Taïwan", "Hong Kong", "Macao", "Nauru",
     "Kiribati", "Tuvalu", "Vanuatu", "Trinité-et-Tobago", "Antigua-et-Barbuda", "Porto Rico",
     "Palaos", "Jersey", "Guernesey", "Hawaï", "Sao Tomé-et-Principe", "Mayotte", "Terre-Neuve",
+    "Terre-Neuve-et-Labrador",
 })  # fmt: skip
 FEMININES = split_words("""
     basse guitare harpe flûte contrebasse lyre voix main mer cité faculté université
     religion foi loi fin dent peau eau chanson prison maison physique logique mécanique
-    optique éthique politique affaire grammaire lettre fenêtre lune langue
+    optique éthique politique affaire grammaire lettre fenêtre lune langue commune rivière
+    paroisse histoire cornemuse psychanalyse analyse gare abbaye chapelle cathédrale frontière
+    ligne chaîne finale enzyme boxe lutte bière
 """)  # fmt: skip
 MASCULINES = split_words("""
     orgue violoncelle musée lycée trophée comité comté traité côté groupe livre membre genre
     type siècle peuple théâtre article domaine catholicisme hautbois fleuve royaume empire
     organe programme problème système poème drame film acte arbre centre cadre rite culte
     monde hectare ordre titre verbe acide véhicule nombre violoncelliste cratère
-    caractère mystère cimetière frère père règne
+    caractère mystère cimetière frère père règne trombone gène reggae patriarche juge astéroïde
+    sucre légume dôme capitole disque diocèse théorème paradoxe quadrangle gratte-ciel espace
+    satellite observatoire génome aérodrome âge grunge suicide seigle fantôme module échec
 """)  # fmt: skip
 MASCULINE = re.compile(
     r"(age|[iï]sme|ment|eau|oir|ège|phone|mètre|gramme|scope|logue|iste|aire|taire|tre|cle|ste|bre"
@@ -63,7 +69,7 @@ MASCULINE = re.compile(
 FEMININE = re.compile(
     r"(tion|sion|xion|té|ée|ie|ure|ille|ette|esse|euse|trice|ique|ance|ence|ade|ise|aine|ine)$"
 )
-FEMININE_PERSON = re.compile(r"(té|trice|euse|ière|vedette|star|recrue)$")
+FEMININE_PERSON = re.compile(r"(té|trice|euse|ière|médecine|vedette|star|recrue)$")
 PLURAL = re.compile(
     r"(?<![èé])(ques|ions|tés|oses|ites|ases|ines|ides|phes|ants|ogues|iers|ées|ies|ences|ances|tures|aires|eurs|ents)$"
 )
@@ -76,4 +82,4 @@ ASPIRATED = split_words("""
 # Names with an h that is not heard.
 MUTE = frozenset({"Haïti", "Hawaï", "Helsinki", "Hélène", "Homère", "Horace", "Honoré", "Hippolyte",
                   "Hippocrate", "Hector", "Hérault", "Honolulu", "Hadrien", "Hortense", "Henri",
-                  "Hercule", "Hérode", "Hyderabad", "Hermann", "Histoire"})  # fmt: skip
+                  "Hercule", "Hérode", "Himalaya", "Hyderabad", "Hermann", "Histoire"})  # fmt: skip

@@ -25,9 +25,21 @@ COSTS = {
 LOST = {"language": pl.String, "status": pl.String, "rows": pl.Int64}
 
 
-def find_kept(worded: Mapping[str, Worded]) -> list[int]:
+def find_common(worded: Mapping[str, Worded]) -> list[int]:
     """Return the rows that were found in every language, in their order."""
     return sorted(set.intersection(*(set(part.candidates) for part in worded.values())))
+
+
+def find_kept(worded: Mapping[str, Worded]) -> list[int]:
+    """Return those of the rows found in every language whose fact has all of its rows there.
+
+    Of a fact told in several templates the twin has all rows or none: twins are matched by fact
+    and by number among its rows, which a lost one would shift.
+    """
+    [outcomes, *_] = [part.outcomes for part in worded.values()]
+    common = find_common(worded)
+    lost = {outcomes[n].fact_id for n in set(range(len(outcomes))).difference(common)}
+    return [number for number in common if outcomes[number].fact_id not in lost]
 
 
 def make_tables(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ..invisible import normalise
 from ..table import SLOT, Row
 from ..translators import Translation, Translator
 from .base import answer_label, fill, name_terms
@@ -59,8 +60,12 @@ def translate_rows(
 
 
 def read_answer(outcome: Outcome, answer: Translation) -> Outcome:
-    """Return the outcome with its translation, or with the reason why it is of no use."""
-    told = outcome._replace(translation=answer.text)
+    """Return the outcome with its translation, or with the reason why it is of no use.
+
+    Invisible characters that are no spelling are taken out of it, as of all our texts: marks of
+    writing direction, say, which Google sets behind a name in Hebrew.
+    """
+    told = outcome._replace(translation=normalise(answer.text, outcome.language))
     if answer.problem:
         status = answer.problem if answer.problem in (EMPTY, UNCHANGED) else NO_ANSWER
         return told._replace(status=status, reason=answer.problem)

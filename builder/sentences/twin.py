@@ -24,6 +24,7 @@ from ..lemmatizers import load_lemmatizer
 from ..progress import track
 from ..sentence_card import Notes, Settings
 from ..translators import Translator, load_translator
+from ..translators.failures import packages_explained
 from ..write import recover, write_tables
 from .base import Base, choose_languages, read_base
 from .forms import Worded, keep_candidates, word_candidates
@@ -71,6 +72,8 @@ def build_sentences(
     request = Request(dataset, config, *options)
     with explain_missing_extras():
         check_request(request)
+        if stanza_dir is not None and not stanza_dir.is_dir():
+            raise PolyprobeError(f"no folder {stanza_dir}; give --stanza one with Stanza's models")
         folder = find_base(request, mirror, output)
         base = read_base(folder, config)
         targets = choose_languages(base, languages, source_language, f"{dataset}/{config}")
@@ -109,7 +112,8 @@ def find_base(request: Request, mirror: Path | None, output: Path | None) -> Pat
 def settle(request: Request, translator: Translator, stanza_dir: Path | None) -> Settings:
     """Return what the twin's rows will depend on; an engine that lacks a language is an error."""
     own = request.source_language
-    signs = [translator.sign(*translator.check(own, other)) for other in request.languages]
+    with packages_explained(translator.name):
+        signs = [translator.sign(*translator.check(own, other)) for other in request.languages]
     return Settings(
         twin_of=request.config,
         source_language=own,
@@ -165,7 +169,7 @@ def write_twin(
     worded: Mapping[str, Worded],
 ) -> Notes:
     """Write the table of outcomes, the twin and the card, and return how it came about."""
-    from .balance import count_costs, count_lost, find_kept, make_tables
+    from .balance import count_costs, count_lost, find_common, find_kept, make_tables
 
     told = write_outcomes(
         folder, request.name, [outcome for part in worded.values() for outcome in part.outcomes]
@@ -175,9 +179,12 @@ def write_twin(
     if not kept:
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
         raise PolyprobeError(
-            f"no row of {request.config} was found in every language ({counts}); see {told}"
+            f"no fact of {request.config} was found in every language ({counts}); see {told}"
         )
-    notes = Notes(settings, request.command, len(kept), count_costs(worded, kept), lost)
+    partial = len(find_common(worded)) - len(kept)
+    made_of = sentence_card.hash_base(folder, request.config, base.keys() & worded.keys())
+    costs = count_costs(worded, kept)
+    notes = Notes(settings, request.command, made_of, partial, len(kept), costs, lost)
     tables = make_tables(base, worded, kept)
     pairs = track(tables.items(), f"writing {request.name}")
     write_tables(folder, request.name, pairs, sentence_card.dump(notes))

@@ -1,6 +1,7 @@
 """Translators of sentences: one file an engine, behind one interface."""
 
 import inspect
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, get_args
 
@@ -10,7 +11,7 @@ from ..names import unknown
 from .failures import packages_explained
 from .translator import Translation, Translator
 
-__all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator"]
+__all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
 
 TRANSLATORS = {
     "apertium": "Apertium",
@@ -24,6 +25,7 @@ SETTINGS = {"batch_size": int, "concurrency": int, "per_second": float, "timeout
 """What every translator may be told beside its own options: attributes of `Translator`."""
 
 NUMBERS = {int: "a whole number", float: "a number"}
+LIMIT = 1e9  # seconds beyond it are none that a clock takes
 
 
 def load_translator(name: str, **options: str) -> Translator:
@@ -55,6 +57,21 @@ def load_translator(name: str, **options: str) -> Translator:
     return translator
 
 
+def read_pairs(texts: Iterable[str], place: str) -> dict[str, str]:
+    """Return {option: value} of texts like `option=value`; PolyprobeError, by `place`, else.
+
+    >>> read_pairs(["model=facebook/nllb", "url=http://x/?a=b"], "--translator-option")
+    {'model': 'facebook/nllb', 'url': 'http://x/?a=b'}
+    """
+    pairs = {}
+    for text in texts:
+        option, equals, value = text.partition("=")
+        if not option or not equals:
+            raise PolyprobeError(f"{place}: expected key=value, got {text!r}")
+        pairs[option] = value
+    return pairs
+
+
 def list_options(engine: type[Translator]) -> dict[str, type]:
     """Return {option: type} of what an engine is made with; `float | None` counts as float."""
     parameters = inspect.signature(engine, eval_str=True).parameters.values()
@@ -82,7 +99,7 @@ def _convert(name: str, option: str, text: Any, kind: type) -> Any:
         value = kind(text)
     except (TypeError, ValueError):
         value = 0
-    if not value > 0:
+    if not 0 < value < LIMIT:
         raise PolyprobeError(
             f"{text!r} for {option} of the translator {name}; expected {NUMBERS[kind]} above 0"
         )

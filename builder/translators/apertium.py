@@ -17,7 +17,13 @@ from urllib.parse import urlsplit
 from polyprobe import PolyprobeError
 
 from .codes import match
-from .failures import BrokenAnswerError, NoAnswerError, check_address, http_failures
+from .failures import (
+    BrokenAnswerError,
+    NoAnswerError,
+    check_address,
+    hide_password,
+    http_failures,
+)
 from .pace import Pace
 from .translator import Terms, Translator
 
@@ -51,7 +57,8 @@ class Apertium(Translator):
         """Take the service at `url`, else at APERTIUM_APY, else on this machine (ADDRESS)."""
         given = url or os.environ.get("APERTIUM_APY") or ADDRESS
         self.url = check_address(self.name, given)
-        self.signature = f"apertium|{state_versions(self.url)}"
+        self._shown = hide_password(self.url)
+        self.signature = f"apertium|{state_versions(self._shown)}"
         self.unknown_words = 0
         self._client: httpx.AsyncClient | None = None
 
@@ -64,7 +71,7 @@ class Apertium(Translator):
             return own_source, own_target
         known = ", ".join(sorted("-".join(pair) for pair in pairs)) or "none"
         raise PolyprobeError(
-            f"apertium at {self.url} does not translate from {source} to {target}; available: "
+            f"apertium at {self._shown} does not translate from {source} to {target}; available: "
             f"{known}; {INSTALL}"
         )
 
@@ -79,8 +86,8 @@ class Apertium(Translator):
                 return [(pair["sourceLanguage"], pair["targetLanguage"]) for pair in pairs]
         except (NoAnswerError, BrokenAnswerError, KeyError, TypeError) as error:
             raise PolyprobeError(
-                f"no apertium-apy answers at {self.url} ({error or 'no pairs'}); {START}, or name "
-                "its address (option url, or APERTIUM_APY)"
+                f"no apertium-apy answers at {self._shown} ({error or 'no pairs'}); {START}, or "
+                "name its address (option url, or APERTIUM_APY)"
             ) from error
 
     @asynccontextmanager

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from polyprobe import PolyprobeError
 
@@ -87,6 +87,16 @@ def check_address(engine: str, address: str) -> str:
             f"no address of {engine}: {shown!r}; expected one such as http://127.0.0.1:8000"
         )
     return address.strip().rstrip("/")
+
+
+def hide_password(address: str) -> str:
+    """Return an address as it may be shown and kept: without a user's name and password.
+
+    >>> hide_password("http://me:secret@127.0.0.1:8000/v1")
+    'http://127.0.0.1:8000/v1'
+    """
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 @contextmanager

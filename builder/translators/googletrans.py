@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .codes import check_pair, current
-from .failures import BrokenAnswerError, check_address, http_failures
+from .failures import BrokenAnswerError, check_address, hide_password, http_failures
 from .translator import Terms, Translator
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ class Googletrans(Translator):
 
         self._base = check_address(self.name, base_url)
         # The package's version is no part: it only carries what the service answers.
-        self.signature = "googletrans" if self._base == SERVICE else f"googletrans {self._base}"
+        other = "" if self._base == SERVICE else f" {hide_password(self._base)}"
+        self.signature = f"googletrans{other}"
 
     def check(self, source: str, target: str) -> tuple[str, str]:
         """Return Google's codes, of two letters where a language has such a code."""

@@ -1,16 +1,13 @@
 """A translation model's files: where they lie, what exactly they are, how they are loaded."""
 
-import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from polyprobe import PolyprobeError
+from polyprobe import PolyprobeError, hash_model
 
 DTYPES = ("float32", "bfloat16", "float16")
-# What no text depends on, of the files in a model's folder.
-ASIDE = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
 
 Part = TypeVar("Part")
 
@@ -53,25 +50,7 @@ def place_model(model: str, revision: str | None) -> tuple[str, str | None]:
 def identify(place: tuple[str, str | None], model: str) -> str:
     """Return what the texts depend on: id and commit, or a hash of the folder's files."""
     folder, commit = place
-    return f"{model}@{commit}" if commit else f"sha256-{hash_folder(Path(folder))}"
-
-
-def hash_folder(folder: Path) -> str:
-    """Return a hash of a folder's weights, settings and tokenizer, wherever it lies."""
-    digest = hashlib.sha256()
-    for file in sorted(list_files(folder)):
-        digest.update(str(file.relative_to(folder)).encode())
-        with file.open("rb") as handle:
-            digest.update(hashlib.file_digest(handle, "sha256").digest())
-    return digest.hexdigest()
-
-
-def list_files(folder: Path) -> Iterator[Path]:
-    """Yield all files that a model may be read from."""
-    for file in folder.rglob("*"):
-        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-        if file.is_file() and file.suffix not in ASIDE and not hidden:
-            yield file
+    return f"{model}@{commit}" if commit else f"sha256-{hash_model(Path(folder))}"
 
 
 def load_settings(place: tuple[str, str | None], model: str) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -155,12 +156,15 @@ def _choose_extra(temperature: str, max_tokens: int | None) -> dict[str, Any]:
     if temperature == "default":
         return extra
     try:
-        return extra | {"temperature": float(temperature)}
+        value = float(temperature)
     except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
         raise PolyprobeError(
-            f"{temperature!r} for temperature of the translator openai; expected a number, or "
-            "'default' to leave it out"
-        ) from None
+            f"{temperature!r} for temperature of the translator openai; expected a number from 0 "
+            "on, or 'default' to leave it out"
+        )
+    return extra | {"temperature": value}
 
 
 def _describe(error: Exception) -> str:

@@ -113,7 +113,8 @@ def _page(parts: Sequence[RunPart], plotly: str) -> str:
             comparison(parts) if many else "",
             *sections,
             f'</main><script type="application/json" id="data">{_embed(parts)}</script>',
-            f"<script>{plotly}</script>\n<script>{_own('report.js')}</script></body></html>\n",
+            f"<script>{plotly}</script>\n<script>{_own('plot.js')}\n{_own('report.js')}</script>"
+            "</body></html>\n",
         ]
     )
 

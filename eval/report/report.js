@@ -1,5 +1,3 @@
-"use strict";
-
 const RUNS = JSON.parse(document.getElementById("data").textContent).runs;
 const MEASURES = { rankc: "RankC", rankc_adjusted: "adjusted RankC", coverlap: "COverlap" };
 const KINDS = ["tied", "both_right", "both_wrong", "different"]; // as in answers.py
@@ -7,13 +5,9 @@ const SHOWN = 6;
 // Cividis: made to be read alike with and without colour blindness; lighter is higher.
 const RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
   "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
-const STILL = { displayModeBar: false, responsive: false, showTips: false };
 
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const show = (value, digits = 3) => (value === null || value === undefined ? "–"
   : value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
-// Plotly reads a little HTML in its labels.
-const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -156,15 +150,6 @@ function chosenCells(section, codes) {
     type: "rect", x0: x - 0.5, x1: x + 0.5, y0: y - 0.5, y1: y + 0.5,
     line: { color: "#e0218a", width: 3 },
   }));
-}
-
-function basics(width, height) {
-  return {
-    width, height, dragmode: false, paper_bgcolor: css("--back"), plot_bgcolor: css("--back"),
-    font: { color: css("--ink"), family: "system-ui, sans-serif" },
-    hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"),
-      font: { color: css("--ink") } },
-  };
 }
 
 /* Examples */

@@ -1,22 +1,5 @@
-"use strict";
-
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const SIDES = ["sentence", "template"];
-const STILL = { displayModeBar: false, responsive: false, showTips: false };
-
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-// Plotly reads a little HTML in its labels.
-const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
-
-function basics(width, height) {
-  return {
-    width, height, dragmode: false, showlegend: false,
-    paper_bgcolor: css("--back"), plot_bgcolor: css("--back"),
-    font: { color: css("--ink"), family: "system-ui, sans-serif" },
-    hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"),
-      font: { color: css("--ink") } },
-  };
-}
 
 /* The line of one wording and, below it, the band of its 95 % intervals. */
 function curveTraces(language, side, index) {
@@ -42,9 +25,9 @@ function drawCurve() {
   const language = document.querySelector("select.curve").value;
   const width = Math.min(place.parentElement.clientWidth, 640);
   Plotly.react(place, SIDES.flatMap((side, index) => curveTraces(language, side, index)), {
-    ...basics(width, 360), margin: { l: 56, r: 16, t: 16, b: 44 },
+    ...basics(width, 360), showlegend: false, margin: { l: 72, r: 16, t: 16, b: 44 },
     xaxis: { title: { text: "k" }, dtick: 1, fixedrange: true, showgrid: false },
-    yaxis: { range: [0, 1], tickformat: ".0%", fixedrange: true, zeroline: false,
+    yaxis: { title: { text: "recall@k" }, range: [0, 1], tickformat: ".0%", fixedrange: true, zeroline: false,
       gridcolor: css("--line") },
   }, STILL);
 }
@@ -62,7 +45,8 @@ function drawBoxes() {
   const room = Math.min(place.parentElement.clientWidth, 260 + 120 * count);
   const width = Math.max(room, 90 + 44 * count);
   Plotly.react(place, traces, {
-    ...basics(width, 400), boxmode: "group", margin: { l: 56, r: 16, t: 16, b: 44 },
+    ...basics(width, 400), showlegend: false, boxmode: "group",
+    margin: { l: 56, r: 16, t: 16, b: 44 },
     xaxis: { type: "category", fixedrange: true },
     yaxis: { title: { text: "rank" }, autorange: "reversed", fixedrange: true, zeroline: false,
       gridcolor: css("--line") },

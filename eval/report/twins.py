@@ -8,12 +8,12 @@ from typing import Any
 
 from polyprobe.metrics.analysis.averages import Averages, Paired
 
-from ..table import interval, number
+from ..table import interval, number, p_value
 from ..twin_table import DIRECTION, as_json, list_figures, list_notes
 from ..twins import TwinComparison, Twins
 from ..writing import write_whole
 from .page import POLICY, _own, _plotly
-from .sections import _table, percent
+from .sections import _options, _table, percent
 
 OPEN = ("recall@1", "mean_rank")  # the tables that are shown at once
 HEAD = ["language", "sentence", "95 %", "template", "95 %", DIRECTION, "95 %", "p"]
@@ -64,7 +64,8 @@ def _page(twins: Twins, found: TwinComparison, options: Mapping[str, Any], plotl
             *_tables(found, options),
             *(f'<p class="note">{escape(line)}</p>' for line in list_notes(found)),
             f'</main><script type="application/json" id="data">{_embed(found)}</script>',
-            f"<script>{plotly}</script>\n<script>{_own('twins.js')}</script></body></html>\n",
+            f"<script>{plotly}</script>\n<script>{_own('plot.js')}\n{_own('twins.js')}</script>"
+            "</body></html>\n",
         ]
     )
 
@@ -83,19 +84,21 @@ def _summary(found: TwinComparison) -> str:
 
 
 def _pictures(found: TwinComparison) -> str:
-    choices = "".join(
-        f'<option value="{escape(x)}">{escape(x)}</option>' for x in ("mean", *found.languages)
-    )
+    choices = _options(("mean", *found.languages), "mean")
     key = "".join(
         f'<span><i class="bar-{index}"></i> {side}</span>'
         for index, side in enumerate(("sentence", "template"))
     )
     return (
         f'<section><h2>Recall@k</h2><p class="key">{key}</p>'
+        '<p class="hint">Bands: 95 % of each wording by itself; whether the two differ stands in '
+        "the tables. Relations count alike (macro).</p>"
         f'<p class="chooser"><label>language <select class="curve">{choices}</select></label></p>'
         '<div class="scroll" tabindex="0"><div class="figure" id="curve" role="img" '
         'aria-label="recall at k of both wordings with 95 % bands"></div></div>'
-        '<h2>Ranks of the best right answer</h2><div class="scroll" tabindex="0">'
+        '<h2>Ranks of the best right answer</h2><p class="hint">Box: quartiles and median; broken '
+        "line: mean; whiskers: the last ranks within 1.5 box lengths. Facts count alike (micro). "
+        '1 is best.</p><div class="scroll" tabindex="0">'
         '<div class="figure" id="boxes" role="img" aria-label="box plots of ranks by language and '
         'wording; a table stands below"></div></div></section>'
         + _fold("The boxes as a table", _boxes(found))
@@ -130,10 +133,9 @@ def _figure(averages: Averages) -> str:
 
 
 def _cells(row: Paired) -> list[str]:
-    p = "–" if row.p_adjusted is None else f"{row.p_adjusted:.2g}"
     pairs = ((row.first, row.first_ci), (row.second, row.second_ci), (row.difference, row.ci))
     cells = (cell for value, bounds in pairs for cell in (number(value), interval(bounds)))
-    return [escape(row.name), *cells, p]
+    return [escape(row.name), *cells, p_value(row.p_adjusted)]
 
 
 def _fold(title: str, content: str, opened: bool = False) -> str:

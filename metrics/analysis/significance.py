@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 from scipy.stats import false_discovery_control
 
-from ..intervals import Resampling, index_labels, interval, resample, sum_by
+from ..intervals import Resampling, index_labels, interval, resample, sum_by, thin_out
 from .figures import Figure, add_mean
 
 TESTS = ("randomisation", "bootstrap")
@@ -163,11 +163,12 @@ def _randomise(
     """Return the differences [resamples, names] after swapping the models in half of the units."""
     change = tables[1] - tables[0]
     totals = [table.sum(axis=0) for table in tables]
-    null = np.empty((n, len(first.names)))
+    null, weighed = np.empty((n, len(first.names))), thin_out(change)
     step = max(1, _SWAPS // len(change))
     for start in range(0, n, step):
         part = null[start : start + step]
-        moved = random.integers(2, size=(len(part), len(change))).astype(np.float64) @ change
+        swapped = random.integers(2, size=(len(part), len(change))).astype(np.float64)
+        moved = swapped @ weighed
         part[:] = np.subtract(*_pair(first, second, totals[0] + moved, totals[1] - moved))
     return null
 

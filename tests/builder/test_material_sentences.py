@@ -52,6 +52,13 @@ def test_one_alone_is_not_enough_unless_it_is_trusted(monkeypatch):
     assert material.translate_missing(trusting, KNOWN, empty(TEMPLATES))[0].height == 1
 
 
+def test_a_password_in_an_address_is_not_in_the_command():
+    engine = "openai model=m base_url=http://me:secret@127.0.0.1:8000/v1"
+    command = Request("mlama", template_translators=(engine,), trusted=(engine,)).command
+    assert "secret" not in command
+    assert command.count("'openai model=m base_url=http://127.0.0.1:8000/v1'") == 2
+
+
 def test_a_trusted_translator_that_is_not_asked_is_an_error():
     request = Request("mlama", template_translators=("apertium",), trusted=("googletrans",))
     with pytest.raises(PolyprobeError, match="--trusted 'googletrans': expected a text of"):
@@ -89,3 +96,10 @@ def test_x_factr_s_sentences_are_written_out(upstream):
     assert [(row[0], row[2]) for row in rows] == [("Q7259", "Лондоне"), ("Q935", "Лондоне")]
     assert "родилась" in rows[0][1]
     assert "родился" in rows[1][1]
+
+
+@pytest.mark.upstream
+def test_a_folder_without_tables_of_the_languages_is_told(upstream, tmp_path):
+    request = Request("xfactr", ("ru",), wording="sentence", unimorph=str(tmp_path))
+    with pytest.raises(PolyprobeError, match="has no UniMorph table of ru; expected files as rus"):
+        material.add_sentences(request, xfactr, KNOWN, upstream)

@@ -283,6 +283,8 @@ def test_translators_are_named_as_on_a_command_line():
     for text, message in (
         ("apertum", "unknown translator 'apertum' in polyprobe; did you mean 'apertium'"),
         ("apertium url", "translator 'apertium url': expected key=value, got 'url'"),
+        ("apertium =1", "translator 'apertium =1': expected key=value, got '=1'"),
+        ("openai model='x", """translator "openai model='x": no closing quotation"""),
         ("", "unknown translator ''"),
     ):
         with pytest.raises(PolyprobeError, match=message):

@@ -13,9 +13,10 @@ from polyprobe.cli import app
 from polyprobe.eval.run import Run
 from polyprobe.eval.twin_chrf import measure_overlap
 from polyprobe.eval.twin_ranks import Ranks, draw_boxes, read_ranks
+from polyprobe.eval.twin_table import as_json, list_notes
 from polyprobe.eval.twin_texts import load_texts
 from polyprobe.eval.twins import compare_twins, find_twins
-from tests.eval.twins import N, write_run, write_twins
+from tests.eval.twins import CONFIGS, N, write_dataset, write_run, write_twins
 
 FEW = {"n_resamples": 99}
 
@@ -160,6 +161,27 @@ def test_no_row_with_two_forms(runs):
     found = compare_twins(find_twins(*runs), **FEW)
     assert found.inflection == (None, {"en": 0, "ru": 0})
     assert "inflection delta: 0 rows have a label and another form" in found.notes[0]
+
+
+def test_candidates_that_are_not_the_dataset_s_have_no_inflection_delta(tmp_path):
+    # under mParaRel's protocol a score's place is that of an object of the relation
+    dataset = write_dataset(tmp_path / "tiny", two_forms=True)
+    twins = [
+        write_run(tmp_path / config, dataset, config, scoring="mpararel") for config in CONFIGS
+    ]
+    found = compare_twins(find_twins(*twins), **FEW)
+    assert found.failures == []
+    assert found.inflection == (None, {"en": 0, "ru": 0})
+    assert found.notes[0].startswith("inflection delta: a run's candidates are all objects")
+
+
+def test_a_language_that_one_lacks_is_named(tmp_path):
+    template, _ = write_twins(tmp_path)
+    sentence = write_run(tmp_path / "en", tmp_path / "tiny", "small-sentence", ("en",))
+    found = compare_twins(find_twins(template, sentence), **FEW)
+    assert (found.languages, found.left_out_languages) == (["en"], ["ru"])
+    assert as_json(found)["left_out_languages"] == ["ru"]
+    assert "languages of one run alone: ru" in list(list_notes(found))
 
 
 TEMPLATES = ["Ольга родился в Москва.", "Иван родился в Париж."]

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.table import Row, to_table
 from polyprobe.eval.dataset import fingerprint, load_facts
+from polyprobe.eval.protocol import protocol_of
 from polyprobe.eval.run import SCORES, Run, Settings
 
 CONFIGS = ("small", "small-sentence")
@@ -88,7 +89,8 @@ def write_run(folder: Path, dataset: Path, config: str, languages=("en", "ru"), 
         "model": "synthetic", "revision": "r1", "limit": None, "sample": None,
         "scoring": "bmlama", "bos": "auto", "dtype": "float32", "device": "cpu",
     }  # fmt: skip
-    prints = {x: fingerprint(table) for x, table in tables.items()}
+    also = protocol_of(settings.get("scoring", known["scoring"])).columns
+    prints = {x: fingerprint(table, also) for x, table in tables.items()}
     run.open(
         Settings(
             **{**known, **settings},

@@ -32,6 +32,8 @@ from ..tiny import describe, pack
         ("modern language", {"language"}),
         ("programming language", set()),
         ("object-based language", set()),
+        ("functional programming language", set()),
+        ("archaic human", set()),
         ("musical group", {"band"}),
         ("record label", {"record label"}),
         ("association football club", {"club"}),

@@ -11,7 +11,7 @@ from polyprobe.builder.annotated.gender import list_trait_paths
 from polyprobe.builder.annotated.grammar import write_prompt
 from polyprobe.builder.annotated.prompts import UNLABELLED, render_prompts
 from polyprobe.builder.annotated.render import KEPT
-from polyprobe.builder.facts import FACTS, LABELS, PROMPTS
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.sources import xfactr
 
 from ..tiny import describe, pack
@@ -74,6 +74,15 @@ def test_each_fact_gets_a_sentence_where_both_ends_have_labels(mirror, facts, la
         ("ru", "P2", "Q1", "Q2", "Перу имя — [Y]", "Лима"),
     ]
     assert +lost == {f"fr: {UNLABELLED}": 1}  # Q4; there is no prompt for P9
+
+
+def test_what_is_lost_stands_among_the_repairs_once(mirror, facts, labels):
+    known = Facts(facts, labels, empty(ALIASES), empty(TEMPLATES), empty(PROMPTS), {"kept": 1})
+    found = xfactr.render_sentences(known, mirror, ["fr", "fr"])
+    assert found.prompts.height == 2
+    assert {name: n for name, n in found.repairs.items() if n} == {
+        "kept": 1, f"fr: {UNLABELLED}": 1,
+    }  # fmt: skip
 
 
 def test_tables_of_unimorph_are_used(mirror, facts, labels, tmp_path):

@@ -285,7 +285,7 @@ def test_where_nothing_is_found_the_table_of_outcomes_says_why(tiny):
     with pytest.raises(PolyprobeError) as caught:
         build(tiny, phrasebook(hu=["Semmi."] * 4))
     assert str(caught.value) == (
-        "no row of default was found in every language (hu no-object 4); see "
+        "no fact of default was found in every language (hu no-object 4); see "
         f"{tiny}/sentences/default-sentence.parquet"
     )
     assert len(read_outcomes(tiny, status="no-object")) == 4

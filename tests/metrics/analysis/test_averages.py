@@ -52,6 +52,13 @@ def test_values_are_those_of_plain_loops(average):
     assert [row.difference for row in rows] == pytest.approx(differences)
 
 
+@pytest.fixture(params=[1, 10**9], ids=["sparse", "dense"])
+def product_of_tables(request, monkeypatch):
+    """Have tables multiplied as if their zeros were many, or few."""
+    monkeypatch.setattr("polyprobe.metrics.intervals._SPARSE", request.param)
+
+
+@pytest.mark.usefixtures("product_of_tables")
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_intervals_are_those_of_a_plain_bootstrap_with_the_same_seed(average):
     draws = np.random.default_rng(7).integers(20, size=(400, 19))
@@ -69,6 +76,7 @@ def test_intervals_are_those_of_a_plain_bootstrap_with_the_same_seed(average):
         np.testing.assert_allclose([getattr(row, name) for row in found], bounds)
 
 
+@pytest.mark.usefixtures("product_of_tables")
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_p_is_that_of_all_swaps(average):
     rows = [0, 1, 2, 3, 11, 12, 13, 17, 18]
