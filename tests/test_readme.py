@@ -82,3 +82,17 @@ def test_the_speed_of_intervals_is_that_of_the_bench():
     table = (ROOT / "bench" / "intervals.md").read_text(encoding="utf-8")
     seconds = float(re.search(r"RankC, all pairs \| ([\d.]+) \|", table).group(1))
     assert seconds <= float(re.search(r"joint resamples take ([\d.]+) s", README).group(1))
+
+
+def test_the_objects_found_are_those_of_the_bench():
+    """Shares of Fluent-mLAMA's rows with Stanza: inflected in ru, uk, then verbatim."""
+    table = (ROOT / "bench" / "objects.md").read_text(encoding="utf-8")
+    shares = {}
+    for language in ("ru", "uk"):
+        row = re.search(rf"^\| {language} \| stanza \| (.*) \|$", table, re.MULTILINE).group(1)
+        _, verbatim, _, inflected, *_ = row.split(" | ")
+        shares[language] = [round(float(cell.rstrip("%")), 1) for cell in (inflected, verbatim)]
+    said = re.search(r"in ([\d.]+) % \(ru\) and ([\d.]+) %\s\(uk\) of\s", README)
+    assert [float(share) for share in said.groups()] == [part[0] for part in shares.values()]
+    both = f"{shares['ru'][1]} and {shares['uk'][1]} % of verbatim rows"
+    assert both in " ".join(README.split())
