@@ -20,7 +20,8 @@ EACH_LETTER = 5  # what a changed letter of an ending costs
 SURE_STEM, LEAST_BOUND = 4, 75.0  # letters; what a shorter stem is worth at least
 VOWELS = frozenset("aeiouyøæœаеиоуыэюяєіїйьъαεηιουω")
 NEARLY = 99.0  # words that are not equal
-UNMARKED = 5.0  # what accents cost that only one of two words has
+DOUBLED = re.compile(r"(\D)\1+")
+SIMPLIFIED = 5.0  # what accents and doubled letters cost that only one of two words has
 SUFFIXED = 95.0  # an ending behind a mark: İstanbul'da, CBS-u
 MARKED_ENDING = re.compile(r"-\w{1,3}|['’]\w{1,8}")
 SOFTENED = frozenset(["gz", "hz", "kc", "хс", "гз", "кц"])  # Riga, Rize
@@ -40,7 +41,7 @@ def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
         return compare_spelling(word.form, label.form)
     return max(
         compare_forms(word.form, label.form),
-        compare_forms(strip_accents(word.form), strip_accents(label.form)) - UNMARKED,
+        compare_forms(simplify(word.form), simplify(label.form)) - SIMPLIFIED,
         compare_lemmas(word.lemma, label.lemma),
         compare_lemmas(word.lemma, label.form),
     )
@@ -111,9 +112,10 @@ def has_vowel(ending: str) -> bool:
 
 
 @lru_cache(1 << 18)
-def strip_accents(word: str) -> str:
-    """Return a word without its accents: `soluň`, `soluni`; `ολύμπια`, `ολυμπία`."""
-    return "".join(letter for letter in normalize("NFD", word) if not combining(letter))
+def simplify(word: str) -> str:
+    """Return a word without accents and doubled letters: `soluň`, `soluni`; Піттсбург, Пітсбург."""
+    plain = "".join(letter for letter in normalize("NFD", word) if not combining(letter))
+    return DOUBLED.sub(r"\1", plain)
 
 
 def compare_spelling(word: str, label: str) -> float:

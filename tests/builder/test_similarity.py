@@ -22,6 +22,7 @@ def word(form: str, lemma: str | None = None) -> Word:
         ("Salcburku", "Salzburg"), ("Bejrutu", "Beirut"), ("Пенсільванії", "Пенсильванія"),
         ("Ολυμπία", "Ολύμπια"), ("İstanbul'da", "İstanbul"), ("Türkiye’nin", "Türkiye"),
         ("CBS-u", "CBS"), ("Seattle'is", "Seattle"), ("בפריז", "פריז"), ("Párizsban", "Párizs"),
+        ("Пітсбурзі", "Піттсбург"),
     ],
 )  # fmt: skip
 def test_a_word_inflected_or_spelled_otherwise_is_alike(form, label):
