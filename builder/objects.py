@@ -165,9 +165,11 @@ class Reader:
         if name not in self._names:
             return []
         own = self._names[name]
-        return self._search_name(sentence, own) or self._search_name(
-            sentence, spare_noun(own, self._words[sentence], self._shared.edges)
-        )
+        found = self._search_name(sentence, own)
+        if found:
+            return found
+        spared = spare_noun(own, self._words[sentence], self._shared.edges)
+        return [] if spared is own else self._search_name(sentence, spared)
 
     def _search_name(self, sentence: str, own: Name) -> list[Span]:
         """Return the spans that are alike enough and not more alike to another label."""

@@ -94,21 +94,20 @@ def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Na
 
 
 def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
-    """Return the runs of words that hold all of the name that is needed, best first.
+    """Return the runs of words that hold all of the name that is needed.
 
     A run begins and ends with a word of the name. One foreign word may stand inside, if the name is
     there as a whole and in order; generic nouns belong to the run where they stand beside the rest.
     """
     grid = [[compare_words(word, part, name.inflected) for part in name.words] for word in words]
     places = {place for place, row in enumerate(grid) if max(row) >= LEAST}
-    found = [
+    return [
         span
         for first in sorted(places)
         for last in range(first, first + len(name.words) + 1)
         if last in places and (span := rate(grid, first, last, name))
         if name.marked or not MARK.search(text[words[first].end : words[last].start])
     ]
-    return sorted(found, key=lambda span: -span.score)
 
 
 def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> Span | None:
