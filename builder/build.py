@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from polyprobe import PolyprobeError
 
+from .benchmark import render_benchmark
 from .card import MARK, is_built, read_config, render_card
 from .names import unknown
 from .table import SENTENCE
@@ -100,9 +101,10 @@ def check_same(folder: Path, request: "Request") -> None:
 
 
 def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
-    """Write the card of what lies in the folder; `source` has `describe`."""
+    """Write card and `eval.yaml` of what lies in the folder; `source` has `describe`."""
     default = getattr(source, "DEFAULT_CONFIG", configs[0])
     write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
+    write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))
 
 
 def list_configs(folder: Path) -> list[str]:

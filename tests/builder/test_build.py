@@ -33,13 +33,13 @@ def test_sources_keep_the_contract(name):
 def test_without_config_all_are_built(tiny, tmp_path):
     folder = build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "a" / "b")
     assert folder == tmp_path / "a" / "b"
-    assert listing(folder) == ["README.md", *TINY_FILES]
+    assert listing(folder) == ["README.md", *TINY_FILES, "eval.yaml"]
 
 
 def test_default_output_is_under_the_current_folder(tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     build_dataset("bmlama", ["17"], mirror=tiny)
-    assert listing(tmp_path / "datasets" / "bmlama") == ["README.md", *TINY_FILES[:3]]
+    assert listing(tmp_path / "datasets" / "bmlama") == ["README.md", *TINY_FILES[:3], "eval.yaml"]
 
 
 def test_building_one_keeps_the_other(tiny, tmp_path):
@@ -49,7 +49,7 @@ def test_building_one_keeps_the_other(tiny, tmp_path):
     assert "config_name: '17'" not in (out / "README.md").read_text(encoding="utf-8")
     kept = (out / "data/53/en.parquet").stat()
     build_dataset("bmlama", ["17"], tiny, out)
-    assert listing(out) == ["README.md", *TINY_FILES]
+    assert listing(out) == ["README.md", *TINY_FILES, "eval.yaml"]
     assert (out / "data/53/en.parquet").stat() == kept
     card = (out / "README.md").read_text(encoding="utf-8")
     assert card.index("config_name: '17'\n  default: true") < card.index("config_name: '53'")
@@ -62,7 +62,7 @@ def test_what_was_built_before_a_failure_has_its_card(tiny, tmp_path, monkeypatc
     monkeypatch.setattr(bmlama_files, "REPOSITORY", bmlama_files.REPOSITORY._replace(sha256=sums))
     with pytest.raises(PolyprobeError, match="expected SHA-256 00, got"):
         build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "out")
-    assert listing(tmp_path / "out") == ["README.md", *TINY_FILES[:3]]
+    assert listing(tmp_path / "out") == ["README.md", *TINY_FILES[:3], "eval.yaml"]
 
 
 def test_what_a_killed_first_build_left_is_accepted(tiny, tmp_path):
@@ -70,7 +70,7 @@ def test_what_a_killed_first_build_left_is_accepted(tiny, tmp_path):
     begun.mkdir(parents=True)
     (begun / "en.parquet").write_bytes(b"half")
     build_dataset("bmlama", ["17"], tiny, tmp_path / "out")
-    assert listing(tmp_path / "out") == ["README.md", *TINY_FILES[:3]]
+    assert listing(tmp_path / "out") == ["README.md", *TINY_FILES[:3], "eval.yaml"]
 
 
 def test_our_own_folder_may_hold_more(tiny, tmp_path):

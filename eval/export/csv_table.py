@@ -1,0 +1,23 @@
+"""All figures of a run as one long table that pandas, R and spreadsheets read as it is."""
+
+import csv
+import io
+from pathlib import Path
+
+from .rows import Row
+from .source import Source
+from .writing import write_export
+
+
+def write_csv(source: Source, output: Path | None) -> Path:
+    """Write `results.csv`: a row a figure and language or pair, with the columns of `Row`.
+
+    Numbers are written in full, so that reading gives the same floats. What is undefined or
+    unknown is empty. The last column is the run's signature, the same in every row: tables of
+    several runs can be put under each other.
+    """
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([*Row._fields, "signature"])
+    table.writerows([*row, source.signature] for row in source.rows)
+    return write_export(output or source.folder / "results.csv", text.getvalue())

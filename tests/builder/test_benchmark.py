@@ -1,0 +1,69 @@
+"""eval.yaml of the datasets, held against the fields that the Hub documents."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+import yaml
+from huggingface_hub import DatasetCard
+
+from polyprobe.builder import benchmark
+from polyprobe.builder.build import SOURCES, build_dataset, list_known
+
+DATASETS = Path(__file__).parents[2] / "datasets"
+# https://huggingface.co/docs/hub/eval-results: name -> whether it is required
+FIELDS = {"name": True, "description": True, "evaluation_framework": True, "tasks": True}
+OF_TASKS = {"id": True, "config": False, "split": False}
+
+
+def check_fields(found: dict, known: dict) -> None:
+    assert set(found) <= set(known)
+    assert {name for name, required in known.items() if required} <= set(found)
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_committed_files_keep_the_documented_rules(name):
+    made = yaml.safe_load((DATASETS / name / "eval.yaml").read_text(encoding="utf-8"))
+    check_fields(made, FIELDS)
+    assert all(isinstance(made[field], str) and made[field] for field in FIELDS if field != "tasks")
+    card = DatasetCard.load(DATASETS / name / "README.md").data.to_dict()
+    configs = [config["config_name"] for config in card["configs"]]
+    for task in made["tasks"]:
+        check_fields(task, OF_TASKS)
+        assert all(isinstance(value, str) for value in task.values())
+        assert "split" not in task  # a value is of all of them
+    assert list(dict.fromkeys(task["config"] for task in made["tasks"])) == configs
+    ids = [task["id"] for task in made["tasks"]]
+    assert len(set(ids)) == len(ids) == 4 * len(configs)
+
+
+def test_what_the_hub_is_asked_for_is_told():
+    text = (DATASETS / "geofacts" / "eval.yaml").read_text(encoding="utf-8")
+    assert "packages/tasks/src/eval.ts" in text
+    assert yaml.safe_load(text)["evaluation_framework"] == "polyprobe"
+
+
+def test_committed_geofacts_has_what_the_builder_writes():
+    folder = DATASETS / "geofacts"
+    made = benchmark.render_benchmark(folder, "geofacts", list_known(folder, "geofacts"))
+    assert (folder / "eval.yaml").read_text(encoding="utf-8") == made
+
+
+@pytest.mark.upstream
+def test_committed_bmlama_has_what_the_builder_writes(built):
+    assert (DATASETS / "bmlama" / "eval.yaml").read_bytes() == (built / "eval.yaml").read_bytes()
+
+
+def test_a_build_lists_the_configurations_that_are_there(tiny, tmp_path):
+    out = tmp_path / "out"
+    build_dataset("bmlama", ["53"], tiny, out)
+    made = yaml.safe_load((out / "eval.yaml").read_text(encoding="utf-8"))
+    figures = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
+    assert [task["id"] for task in made["tasks"]] == [f"53_{figure}" for figure in figures]
+    build_dataset("bmlama", ["17"], tiny, out)
+    made = yaml.safe_load((out / "eval.yaml").read_text(encoding="utf-8"))
+    assert [task["config"] for task in made["tasks"]] == ["17"] * 4 + ["53"] * 4
+
+
+def test_examples():
+    assert doctest.testmod(benchmark).failed == 0
