@@ -4,17 +4,25 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 NOWHERE = "http://127.0.0.1:9"  # the discard port, where nothing listens: refused at once
 
 
-def environment(home: Path, endpoint: str = NOWHERE, *, offline: bool = False) -> dict[str, str]:
+def environment(
+    home: Path,
+    endpoint: str = NOWHERE,
+    *,
+    offline: bool = False,
+    variables: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """Return the variables of a process that knows one Hub and one cache, without proxies.
 
     The clients read them once, at their import: hence a process for every test of a client.
     Without `HF_UPDATE_DOWNLOAD_COUNTS=0` evaluate asks a server of Amazon's before every load.
+    Large files go over LFS unless `variables`, which come last, hold those of `xet_client.XET`.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("HF_")}
     kept = {k: v for k, v in kept.items() if not k.lower().endswith("_proxy")}
@@ -25,9 +33,10 @@ def environment(home: Path, endpoint: str = NOWHERE, *, offline: bool = False) -
         "HF_UPDATE_DOWNLOAD_COUNTS": "0",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_XET": "1",
         "XDG_CACHE_HOME": str(home / "cache"),
     }
-    return kept | ours | ({"HF_HUB_OFFLINE": "1"} if offline else {})
+    return kept | ours | ({"HF_HUB_OFFLINE": "1"} if offline else {}) | dict(variables or {})
 
 
 def run_client(
@@ -37,6 +46,7 @@ def run_client(
     *,
     offline: bool = False,
     folder: Path | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Any:
     """Run `code`, whose last act is `answer = …`, and return that answer (through JSON).
 
@@ -46,7 +56,8 @@ def run_client(
     folder = folder or home / "elsewhere"
     folder.mkdir(parents=True, exist_ok=True)
     program = f"{code}\nimport json\nprint('\\n' + json.dumps(answer))"
-    result = run_process([sys.executable, "-c", program], home, endpoint, folder, offline=offline)
+    command = [sys.executable, "-c", program]
+    result = run_process(command, home, endpoint, folder, offline=offline, variables=variables)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout.splitlines()[-1])
 
@@ -57,19 +68,26 @@ def run_polyprobe(
     folder: Path,
     endpoint: str = NOWHERE,
     offline: bool = False,
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run the `polyprobe` command in a folder; the caller looks at status and output."""
     code = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"
     command = [sys.executable, "-c", code, *arguments]
-    return run_process(command, home, endpoint, folder, offline=offline)
+    return run_process(command, home, endpoint, folder, offline=offline, variables=variables)
 
 
 def run_process(
-    command: list[str], home: Path, endpoint: str, folder: Path, *, offline: bool
+    command: list[str],
+    home: Path,
+    endpoint: str,
+    folder: Path,
+    *,
+    offline: bool,
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder with the environment of `environment`."""
     home.mkdir(parents=True, exist_ok=True)
-    variables = environment(home, endpoint, offline=offline)
+    told = environment(home, endpoint, offline=offline, variables=variables)
     return subprocess.run(
-        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=told, capture_output=True, text=True, timeout=300, check=False
     )

@@ -14,8 +14,10 @@ def hub() -> Iterator[HubServer]:
 
     `hub.url` is the endpoint for `HF_ENDPOINT` (see `client.run_client`), `hub.requests` what was
     asked, `hub.asked("resolve", "GET")` the part of it to count; `client.NOWHERE` is the endpoint
-    of a machine without network. A client that asked for what the stand-in does not speak fails
-    the test: the stand-in has to learn it.
+    of a machine without network. Whoever writes needs a token of `hub.tokens`; what was written
+    lies in `hub.repositories[kind, name]`, what was sent for it in `hub.uploaded()`, and
+    `hub.fail("/commit/", 500)` makes a request fail. A client that asked for what the stand-in
+    does not speak fails the test: the stand-in has to learn it.
     """
     with HubServer() as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -23,4 +25,4 @@ def hub() -> Iterator[HubServer]:
         yield server
         server.shutdown()
         thread.join()
-    assert not server.unknown
+    assert server.unknown == []

@@ -1,231 +1,206 @@
-"""A stand-in for the Hugging Face Hub on 127.0.0.1, reading only.
+"""A stand-in for the Hugging Face Hub on 127.0.0.1, reading and writing.
 
-It speaks what huggingface_hub 2.4, datasets 5.2, transformers 5.23 and evaluate 0.4.6 ask for:
+It speaks what huggingface_hub 2.4, datasets 5.2, transformers 5.23 and evaluate 0.4.6 ask for;
+KIND is model, dataset or space, PAGE is NAME, datasets/NAME or spaces/NAME:
 
-    GET       /api/KINDs/NAME[/revision/REV]          info; KIND is model, dataset or space
+    GET       /api/whoami-v2
+    GET       /api/KINDs/NAME[/revision/REV]          info; ?blobs=…
     GET       /api/KINDs/NAME/tree/REV[/PATH]         ?recursive=…&expand=…
     POST      /api/KINDs/NAME/paths-info/REV          form or JSON: paths, expand
-    GET       /api/KINDs/NAME/refs
-    HEAD GET  [/datasets|/spaces]/NAME/resolve/REV/PATH   ETag, X-Repo-Commit, ranges
+    GET       /api/KINDs/NAME/refs, /commits/REV, /auth-check[/write]
+    HEAD GET  /PAGE/resolve/REV/PATH                  ETag, X-Repo-Commit, ranges
 
-Files are announced without Xet headers, so that every client downloads them over plain HTTP.
-Errors carry the Hub's codes: RepoNotFound (401, with a token 404), RevisionNotFound,
-EntryNotFound. What a client asks beside this is answered 404 without a code, and kept in
-`HubServer.unknown`, by which the fixture fails the test.
+    POST      /api/repos/create, /api/repos/move; DELETE /api/repos/delete
+    PUT       /api/KINDs/NAME/settings                visibility, gated
+    POST DELETE /api/KINDs/NAME/branch/NAME, /tag/REV
+    POST      /api/validate-yaml                      a README's metadata: errors, warnings
+    POST      /api/KINDs/NAME/preupload/REV           ?create_pr=…; regular or lfs for each file
+    POST      /api/KINDs/NAME/commit/REV              NDJSON; ?create_pr=…
+    GET POST  /api/KINDs/NAME/discussions[/N[/merge]] pull requests only
+    POST      /PAGE.git/info/lfs/objects/batch        basic and multipart
+    PUT POST  /storage/KIND/NAME/OID[/PART|/verify]   a content, its parts, their list, the check
+    GET       /api/KINDs/NAME/xet-write-token/REV     and the Xet storage itself, see xet.py
+
+A REV is a branch, a tag, `refs/pr/N` or the id of a commit. Files are announced without Xet
+headers, so that every client downloads them over plain HTTP. Errors carry the Hub's codes:
+RepoNotFound (401, with a token 404), GatedRepo, RevisionNotFound, EntryNotFound. What a client
+asks beside this is answered 404 without a code, and kept in `HubServer.unknown`, by which the
+fixture fails the test.
 """
 
-import json
-import re
 import sys
+from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
-from urllib.parse import parse_qs, unquote, urlsplit
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
-from .repository import Blob, Repository
-
-NAME = r"(?P<name>[^/]+(?:/(?!(?:revision|tree|paths-info|refs|resolve)(?:/|$))[^/]+)?)"
-API = re.compile(rf"/api/(?P<kind>model|dataset|space)s/{NAME}(?:/(?P<what>[^/]+)(?P<rest>/.*)?)?$")
-RESOLVE = re.compile(rf"/(?:(?P<kind>dataset|space)s/)?{NAME}/resolve/(?P<rev>[^/]+)/(?P<path>.+)$")
-
-
-class Request(NamedTuple):
-    """One request as it came in: the method, the path with its query, the status of the answer."""
-
-    method: str
-    path: str
-    status: int
-
-
-class HubError(Exception):
-    """An answer that is not 200: status, the Hub's error code, its message."""
+from .access import UNKNOWN_TOKEN
+from .failures import CUTS, MESSAGES, Failure, find_failure
+from .history import Folder, Repository
+from .messages import Answer, Call, HubError, Request
+from .routes import find_route
+from .store import Store
+from .tokens import Token
+from .xet_store import XetStore
 
 
 class HubServer(ThreadingHTTPServer):
-    """The server with its repositories, by kind and name, and the requests so far."""
+    """The server with its repositories, by kind and name, its tokens and the requests so far.
+
+    `received` are the paths (of small files) and the SHA-256 (of large ones) of the contents that
+    came in, `parts` the parts of those whose upload has not ended.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), HubHandler)
         self.repositories: dict[tuple[str, str], Repository] = {}
+        self.tokens: dict[str, Token] = {}
         self.requests: list[Request] = []
         self.unknown: list[str] = []
+        self.received: list[str] = []
+        self.parts: dict[tuple[str, int], bytes] = {}
+        self.failures: list[Failure] = []
+        self.xet = XetStore()
+        self.lock = Lock()
+        self.folder = TemporaryDirectory(prefix="hub")
+        self.store = Store(Path(self.folder.name))
 
     @property
     def url(self) -> str:
         """Return the endpoint for `HF_ENDPOINT`."""
         return f"http://127.0.0.1:{self.server_port}"
 
-    def add(self, kind: str, name: str, folder: Path) -> Repository:
-        """Serve a folder as the repository `name` of a kind: model, dataset or space."""
+    def add(self, kind: str, name: str, folder: Path) -> Folder:
+        """Serve a folder, read-only, as the repository `name` of a kind: model, dataset or space.
+
+        A repository that can be written is made by a client's `create_repo`.
+        """
         if kind not in {"model", "dataset", "space"}:
             raise ValueError(f"unknown kind {kind!r}; choose from: model, dataset, space")
-        self.repositories[kind, name] = Repository(kind, name, folder)
-        return self.repositories[kind, name]
+        self.repositories[kind, name] = served = Folder(kind, name, folder)
+        return served
+
+    def fail(
+        self,
+        where: str,
+        what: int | str,
+        times: int = 1,
+        after: int = 0,
+        method: str = "",
+        wait: int = 0,
+    ) -> None:
+        """Make the next `times` requests fail whose path contains `where`, after `after` others.
+
+        `what` is a status of `failures.MESSAGES`; "cut": the request is handled, then the
+        connection ends within the answer; "cut before": it ends and nothing was handled. `wait`
+        is the Retry-After of a 429, in seconds. A client asks again by itself after 429, 5xx and
+        cuts, six times in all, except for a commit and the creation of a repository.
+        """
+        if what not in MESSAGES and what not in CUTS:
+            raise ValueError(f"unknown failure {what!r}; choose from: {[*MESSAGES, *CUTS]}")
+        self.failures.append(Failure(where, what, times, after, method, wait))
+
+    def uploaded(self) -> list[str]:
+        """Return paths and SHA-256 of the contents received since the last `clear`."""
+        return [*self.received]
+
+    def clear(self) -> None:
+        """Forget requests, received contents and failures; repositories and objects stay."""
+        self.requests.clear()
+        self.received.clear()
+        self.failures.clear()
+
+    def asked(self, part: str, method: str = "") -> list[Request]:
+        """Return the requests whose path contains `part`, of one method if it is given."""
+        return [r for r in self.requests if part in r.path and r.method.startswith(method)]
+
+    def server_close(self) -> None:
+        """Close the socket and delete what was uploaded."""
+        super().server_close()
+        self.folder.cleanup()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Let clients go as they like: only what is not a broken connection is worth a line."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
-    def asked(self, part: str, method: str = "") -> list[Request]:
-        """Return the requests whose path contains `part`, of one method if it is given."""
-        return [r for r in self.requests if part in r.path and r.method.startswith(method)]
-
 
 class HubHandler(BaseHTTPRequestHandler):
-    """Answers one request: finds the repository, the revision, the file."""
+    """Takes in one request, has it answered, one at a time, and sends the answer."""
 
     protocol_version = "HTTP/1.1"
     server: HubServer
 
     def do_GET(self) -> None:
-        self.answer()
+        self.respond()
 
     def do_HEAD(self) -> None:
-        self.answer()
+        self.respond()
 
     def do_POST(self) -> None:
-        self.answer()
+        self.respond()
 
-    def answer(self) -> None:
-        """Route by path; an unknown route is an error, and each error has its code."""
-        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        url = urlsplit(self.path)
-        try:
-            if route := API.match(url.path):
-                self.answer_api(**route.groupdict(), query=parse_qs(url.query))
-            elif route := RESOLVE.match(url.path):
-                self.answer_file(**route.groupdict())
+    def do_PUT(self) -> None:
+        self.respond()
+
+    def do_DELETE(self) -> None:
+        self.respond()
+
+    def respond(self) -> None:
+        """Answer, unless a failure was asked for; the request is recorded before it is sent."""
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        with self.server.lock:
+            failure = find_failure(self.server.failures, self.command, self.path)
+            what = failure.what if failure else ""
+            if what == "cut before":
+                answer = Answer(status=0)
             else:
-                self.raise_no_route()
+                answer = failure.answer() if failure and what != "cut" else self.answer(body)
+            record = Request(self.command, self.path, int(answer.status), len(body))
+            self.server.requests.append(record)
+        self.send(answer, cut=what in CUTS)
+
+    def answer(self, body: bytes) -> Answer:
+        """Route by method and path; an unknown route is an error, and each error has its code."""
+        url = urlsplit(self.path)
+        found = find_route(self.command, url.path)
+        try:
+            if found is None:
+                self.server.unknown.append(f"{self.command} {self.path}")
+                raise HubError(HTTPStatus.NOT_FOUND, "", f"no such route: {self.path}")
+            answer, values = found
+            query = dict(parse_qsl(url.query))
+            return answer(self.make_call(values, query, body))
         except HubError as error:
-            self.send_problem(*error.args)
+            return error.answer()
 
-    def answer_api(
-        self, kind: str, name: str, what: str | None, rest: str | None, query: dict[str, list[str]]
-    ) -> None:
-        """Answer a question about a repository with JSON."""
-        repository = self.find(kind, name)
-        revision, _, path = (rest or "/main").lstrip("/").partition("/")
-        self.check_revision(repository, unquote(revision))
-        if what == "tree":
-            self.send_json(self.list_tree(repository, unquote(path), query))
-        elif what == "paths-info":
-            form = self.read_form()
-            self.send_json(repository.paths_info(form["paths"], is_true(form.get("expand"))))
-        elif what == "refs":
-            self.send_json(repository.refs())
-        elif what in (None, "revision"):
-            self.send_json(repository.info())
-        else:
-            self.raise_no_route()
+    def make_call(self, values: Mapping[str, str], query: Mapping[str, str], body: bytes) -> Call:
+        """Return the request as the functions of the routes see it; its token must be known."""
+        given = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        if given and given not in {*self.server.tokens, *self.server.xet.writers}:
+            raise HubError(HTTPStatus.UNAUTHORIZED, "", UNKNOWN_TOKEN)
+        token = self.server.tokens.get(given)
+        return Call(self.server, self.command, values, query, self.headers, body, token)
 
-    def list_tree(self, repository: Repository, path: str, query: dict[str, list[str]]) -> list:
-        """Return a folder's entries; a folder that is not there is an error."""
-        recursive, expand = (is_true(query.get(key)) for key in ("recursive", "expand"))
-        entries = repository.tree(path, recursive, expand)
-        if path and not entries:
-            self.raise_no_entry(path, repository)
-        return entries
-
-    def answer_file(self, kind: str | None, name: str, rev: str, path: str) -> None:
-        """Send a file, or what of it the Range header asks for."""
-        repository = self.find(kind or "model", name)
-        self.check_revision(repository, unquote(rev))
-        blob = repository.blobs().get(unquote(path))
-        if blob is None:
-            self.raise_no_entry(unquote(path), repository)
-        self.send_file(blob, repository.commit())
-
-    def find(self, kind: str, name: str) -> Repository:
-        """Return the repository; the Hub hides whether one is missing or private behind a 401."""
-        repository = self.server.repositories.get((kind, name))
-        if repository is None and self.headers.get("Authorization"):
-            raise HubError(HTTPStatus.NOT_FOUND, "RepoNotFound", "Repository not found")
-        if repository is None:
-            message = "Invalid username or password."
-            raise HubError(HTTPStatus.UNAUTHORIZED, "RepoNotFound", message)
-        return repository
-
-    def check_revision(self, repository: Repository, revision: str) -> None:
-        """Refuse a revision that the repository does not have."""
-        if not repository.has_revision(revision):
-            message = f"Invalid rev id: {revision}"
-            raise HubError(HTTPStatus.NOT_FOUND, "RevisionNotFound", message)
-
-    def raise_no_route(self) -> NoReturn:
-        """Refuse what this stand-in does not speak, and remember it: a test should fail by it."""
-        self.server.unknown.append(f"{self.command} {self.path}")
-        raise HubError(HTTPStatus.NOT_FOUND, "", f"no such route: {self.path}")
-
-    def raise_no_entry(self, path: str, repository: Repository) -> NoReturn:
-        """Refuse a path; the commit goes along, with it clients remember that it is not there."""
-        message = f"{path} does not exist on main"
-        raise HubError(HTTPStatus.NOT_FOUND, "EntryNotFound", message, repository.commit())
-
-    def read_form(self) -> dict[str, list[str]]:
-        """Return the body's fields, sent as JSON or as a form."""
-        if self.headers.get_content_type() == "application/json":
-            return json.loads(self.body)
-        return parse_qs(self.body.decode())
-
-    def send_json(self, answer: Any) -> None:
-        """Send a JSON answer."""
-        self.send_bytes(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})
-
-    def send_problem(self, status: int, code: str, message: str, commit: str = "") -> None:
-        """Send an error as the Hub does, code and message in the header and the body."""
-        head = {"X-Error-Code": code, "X-Error-Message": message, "X-Repo-Commit": commit}
-        body = json.dumps({"error": message}).encode()
-        head = {key: value for key, value in head.items() if value}
-        self.send_bytes(status, body, head | {"Content-Type": "application/json"})
-
-    def send_file(self, blob: Blob, commit: str) -> None:
-        """Send the file's content, whole or in part, under its ETag."""
-        head = {
-            "ETag": f'"{blob.etag}"',
-            "X-Repo-Commit": commit,
-            "Accept-Ranges": "bytes",
-            "Content-Type": "application/octet-stream",
-        }
-        content, status = blob.file.read_bytes(), 200
-        wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range") or "")
-        if wanted:
-            start, stop = span(wanted[1], wanted[2], blob.size)
-            if start >= stop:
-                raise HubError(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "", f"{wanted[0]}")
-            head["Content-Range"] = f"bytes {start}-{stop - 1}/{blob.size}"
-            content, status = content[start:stop], 206
-        self.send_bytes(status, content, head)
-
-    def send_bytes(self, status: int, body: bytes, head: dict[str, str]) -> None:
-        """Send status, headers and body (no body after HEAD), and record the request first."""
-        self.server.requests.append(Request(self.command, self.path, int(status)))
-        self.send_response(status)
-        for key, value in (head | {"Content-Length": str(len(body))}).items():
+    def send(self, answer: Answer, cut: bool) -> None:
+        """Send status, headers and body (none after HEAD); a cut ends half-way and hangs up."""
+        self.close_connection = self.close_connection or cut
+        if answer.status == 0:
+            return
+        self.send_response(answer.status)
+        for key, value in {**answer.head, "Content-Length": str(len(answer.body))}.items():
             self.send_header(key, value)
+        if cut and not answer.body:
+            return
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(answer.body[: len(answer.body) // 2] if cut else answer.body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Stay silent: the requests are recorded in `HubServer.requests`."""
-
-
-def is_true(values: Any) -> bool:
-    """Tell whether a query's or form's field says true, in any client's spelling."""
-    return str(values[0] if isinstance(values, list) else values).lower() in {"true", "1"}
-
-
-def span(first: str, last: str, size: int) -> tuple[int, int]:
-    """Return a byte range as start and stop; without a first byte it is the last ones.
-
-    >>> span("2", "4", 10), span("2", "", 10), span("", "3", 10)
-    ((2, 5), (2, 10), (7, 10))
-    """
-    if not first:
-        return max(size - int(last), 0), size
-    return int(first), min(int(last) + 1, size) if last else size

@@ -9,6 +9,7 @@ import pytest
 from huggingface_hub import HfApi, HfFileSystem, errors
 
 from .samples import write_dataset, write_metric
+from .tokens import Token
 
 PARQUET = "data/small/en.parquet"
 
@@ -43,15 +44,18 @@ def test_space_and_model_are_told_apart_from_a_dataset_of_the_same_name(hub, api
     assert PARQUET in api.list_repo_files("me/geo", repo_type="dataset")
 
 
-def test_ids_of_files_are_those_of_git_and_sha256(api, geo):
+def test_ids_of_files_are_those_of_git_and_sha256(api, geo, tmp_path):
     entries = {e.path: e for e in api.list_repo_tree("me/geo", recursive=True, repo_type="dataset")}
-    command = ["git", "hash-object", "README.md", PARQUET]
-    ids = subprocess.check_output(command, cwd=geo.folder, text=True).split()
-    assert [entries["README.md"].blob_id, entries[PARQUET].blob_id] == ids
-    assert entries["README.md"].lfs is None
     content = (geo.folder / PARQUET).read_bytes()
-    assert entries[PARQUET].lfs.sha256 == hashlib.sha256(content).hexdigest()
-    assert entries[PARQUET].size == len(content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    version = "version https://git-lfs.github.com/spec/v1"
+    text = f"{version}\noid sha256:{sha256}\nsize {len(content)}\n"
+    (tmp_path / "pointer").write_text(text, encoding="utf-8")
+    command = ["git", "hash-object", "README.md", tmp_path / "pointer"]
+    readme, pointer = subprocess.check_output(command, cwd=geo.folder, text=True).split()
+    assert (entries["README.md"].blob_id, entries["README.md"].lfs) == (readme, None)
+    assert (entries[PARQUET].blob_id, entries[PARQUET].lfs.pointer_size) == (pointer, len(text))
+    assert (entries[PARQUET].lfs.sha256, entries[PARQUET].size) == (sha256, len(content))
 
 
 def test_tree_of_a_folder_and_info_of_paths(api):
@@ -137,6 +141,7 @@ ERRORS = {
 @pytest.mark.parametrize("case", ERRORS)
 @pytest.mark.parametrize("token", [False, "hf_token"])
 def test_errors_are_the_hubs_own(hub, geo, tmp_path, case, token):
+    hub.tokens["hf_token"] = Token("me")
     changed, kind = ERRORS[case]
     asked = {"repo_id": "me/geo", "repo_type": "dataset", "filename": "README.md"} | changed
     api = HfApi(endpoint=hub.url, token=token)

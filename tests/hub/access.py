@@ -1,0 +1,75 @@
+"""Who may read and who may write a repository, with the Hub's refusals."""
+
+from http import HTTPStatus
+
+from .history import Commit, Folder, Repository
+from .messages import Call, HubError
+from .tokens import Token
+
+UNKNOWN_TOKEN = "Invalid credentials in Authorization header"
+NO_TOKEN = "Invalid username or password."
+READ_ONLY = "Forbidden: you must use a write token to upload to a repository."
+NOT_YOURS = "Forbidden: pass `create_pr=1` as a query parameter to create a Pull Request"
+GATED = "Access to {kind} {name} is restricted"
+
+
+def require_token(call: Call) -> Token:
+    """Return who asks; without a token the Hub answers 401."""
+    if call.token is None:
+        raise HubError(HTTPStatus.UNAUTHORIZED, "", NO_TOKEN)
+    return call.token
+
+
+def find_repository(call: Call) -> Repository:
+    """Return the repository of the call if its token may see it.
+
+    The Hub hides whether one is missing or private: 401 without a token, 404 with one.
+    """
+    kind, name = call.values["kind"] or "model", call.values["name"]
+    found = call.server.repositories.get((kind, name))
+    owner = call.token is not None and call.token.owns(name.split("/")[0])
+    if found is not None and (owner or not found.private):
+        return found
+    if call.token is None:
+        raise HubError(HTTPStatus.UNAUTHORIZED, "RepoNotFound", NO_TOKEN)
+    raise HubError(HTTPStatus.NOT_FOUND, "RepoNotFound", "Repository not found")
+
+
+def check_gate(call: Call, repository: Repository) -> None:
+    """Refuse the files of a gated repository to whom its owner did not let in."""
+    message = GATED.format(kind=repository.kind, name=repository.name)
+    if not repository.gated:
+        return
+    if call.token is None:
+        message += ". You must have access to it and be authenticated to access it. Please log in."
+        raise HubError(HTTPStatus.UNAUTHORIZED, "GatedRepo", message)
+    inside = call.token.owns(repository.name.split("/")[0]) or call.token.user in repository.granted
+    if not inside:
+        message += " and you are not in the authorized list."
+        raise HubError(HTTPStatus.FORBIDDEN, "GatedRepo", message)
+
+
+def find_to_write(call: Call, pull: bool = False, revision: str = "") -> Repository:
+    """Return the repository of the call if its token may write it, or open a pull request there.
+
+    A pull request asks for a token that writes somewhere, not for rights in this repository; so
+    does a `revision` that is a pull request of the token's user.
+    """
+    repository = find_repository(call)
+    token = require_token(call)
+    if token.role == "read":
+        raise HubError(HTTPStatus.FORBIDDEN, "", READ_ONLY)
+    pull = pull or repository.pull_author(revision) == token.user
+    if not pull and not token.may_write(repository.name):
+        raise HubError(HTTPStatus.FORBIDDEN, "", NOT_YOURS)
+    if isinstance(repository, Folder):
+        raise HubError(HTTPStatus.FORBIDDEN, "", f"{repository.name} is a folder served read-only")
+    return repository
+
+
+def find_commit(repository: Repository, revision: str) -> Commit:
+    """Return the commit of a revision that the repository has."""
+    commit = repository.find(revision)
+    if commit is None:
+        raise HubError(HTTPStatus.NOT_FOUND, "RevisionNotFound", f"Invalid rev id: {revision}")
+    return commit

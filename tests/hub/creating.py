@@ -1,0 +1,146 @@
+"""The routes that make, change and delete repositories, branches and tags."""
+
+import re
+from http import HTTPStatus
+from typing import Any
+
+from .access import find_commit, find_to_write, require_token
+from .attributes import write_attributes
+from .history import Repository
+from .messages import Answer, Call, HubError, send_json
+from .store import Blob
+
+NAME = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?", re.ASCII)
+NO_RIGHTS = 'You don\'t have the rights to create a {kind} under the namespace "{namespace}"'
+SPACE_CARD = """\
+---
+title: {title}
+emoji: 🏆
+colorFrom: red
+colorTo: blue
+sdk: {sdk}
+app_file: app.py
+pinned: false
+---
+
+Check out the configuration reference at https://huggingface.co/docs/hub/spaces-config-reference
+"""
+
+
+def answer_create(call: Call) -> Answer:
+    """Make a repository whose first commit holds `.gitattributes`, in a Space a README too."""
+    token, asked = require_token(call), call.fields()
+    kind, namespace = asked.get("type") or "model", asked.get("organization") or token.user
+    name = f"{namespace}/{asked['name']}"
+    if not NAME.fullmatch(asked["name"]) or asked["name"].endswith(".git"):
+        raise HubError(HTTPStatus.BAD_REQUEST, "", f"Invalid repo name: {name}")
+    if not token.may_write(name):
+        message = NO_RIGHTS.format(kind=kind, namespace=namespace)
+        raise HubError(HTTPStatus.FORBIDDEN, "", message)
+    url = tell_url(call, kind, name)
+    if (kind, name) in call.server.repositories:
+        message = f"You already created this {kind} repo: {name}"
+        raise HubError(HTTPStatus.CONFLICT, "", message, fields={"url": url})
+    repository = Repository(kind, name)
+    change_settings(repository, asked)
+    begin(call, repository, asked.get("sdk", ""))
+    call.server.repositories[kind, name] = repository
+    return send_json({"url": url, "name": name, "id": repository.commit()[:24]})
+
+
+def begin(call: Call, repository: Repository, sdk: str) -> None:
+    """Make the first commit; a Space has to say how it is run."""
+    kind, title = repository.kind, repository.name.split("/")[1]
+    files = {".gitattributes": keep_text(call, write_attributes(kind))}
+    if kind == "space":
+        if not sdk:
+            raise HubError(HTTPStatus.BAD_REQUEST, "", '"sdk" is required')
+        repository.sdk = sdk
+        files["README.md"] = keep_text(call, SPACE_CARD.format(title=title, sdk=sdk))
+    repository.write("main", files, "initial commit", "", "system")
+
+
+def keep_text(call: Call, text: str) -> Blob:
+    """Keep a text that the Hub itself writes."""
+    return call.server.store.keep(text.encode(), lfs=False)
+
+
+def answer_delete(call: Call) -> Answer:
+    """Delete a repository, with its uploaded objects."""
+    repository = find_to_write(name_in_body(call))
+    del call.server.repositories[repository.kind, repository.name]
+    return Answer()
+
+
+def answer_move(call: Call) -> Answer:
+    """Rename a repository; the old name is free at once, where the Hub would redirect."""
+    asked = call.fields()
+    values = {"kind": asked["type"], "name": asked["fromRepo"]}
+    repository = find_to_write(call._replace(values=values))
+    if (repository.kind, asked["toRepo"]) in call.server.repositories:
+        raise HubError(HTTPStatus.CONFLICT, "", f"{asked['toRepo']} exists already")
+    if not require_token(call).may_write(asked["toRepo"]):
+        raise HubError(HTTPStatus.FORBIDDEN, "", "You don't have the rights to move there")
+    del call.server.repositories[repository.kind, repository.name]
+    repository.name = asked["toRepo"]
+    call.server.repositories[repository.kind, repository.name] = repository
+    return Answer()
+
+
+def answer_settings(call: Call) -> Answer:
+    """Change who sees a repository and whether its files are gated."""
+    repository = find_to_write(call)
+    change_settings(repository, call.fields())
+    return send_json({"private": repository.private, "gated": repository.gated})
+
+
+def change_settings(repository: Repository, asked: dict[str, Any]) -> None:
+    """Take over `visibility` (or `private`) and `gated` where they are told."""
+    if "visibility" in asked or "private" in asked:
+        repository.private = asked.get("visibility") == "private" or bool(asked.get("private"))
+    repository.gated = asked.get("gated", repository.gated)
+
+
+def answer_branch(call: Call) -> Answer:
+    """Make a branch at a revision (default: `main`), or delete one."""
+    repository, branch = find_to_write(call), call.values["branch"]
+    if call.method == "DELETE":
+        if branch not in repository.branches:
+            raise HubError(HTTPStatus.NOT_FOUND, "RevisionNotFound", f"Invalid rev id: {branch}")
+        if branch == "main":
+            raise HubError(HTTPStatus.FORBIDDEN, "", "Cannot delete default branch main")
+        del repository.branches[branch]
+        return Answer()
+    if branch in repository.branches:
+        message = f"Reference already exists: refs/heads/{branch}"
+        raise HubError(HTTPStatus.CONFLICT, "", message)
+    start = call.fields().get("startingPoint", "main")
+    repository.branches[branch] = find_commit(repository, start).oid
+    return Answer()
+
+
+def answer_tag(call: Call) -> Answer:
+    """Tag a revision, or delete the tag that the route names."""
+    repository, named = find_to_write(call), call.values["rev"]
+    if call.method == "DELETE":
+        if repository.tags.pop(named, None) is None:
+            raise HubError(HTTPStatus.NOT_FOUND, "RevisionNotFound", f"Invalid rev id: {named}")
+        return Answer()
+    tag = call.fields()["tag"]
+    if tag in repository.tags:
+        message = f"Tag reference exists already: refs/tags/{tag}"
+        raise HubError(HTTPStatus.CONFLICT, "", message)
+    repository.tags[tag] = find_commit(repository, named).oid
+    return Answer()
+
+
+def name_in_body(call: Call) -> Call:
+    """Return the call with the repository that its body names, as a route would have."""
+    token, asked = require_token(call), call.fields()
+    name = f"{asked.get('organization') or token.user}/{asked['name']}"
+    return call._replace(values={"kind": asked.get("type") or "model", "name": name})
+
+
+def tell_url(call: Call, kind: str, name: str) -> str:
+    """Return a repository's page."""
+    return f"{call.server.url}/{'' if kind == 'model' else f'{kind}s/'}{name}"

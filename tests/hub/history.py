@@ -1,0 +1,154 @@
+"""A repository with a history: commits, branches, tags, pull requests, and a folder seen as one."""
+
+import hashlib
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .attributes import LFS_SUFFIXES
+from .store import Blob, read_blob
+from .tokens import DATE
+
+SKIPPED = {".git", "__pycache__", ".pytest_cache"}
+
+
+class Commit(NamedTuple):
+    """A state of the files, by path, sorted; `parent` is empty in the first commit."""
+
+    oid: str
+    parent: str
+    files: dict[str, Blob]
+    title: str
+    message: str
+    author: str
+    date: str
+
+
+class Pull(NamedTuple):
+    """A pull request: its number is its place in `Repository.pulls`, from 1."""
+
+    title: str
+    author: str
+    base: str
+    status: str = "open"
+    merged: str = ""
+
+
+class Repository:
+    """Commits by id and the names that point at them; `objects` are uploaded LFS contents.
+
+    Objects stay when no commit followed their upload: a repeated upload goes on from them.
+    `granted` are the users whom a gated repository lets read its files.
+    """
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind, self.name = kind, name
+        self.private, self.gated, self.sdk = False, False, ""
+        self.granted: set[str] = set()
+        self.commits: dict[str, Commit] = {}
+        self.branches: dict[str, str] = {}
+        self.tags: dict[str, str] = {}
+        self.pulls: list[Pull] = []
+        self.objects: dict[str, Blob] = {}
+
+    def refresh(self) -> None:
+        """Take in what changed by itself: nothing, in a repository that is written to."""
+
+    def find(self, revision: str = "main") -> Commit | None:
+        """Return the commit of a branch, a tag, `refs/pr/N` or 7 to 40 digits of its id."""
+        self.refresh()
+        named = {f"refs/heads/{name}": oid for name, oid in self.branches.items()}
+        oid = (named | self.tags | self.branches).get(revision)
+        if oid is None and re.fullmatch("[0-9a-f]{7,40}", revision):
+            oid = next((oid for oid in self.commits if oid.startswith(revision)), None)
+        return self.commits[oid] if oid else None
+
+    def commit(self, revision: str = "main") -> str:
+        """Return the id of a revision's commit, 40 hexadecimal digits."""
+        found = self.find(revision)
+        assert found, f"no revision {revision} in {self.name}"
+        return found.oid
+
+    def blobs(self, revision: str = "main") -> dict[str, Blob]:
+        """Return a revision's files by their path, sorted."""
+        return self.commits[self.commit(revision)].files
+
+    def contents(self, revision: str = "main") -> dict[str, bytes]:
+        """Return the bytes of a revision's files by their path, sorted."""
+        return {path: blob.file.read_bytes() for path, blob in self.blobs(revision).items()}
+
+    def has_revision(self, revision: str) -> bool:
+        """Tell whether `find` knows the revision."""
+        return self.find(revision) is not None
+
+    def log(self, revision: str = "main") -> list[Commit]:
+        """Return a revision's commits, the last first."""
+        found = [self.commits[self.commit(revision)]]
+        while found[-1].parent:
+            found.append(self.commits[found[-1].parent])
+        return found
+
+    def pull_author(self, revision: str) -> str:
+        """Return who opened the pull request `refs/pr/N`; empty for any other revision."""
+        opened = {f"refs/pr/{n}": pull.author for n, pull in enumerate(self.pulls, start=1)}
+        return opened.get(revision, "")
+
+    def last_change(self, path: str, commit: Commit) -> Commit:
+        """Return the commit that gave a file of `commit` its present content."""
+        for older in self.log(commit.oid)[1:]:
+            if older.files.get(path) != commit.files[path]:
+                break
+            commit = older
+        return commit
+
+    def write(
+        self, branch: str, files: dict[str, Blob], title: str, message: str, author: str
+    ) -> Commit:
+        """Make a commit of these files the head of a branch; an unknown branch begins with it."""
+        parent = self.branches.get(branch, "")
+        date = tell_date(len(self.commits))
+        commit = make_commit(parent, dict(sorted(files.items())), title, message, author, date)
+        self.commits[commit.oid] = commit
+        self.branches[branch] = commit.oid
+        return commit
+
+
+class Folder(Repository):
+    """A plain folder served as it stands at the moment of each request, read-only."""
+
+    def __init__(self, kind: str, name: str, folder: Path) -> None:
+        super().__init__(kind, name)
+        self.folder = Path(folder)
+        self.sdk = "gradio" if kind == "space" else ""
+
+    def refresh(self) -> None:
+        """Read the folder: it is the only commit, and its id follows the contents alone."""
+        files = sorted(file for file in self.folder.rglob("*") if file.is_file())
+        inside = {file.relative_to(self.folder): file for file in files}
+        blobs = {
+            path.as_posix(): open_blob(file)
+            for path, file in inside.items()
+            if not SKIPPED.intersection(path.parts)
+        }
+        commit = make_commit("", blobs, "as on disk", "", "system", DATE)
+        self.commits, self.branches = {commit.oid: commit}, {"main": commit.oid}
+
+
+def open_blob(file: Path) -> Blob:
+    """Return the ids of a file on disk; its suffix says whether it is LFS's."""
+    told = file.stat()
+    return read_blob(file, told.st_mtime_ns, told.st_size, file.suffix in LFS_SUFFIXES.split())
+
+
+def make_commit(parent: str, files: dict[str, Blob], *told: Any) -> Commit:
+    """Return a commit whose id is made from its parent, its files and what is told of it."""
+    listing = "".join(f"{path}\0{blob.oid}\n" for path, blob in files.items())
+    oid = hashlib.sha1("\n".join([parent, *told, listing]).encode()).hexdigest()
+    return Commit(oid, parent, files, *told)
+
+
+def tell_date(number: int) -> str:
+    """Return the date of a repository's commit by its number: a minute apart, never the clock."""
+    date = datetime.fromisoformat(DATE) + timedelta(minutes=number)
+    return date.strftime("%Y-%m-%dT%H:%M:%S.000Z")

@@ -1,0 +1,115 @@
+"""What the Hub tells of a repository: its info, its references, its files and commits, as JSON."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from .cards import read_card
+from .history import Commit, Repository
+from .store import Blob
+from .tokens import DATE
+
+
+def tell_info(repository: Repository, commit: Commit, blobs: bool) -> dict[str, Any]:
+    """Return what `/api/KINDs/NAME` tells at a commit; `blobs` adds sizes and ids to the files."""
+    name = {"modelId": repository.name} if repository.kind == "model" else {}
+    sdk = {"sdk": repository.sdk} if repository.kind == "space" else {}
+    files = commit.files.items()
+    siblings = [{"rfilename": path} | (tell_sibling(blob) if blobs else {}) for path, blob in files]
+    return {
+        **name,
+        **sdk,
+        "_id": commit.oid[:24],
+        "id": repository.name,
+        "author": repository.name.split("/")[0],
+        "sha": commit.oid,
+        "lastModified": commit.date,
+        "createdAt": DATE,
+        "private": repository.private,
+        "gated": repository.gated,
+        "disabled": False,
+        "downloads": 0,
+        "likes": 0,
+        "tags": [],
+        "cardData": read_card(commit.files),
+        "siblings": siblings,
+    }
+
+
+def tell_sibling(blob: Blob) -> dict[str, Any]:
+    """Return size and ids of a file as `info` tells them."""
+    lfs = {"sha256": blob.sha256, "size": blob.size, "pointerSize": len(blob.pointer)}
+    return {"size": blob.size, "blobId": blob.oid} | ({"lfs": lfs} if blob.lfs else {})
+
+
+def tell_refs(repository: Repository, pulls: bool) -> dict[str, Any]:
+    """Return what `/refs` tells: branches and tags, and pull requests if they are asked for."""
+    repository.refresh()
+    heads = repository.branches.items()
+    branches = [tell_ref(n, f"refs/heads/{n}", oid) for n, oid in heads if n[:5] != "refs/"]
+    tags = [tell_ref(n, f"refs/tags/{n}", oid) for n, oid in repository.tags.items()]
+    answer = {"branches": branches, "tags": tags, "converts": []}
+    requests = [tell_ref(n.split("/")[2], n, oid) for n, oid in heads if n[:8] == "refs/pr/"]
+    return answer | ({"pullRequests": requests} if pulls else {})
+
+
+def tell_ref(name: str, ref: str, oid: str) -> dict[str, str]:
+    """Return a reference's entry."""
+    return {"name": name, "ref": ref, "targetCommit": oid}
+
+
+def tell_commit(commit: Commit) -> dict[str, Any]:
+    """Return a commit's entry in `/commits`."""
+    told = {"id": commit.oid, "title": commit.title, "message": commit.message}
+    return told | {"authors": [{"user": commit.author}], "date": commit.date}
+
+
+def list_entries(
+    repository: Repository, commit: Commit, paths: list[str], expand: bool
+) -> list[dict[str, Any]]:
+    """Return the entries of the paths that exist; the others are left out, as the Hub does."""
+    folders = list_folders(commit)
+    return [
+        tell_entry(repository, commit, path, expand)
+        for path in paths
+        if path in commit.files or path in folders
+    ]
+
+
+def list_tree(
+    repository: Repository, commit: Commit, under: str, recursive: bool, expand: bool
+) -> list[dict[str, Any]]:
+    """Return the entries of a folder (empty: the root), of its subfolders too on demand."""
+    prefix = f"{under}/" if under else ""
+    inside = [p for p in sorted({*commit.files, *list_folders(commit)}) if p.startswith(prefix)]
+    wanted = [path for path in inside if recursive or "/" not in path[len(prefix) :]]
+    return [tell_entry(repository, commit, path, expand) for path in wanted]
+
+
+def list_folders(commit: Commit) -> set[str]:
+    """Return the folders in which files lie, without the root."""
+    return {str(parent) for path in commit.files for parent in Path(path).parents} - {"."}
+
+
+def tell_entry(repository: Repository, commit: Commit, path: str, expand: bool) -> dict[str, Any]:
+    """Return the entry of a file or a folder; that of an LFS file names its content's SHA-256."""
+    blob = commit.files.get(path)
+    entry = tell_folder(path) if blob is None else tell_file(path, blob)
+    if not expand:
+        return entry
+    last = commit if blob is None else repository.last_change(path, commit)
+    told = {"id": last.oid, "title": last.title, "date": last.date}
+    return entry | {"lastCommit": told, "securityFileStatus": None}
+
+
+def tell_file(path: str, blob: Blob) -> dict[str, Any]:
+    """Return a file's entry."""
+    entry = {"type": "file", "oid": blob.oid, "size": blob.size, "path": path}
+    lfs = {"oid": blob.sha256, "size": blob.size, "pointerSize": len(blob.pointer)}
+    return entry | ({"lfs": lfs} if blob.lfs else {})
+
+
+def tell_folder(path: str) -> dict[str, Any]:
+    """Return a folder's entry; its id is made from its path, no client looks at it."""
+    oid = hashlib.sha1(path.encode()).hexdigest()
+    return {"type": "directory", "oid": oid, "size": 0, "path": path}

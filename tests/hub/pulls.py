@@ -1,0 +1,78 @@
+"""The routes of pull requests: opened with or without a commit, listed, told, merged."""
+
+from http import HTTPStatus
+from typing import Any
+
+from .access import find_commit, find_repository, find_to_write, require_token
+from .history import Commit, Pull, Repository
+from .messages import Answer, Call, HubError, send_json
+from .tokens import DATE
+
+
+def open_pull(repository: Repository, title: str, author: str, base: Commit) -> str:
+    """Open a pull request and return its reference `refs/pr/N`, which stands at `base`."""
+    repository.pulls.append(Pull(title, author, base.oid))
+    reference = f"refs/pr/{len(repository.pulls)}"
+    repository.branches[reference] = base.oid
+    return reference
+
+
+def answer_open(call: Call) -> Answer:
+    """Open a pull request on `main` that changes nothing yet."""
+    repository, token = find_to_write(call, pull=True), require_token(call)
+    asked = call.fields()
+    if not asked.get("pullRequest"):
+        raise HubError(HTTPStatus.NOT_IMPLEMENTED, "", "only pull requests are served here")
+    open_pull(repository, asked["title"], token.user, find_commit(repository, "main"))
+    return send_json(tell_pull(repository, len(repository.pulls)))
+
+
+def answer_pulls(call: Call) -> Answer:
+    """List the pull requests, the last first, on one page."""
+    repository = find_repository(call)
+    found = [tell_pull(repository, n) for n in range(len(repository.pulls), 0, -1)]
+    page = [] if call.query.get("p", "0") != "0" else found
+    return send_json({"count": len(found), "start": 0, "discussions": page})
+
+
+def answer_pull(call: Call) -> Answer:
+    """Tell a pull request with its changes."""
+    repository, number = find_repository(call), find_number(call)
+    pull = repository.pulls[number - 1]
+    changes = {"base": "refs/heads/main", "mergeCommitId": pull.merged or None}
+    told = {"changes": changes, "filesWithConflicts": [], "events": [], "diff": ""}
+    return send_json(tell_pull(repository, number) | told)
+
+
+def answer_merge(call: Call) -> Answer:
+    """Make the request's files the head of `main` where `main` stands as it did at its opening."""
+    repository, number = find_to_write(call), find_number(call)
+    pull = repository.pulls[number - 1]
+    if repository.commit() != pull.base:
+        raise HubError(HTTPStatus.CONFLICT, "", "This branch has conflicts")
+    files = repository.blobs(f"refs/pr/{number}")
+    made = repository.write("main", files, f"{pull.title} (#{number})", "", pull.author)
+    repository.pulls[number - 1] = pull._replace(status="merged", merged=made.oid)
+    return send_json(tell_pull(repository, number))
+
+
+def find_number(call: Call) -> int:
+    """Return the number of the route's pull request."""
+    number = int(call.values["number"])
+    if not 0 < number <= len(find_repository(call).pulls):
+        raise HubError(HTTPStatus.NOT_FOUND, "", f"no discussion {number}")
+    return number
+
+
+def tell_pull(repository: Repository, number: int) -> dict[str, Any]:
+    """Return a pull request's entry."""
+    pull = repository.pulls[number - 1]
+    return {
+        "num": number,
+        "title": pull.title,
+        "status": pull.status,
+        "author": {"name": pull.author},
+        "createdAt": DATE,
+        "isPullRequest": True,
+        "repo": {"name": repository.name, "type": repository.kind},
+    }

@@ -1,0 +1,113 @@
+"""The routes that read a repository."""
+
+import re
+from http import HTTPStatus
+
+from .access import check_gate, find_commit, find_repository, find_to_write, require_token
+from .history import Commit
+from .listing import list_entries, list_tree, tell_commit, tell_info, tell_refs
+from .messages import Answer, Call, HubError, is_true, send_json
+from .store import Blob
+
+
+def answer_whoami(call: Call) -> Answer:
+    """Tell whose token it is and what it may do."""
+    return send_json(require_token(call).whoami())
+
+
+def answer_check(call: Call) -> Answer:
+    """Tell whether the files of a repository may be read."""
+    check_gate(call, find_repository(call))
+    return send_json({})
+
+
+def answer_write_check(call: Call) -> Answer:
+    """Tell whether a repository may be written."""
+    find_to_write(call)
+    return send_json({})
+
+
+def answer_info(call: Call) -> Answer:
+    """Tell what a repository is, at a revision or at its head."""
+    repository = find_repository(call)
+    commit = find_commit(repository, call.values.get("rev") or "main")
+    return send_json(tell_info(repository, commit, call.asks("blobs")))
+
+
+def answer_refs(call: Call) -> Answer:
+    """List branches and tags, pull requests on demand."""
+    return send_json(tell_refs(find_repository(call), call.asks("include_prs")))
+
+
+def answer_commits(call: Call) -> Answer:
+    """List the commits of a revision, the last first."""
+    repository = find_repository(call)
+    commit = find_commit(repository, call.values["rev"])
+    return send_json([tell_commit(each) for each in repository.log(commit.oid)])
+
+
+def answer_tree(call: Call) -> Answer:
+    """List a folder's entries; a folder that is not there is an error."""
+    repository, under = find_repository(call), call.values.get("path") or ""
+    commit = find_commit(repository, call.values["rev"])
+    entries = list_tree(repository, commit, under, call.asks("recursive"), call.asks("expand"))
+    if under and not entries:
+        raise no_entry(call, under, commit)
+    return send_json(entries)
+
+
+def answer_paths(call: Call) -> Answer:
+    """Describe the paths of the body that exist."""
+    repository = find_repository(call)
+    commit = find_commit(repository, call.values["rev"])
+    fields = call.fields()
+    expand = is_true(fields.get("expand"))
+    return send_json(list_entries(repository, commit, fields["paths"], expand))
+
+
+def answer_file(call: Call) -> Answer:
+    """Send a file, or what of it the Range header asks for."""
+    repository, path = find_repository(call), call.values["path"]
+    check_gate(call, repository)
+    commit = find_commit(repository, call.values["rev"])
+    blob = commit.files.get(path)
+    if blob is None:
+        raise no_entry(call, path, commit)
+    return send_file(blob, commit.oid, call.headers.get("Range") or "")
+
+
+def no_entry(call: Call, path: str, commit: Commit) -> HubError:
+    """Return a path's refusal; the commit goes along, with it clients remember the absence."""
+    message = f"{path} does not exist on {call.values['rev']}"
+    head = {"X-Repo-Commit": commit.oid}
+    return HubError(HTTPStatus.NOT_FOUND, "EntryNotFound", message, head)
+
+
+def send_file(blob: Blob, commit: str, wanted: str) -> Answer:
+    """Return a file's content, whole or in part, under its ETag."""
+    head = {
+        "ETag": f'"{blob.etag}"',
+        "X-Repo-Commit": commit,
+        "Accept-Ranges": "bytes",
+        "Content-Type": "application/octet-stream",
+    }
+    content = blob.file.read_bytes()
+    asked = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted)
+    if not asked:
+        return Answer(content, head)
+    start, stop = span(asked[1], asked[2], blob.size)
+    if start >= stop:
+        raise HubError(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "", wanted)
+    head["Content-Range"] = f"bytes {start}-{stop - 1}/{blob.size}"
+    return Answer(content[start:stop], head, HTTPStatus.PARTIAL_CONTENT)
+
+
+def span(first: str, last: str, size: int) -> tuple[int, int]:
+    """Return a byte range as start and stop; without a first byte it is the last ones.
+
+    >>> span("2", "4", 10), span("2", "", 10), span("", "3", 10)
+    ((2, 5), (2, 10), (7, 10))
+    """
+    if not first:
+        return max(size - int(last), 0), size
+    return int(first), min(int(last) + 1, size) if last else size

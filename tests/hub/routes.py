@@ -1,0 +1,85 @@
+"""The table of routes: which function answers which method and path."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from . import committing, creating, lfs, pulls, reading, xet
+from .messages import Answer, Call
+
+PARTS = {
+    "kind": "model|dataset|space",
+    "name": "[^/]+(?:/[^/]+)?",
+    "path": ".+",
+    "oid": "[^/]+",
+    "part": r"\d+",
+    "number": r"\d+",
+}
+NAMED = re.compile(r"\{(\w+)\}")
+
+
+class Route(NamedTuple):
+    """One route: its methods, what its path looks like, who answers."""
+
+    methods: tuple[str, ...]
+    pattern: re.Pattern[str]
+    answer: Callable[[Call], Answer]
+
+
+def route(methods: str, path: str, answer: Callable[[Call], Answer]) -> Route:
+    """Return a route; `{kind}` and the like stand for parts, `{page}` for what begins a page."""
+    prefix = "/{page}"  # nothing for a model: /NAME, /datasets/NAME, /spaces/NAME
+    pattern = path.replace(prefix, "(?:/(?P<kind>dataset|space)s)?/{name}")
+    pattern = NAMED.sub(lambda part: f"(?P<{part[1]}>{PARTS.get(part[1], '[^/]+')})", pattern)
+    return Route(tuple(methods.split()), re.compile(pattern), answer)
+
+
+API, STORAGE, LFS = "/api/{kind}s/{name}", "/storage/{kind}/{name}/{oid}", "/{page}.git/info/lfs"
+ROUTES = (
+    route("GET", "/api/whoami-v2", reading.answer_whoami),
+    route("POST", "/api/validate-yaml", committing.answer_card),
+    route("POST", "/api/repos/create", creating.answer_create),
+    route("DELETE", "/api/repos/delete", creating.answer_delete),
+    route("POST", "/api/repos/move", creating.answer_move),
+    route("PUT", f"{API}/settings", creating.answer_settings),
+    route("POST DELETE", f"{API}/branch/{{branch}}", creating.answer_branch),
+    route("POST DELETE", f"{API}/tag/{{rev}}", creating.answer_tag),
+    route("GET", f"{API}/auth-check", reading.answer_check),
+    route("GET", f"{API}/auth-check/write", reading.answer_write_check),
+    route("POST", f"{API}/preupload/{{rev}}", committing.answer_preupload),
+    route("POST", f"{API}/commit/{{rev}}", committing.answer_commit),
+    route("POST", f"{API}/discussions", pulls.answer_open),
+    route("GET", f"{API}/discussions", pulls.answer_pulls),
+    route("GET", f"{API}/discussions/{{number}}", pulls.answer_pull),
+    route("POST", f"{API}/discussions/{{number}}/merge", pulls.answer_merge),
+    route("POST", f"{LFS}/objects/batch", lfs.answer_batch),
+    route("PUT", STORAGE, lfs.answer_object),
+    route("PUT", f"{STORAGE}/{{part}}", lfs.answer_part),
+    route("POST", STORAGE, lfs.answer_parts),
+    route("POST", f"{STORAGE}/verify", lfs.answer_verify),
+    route("GET", f"{API}/xet-write-token/{{rev}}", xet.answer_token),
+    route("GET", "/v1/chunks/default/{hash}", xet.answer_chunk),
+    route("POST", "/v1/xorb-grants/default/{hash}", xet.answer_grant),
+    route("PUT", "/v1/xorb-uploads/{grant}", xet.take_xorb),
+    route("POST", "/v1/xorb-commits/default/{hash}/grant/{grant}", xet.commit_xorb),
+    route("POST", "/v1/xorbs/default/{hash}", xet.take_and_commit_xorb),
+    route("POST", "/v2/shards", xet.register_shard),
+    route("POST", "/v1/telemetry", xet.drop_telemetry),
+    route("GET", f"{API}/tree/{{rev}}(?:/{{path}})?", reading.answer_tree),
+    route("POST", f"{API}/paths-info/{{rev}}", reading.answer_paths),
+    route("GET", f"{API}/refs", reading.answer_refs),
+    route("GET", f"{API}/commits/{{rev}}", reading.answer_commits),
+    route("GET", f"{API}/revision/{{rev}}", reading.answer_info),
+    route("GET HEAD", "/{page}/resolve/{rev}/{path}", reading.answer_file),
+    route("GET", API, reading.answer_info),
+)
+
+
+def find_route(method: str, path: str) -> tuple[Callable[[Call], Answer], dict[str, str]] | None:
+    """Return who answers a path and the path's parts, unquoted; none if no route fits."""
+    for each in ROUTES:
+        found = each.pattern.fullmatch(path) if method in each.methods else None
+        if found:
+            return each.answer, {k: unquote(v or "") for k, v in found.groupdict().items()}
+    return None

@@ -1,0 +1,111 @@
+"""A stand-in for the Xet storage, into which hf_xet uploads the large files of a commit.
+
+It speaks what hf_xet 1.8 asks for on an upload (downloads from the stand-in Hub are plain HTTP):
+
+    GET   /api/KINDs/NAME/xet-write-token/REV      where the storage is, a token, its end
+    GET   /v1/chunks/default/CHUNK                 404, or a shard of the xorb that holds the chunk
+    POST  /v1/xorb-grants/default/XORB             200: it is here; 201: where to put it
+    PUT   /v1/xorb-uploads/GRANT                   the xorb itself, without a token
+    POST  /v1/xorb-commits/default/XORB/grant/GRANT
+    POST  /v1/xorbs/default/XORB                   the same in one step, when the PUT failed
+    POST  /v2/shards                               what the files are made of; answers JSON lines
+    POST  /v1/telemetry                            figures about the upload, thrown away
+
+Sources: api.md of the specification, huggingface.co/docs/xet, and, for what it does not tell
+(grants, /v2, telemetry), the requests of the client.
+"""
+
+import time
+from http import HTTPStatus
+
+from .access import find_to_write
+from .history import Repository
+from .messages import Answer, Call, HubError, send_json
+from .xet_format import XetError
+from .xet_store import LIFETIME
+
+
+def answer_token(call: Call) -> Answer:
+    """Tell who may write a repository, or open a pull request there, where to put its files."""
+    repository = find_to_write(call, call.asks("create_pr"), call.values["rev"])
+    token = call.server.xet.issue_token(repository)
+    told = {"casUrl": call.server.url, "accessToken": token, "exp": int(time.time()) + LIFETIME}
+    return send_json(told)
+
+
+def find_writer(call: Call) -> Repository:
+    """Return the repository that the token of `answer_token` writes."""
+    token = call.headers.get("Authorization", "").removeprefix("Bearer ")
+    if token not in call.server.xet.writers:
+        raise HubError(HTTPStatus.UNAUTHORIZED, "", "unknown Xet token")
+    return call.server.xet.writers[token]
+
+
+def answer_chunk(call: Call) -> Answer:
+    """Tell which xorb holds a chunk, and the other chunks of that xorb."""
+    find_writer(call)
+    shard = call.server.xet.tell_holder(call.values["hash"])
+    return Answer(status=HTTPStatus.NOT_FOUND) if shard is None else Answer(shard)
+
+
+def answer_grant(call: Call) -> Answer:
+    """Tell where to put a xorb, unless it is here."""
+    find_writer(call)
+    if call.values["hash"] in call.server.xet.xorbs:
+        return Answer()
+    number = call.server.xet.issue_grant()
+    place = f"{call.server.url}/v1/xorb-uploads/{number}"
+    told = {"id": number, "method": "PUT", "url": place, "headers": {}}
+    return send_json(told, HTTPStatus.CREATED)
+
+
+def take_xorb(call: Call) -> Answer:
+    """Take the bytes of a xorb where a grant allows it."""
+    if call.values["grant"] not in call.server.xet.grants:
+        return Answer(status=HTTPStatus.FORBIDDEN)
+    call.server.xet.grants[call.values["grant"]] = call.body
+    return Answer()
+
+
+def commit_xorb(call: Call) -> Answer:
+    """Keep a xorb whose bytes came; 404 if they did not."""
+    find_writer(call)
+    content = call.server.xet.grants.get(call.values["grant"])
+    return keep_xorb(call, content) if content else Answer(status=HTTPStatus.NOT_FOUND)
+
+
+def take_and_commit_xorb(call: Call) -> Answer:
+    """Take and keep a xorb."""
+    find_writer(call)
+    return keep_xorb(call, call.body)
+
+
+def keep_xorb(call: Call, content: bytes) -> Answer:
+    """Keep a xorb; 400 if it cannot be read."""
+    try:
+        new = call.server.xet.keep(call.values["hash"], content)
+    except XetError as error:
+        raise HubError(HTTPStatus.BAD_REQUEST, "", str(error)) from error
+    return send_json({"was_inserted": new})
+
+
+def register_shard(call: Call) -> Answer:
+    """Put the files of a shard together and give them to the repository as LFS objects."""
+    repository = find_writer(call)
+
+    def keep(content: bytes) -> None:
+        blob = call.server.store.keep(content, lfs=True)
+        if blob.sha256 not in repository.objects:
+            call.server.received.append(blob.sha256)
+        repository.objects[blob.sha256] = blob
+
+    try:
+        call.server.xet.register(call.body, keep)
+    except XetError as error:
+        return send_json({"type": "error", "message": str(error), "retryable": False})
+    return send_json({"type": "result"})
+
+
+def drop_telemetry(call: Call) -> Answer:
+    """Throw a message away."""
+    return Answer(status=HTTPStatus.NO_CONTENT)

@@ -1,0 +1,73 @@
+"""What the stand-in Xet storage holds: xorbs, which chunk lies in which, and places to put more."""
+
+import hashlib
+import time
+from collections.abc import Callable
+
+from .history import Repository
+from .xet_format import File, XetError, Xorb, read_shard, read_xorb, write_duplicates
+
+LIFETIME = 3600  # seconds, of a token and of the answer about a chunk
+
+
+class XetStore:
+    """Xorbs by their hash, kept for all repositories, and the tokens by which they come.
+
+    Hashes of chunks, xorbs and files are BLAKE3 and taken as they come; what a shard registers
+    must have the SHA-256 that it names. A xorb stays though no shard named it, as on the Hub.
+    """
+
+    def __init__(self) -> None:
+        self.writers: dict[str, Repository] = {}
+        self.grants: dict[str, bytes] = {}
+        self.xorbs: dict[str, list[bytes]] = {}
+        self.lists: dict[str, Xorb] = {}
+        self.holders: dict[str, str] = {}
+
+    def issue_token(self, repository: Repository) -> str:
+        """Return a new token that writes a repository."""
+        token = f"xet_{len(self.writers)}"
+        self.writers[token] = repository
+        return token
+
+    def issue_grant(self) -> str:
+        """Return the number of a new place to put a xorb."""
+        number = f"{len(self.grants)}"
+        self.grants[number] = b""
+        return number
+
+    def keep(self, name: str, content: bytes) -> bool:
+        """Keep the chunks of a xorb and tell whether it is new."""
+        new = name not in self.xorbs
+        self.xorbs[name] = read_xorb(content)
+        return new
+
+    def tell_holder(self, chunk: str) -> bytes | None:
+        """Return the shard of the xorb that holds a chunk, none if no shard told of the chunk."""
+        if chunk not in self.holders:
+            return None
+        now = int(time.time())
+        return write_duplicates([self.lists[self.holders[chunk]].block], now, now + LIFETIME)
+
+    def register(self, content: bytes, keep: Callable[[bytes], object]) -> None:
+        """Put the files of a shard together and keep each; all of them are good or none is kept."""
+        shard = read_shard(content)
+        for file in [self.put_together(file) for file in shard.files]:
+            keep(file)
+        for xorb in shard.xorbs:
+            self.lists[xorb.hash] = xorb
+            self.holders |= dict.fromkeys(xorb.chunks, xorb.hash)
+
+    def put_together(self, file: File) -> bytes:
+        """Return a file's content; a chunk that is not here or another SHA-256 is an error."""
+        parts = []
+        for term in file.terms:
+            chunks = self.xorbs.get(term.xorb, [])[term.start : term.stop]
+            parts.append(b"".join(chunks))
+            if len(chunks) != term.stop - term.start or len(parts[-1]) != term.size:
+                raise XetError(f"xorb {term.xorb} has no chunks {term.start} to {term.stop}")
+        content = b"".join(parts)
+        found = hashlib.sha256(content).hexdigest()
+        if found != file.sha256:
+            raise XetError(f"file of SHA-256 {found}, announced as {file.sha256}")
+        return content
