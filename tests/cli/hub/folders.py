@@ -1,0 +1,45 @@
+"""Small folders that are fit to be pushed, made of the embedded dataset and of our metrics."""
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from polyprobe.builder.build import write_card
+from polyprobe.builder.sources import geofacts
+
+ROOT = Path(__file__).parents[3]
+
+
+def small_dataset(folder: Path, rows: int = 20, splits: tuple[str, ...] = ("en", "fr")) -> Path:
+    """The first rows of some splits of geofacts, with the builder's card."""
+    (folder / "data" / "default").mkdir(parents=True)
+    for split in splits:
+        path = Path("data", "default", f"{split}.parquet")
+        table = pq.read_table(ROOT / "datasets" / "geofacts" / path).slice(0, rows)
+        pq.write_table(table, folder / path)
+    write_card(folder, "geofacts", ["default"], geofacts)
+    return folder
+
+
+def metric(folder: Path, name: str = "rankc") -> Path:
+    """A metric's folder, what its links lead to in their place."""
+    shutil.copytree(ROOT / "metrics" / name, folder / name)
+    shutil.rmtree(folder / name / "__pycache__", ignore_errors=True)
+    return folder / name
+
+
+def change(path: Path, **columns: pa.Array) -> None:
+    """Put other columns into a Parquet file."""
+    table = pq.read_table(path)
+    for name, column in columns.items():
+        table = table.set_column(table.column_names.index(name), name, column)
+    pq.write_table(table, path)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace a text that stands in a file."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")

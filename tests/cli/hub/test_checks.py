@@ -1,0 +1,162 @@
+"""Every check of `polyprobe push` finds the folder that is made to fail it, and no other."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.cli.hub import dataset_checks, space_checks
+from polyprobe.cli.hub.checks import check_source
+from polyprobe.cli.hub.licences import FORBIDDING, find_objections
+from polyprobe.cli.hub.source import read_source
+
+from .folders import ROOT, change, edit, metric, small_dataset
+
+EN = "data/default/en.parquet"
+FR = "data/default/fr.parquet"
+
+
+def prompts_without_slot(folder):
+    prompts = pq.read_table(folder / FR)["prompt"].to_pylist()
+    change(folder / FR, prompt=pa.array([prompts[0], "Rien.", *prompts[2:]]))
+
+
+def answers_out_of_range(folder):
+    answers = pq.read_table(folder / EN)["answers"].to_pylist()
+    change(folder / EN, answers=pa.array([*answers[:19], [99]], pa.list_(pa.int32())))
+
+
+def rows_in_another_order(folder):
+    table = pq.read_table(folder / FR)
+    pq.write_table(pa.concat_tables([table[5:], table[:5]]), folder / FR)
+
+
+def a_column_less(folder):
+    pq.write_table(pq.read_table(folder / EN).drop_columns(["subject"]), folder / EN)
+
+
+def cut_short(folder):
+    content = (folder / FR).read_bytes()
+    (folder / FR).write_bytes(content[: len(content) // 2])
+
+
+def a_row_less(folder):
+    for path in (EN, FR):
+        pq.write_table(pq.read_table(folder / path).slice(0, 19), folder / path)
+
+
+DATASETS = {
+    "no-configs": (
+        lambda folder: edit(folder / "README.md", "configs:", "config:"),
+        "README.md: 'configs' lists no data_files",
+    ),
+    "missing-file": (
+        lambda folder: (folder / FR).unlink(),
+        f"default/fr is to lie in {FR}: no such file",
+    ),
+    "unlisted-file": (
+        lambda folder: (folder / FR).rename(folder / "data/default/de.parquet"),
+        "data/default/de.parquet: in no configuration of README.md",
+    ),
+    "unreadable": (cut_short, f"{FR}: cannot be read"),
+    "wrong-columns": (a_column_less, f"{EN}: no column 'subject'"),
+    "other-features": (a_row_less, f"default/en has 20 rows; 19 lie in {EN}"),
+    "not-parallel": (rows_in_another_order, f"{FR}: row 0 is another fact than in {EN}"),
+    "wrong-slots": (
+        prompts_without_slot,
+        rf"{FR}: row 1 has no prompt with exactly one \[Y\]",
+    ),
+    "wrong-answers": (answers_out_of_range, f"{EN}: row 19 has answers that are no candidates"),
+}
+METRICS = {
+    "incomplete-card": (
+        lambda folder: edit(folder / "README.md", "sdk: gradio\n", ""),
+        "'sdk' is missing in the YAML",
+    ),
+    "missing-app": (
+        lambda folder: (folder / "app.py").unlink(),
+        "app_file is 'app.py': no such file",
+    ),
+    "missing-sibling": (
+        lambda folder: (folder / "ties.py").unlink(),
+        "imports .ties, and there is no ties.py",
+    ),
+    "missing-requirement": (
+        lambda folder: edit(folder / "requirements.txt", "scipy", "sympy"),
+        "scipy is missing, which intervals.py imports",
+    ),
+    "not-loading": (
+        lambda folder: edit(folder / "rankc.py", "import numpy as np", "import numpy as nq"),
+        "evaluate cannot load it: NameError",
+    ),
+}
+
+
+@pytest.mark.parametrize(("checks", "cases"), [(dataset_checks, DATASETS), (space_checks, METRICS)])
+def test_every_check_has_a_folder_that_fails_it(checks, cases):
+    assert {code for stage in checks.STAGES for code in stage} == set(cases)
+
+
+@pytest.mark.parametrize("code", DATASETS)
+def test_a_dataset_that_is_not_fit(code, tmp_path):
+    folder = small_dataset(tmp_path / "geofacts")
+    assert check_source(read_source(folder))["license"] == "other"
+    spoil, message = DATASETS[code]
+    spoil(folder)
+    with pytest.raises(PolyprobeError, match=message) as raised:
+        check_source(read_source(folder))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("code", METRICS)
+def test_a_metric_that_is_not_fit(code, tmp_path):
+    folder = metric(tmp_path)
+    spoil, message = METRICS[code]
+    spoil(folder)
+    with pytest.raises(PolyprobeError, match=message) as raised:
+        check_source(read_source(folder))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", sorted(p.parent.name for p in ROOT.glob("metrics/*/app.py")))
+def test_every_metric_is_fit(name):
+    source = read_source(ROOT / "metrics" / name)
+    assert check_source(source)["sdk"] == "gradio"
+    assert {"README.md", "app.py", "requirements.txt", "space.py"} < set(source.files)
+    assert not source.left_out
+
+
+def test_the_embedded_dataset_is_fit():
+    source = read_source(ROOT / "datasets" / "geofacts")
+    assert check_source(source)["license"] == "other"
+    assert len(source.files) == 51 + len({"README.md", "eval.yaml", "LICENSE-UNICODE.txt"})
+
+
+@pytest.mark.upstream
+def test_bmlama_is_fit(built):
+    assert check_source(read_source(built))["license"] == "cc-by-nc-4.0"
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [("", "no README.md"), ("---\nlicense: [\n---\n", "its YAML cannot be read")],
+)
+def test_a_card_that_cannot_be_read(head, message, tmp_path):
+    folder = small_dataset(tmp_path / "geofacts")
+    (folder / "README.md").unlink()
+    if head:
+        (folder / "README.md").write_text(head)
+    with pytest.raises(PolyprobeError, match=message) as raised:
+        check_source(read_source(folder))
+    assert "\n" not in str(raised.value)
+
+
+def test_licences_that_forbid():
+    assert not find_objections({"license": "cc-by-nc-4.0"})
+    assert not find_objections({"license": ["apache-2.0", "cc0-1.0"]})
+    assert list(find_objections({})) == ["unknown"]
+    assert list(find_objections({"license": ["mit", "cc-by-nd-4.0"]})) == ["cc-by-nd-4.0"]
+    assert list(find_objections({"license": "other", "license_name": "own"})) == ["other"]
+    named = {"license": "other", "license_name": "own", "license_link": "LICENSE"}
+    assert not find_objections(named)
+    assert all(reason for reason in FORBIDDING.values())
