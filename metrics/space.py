@@ -1,139 +1,154 @@
-"""What the Spaces of the metrics share: a pasted table in, rows of figures out.
+"""The page that the Spaces of the metrics share: a table or a file in, figures and a picture out.
 
 The folders of metrics/ hold this file as a link, so that each of them is whole.
 """
 
-import csv
-from collections.abc import Callable, Sequence
-from io import StringIO
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import evaluate
+from figures import HEADERS, Answer, Figure, tabulate, tell, write_csv
+from sheet import SUFFIXES, read_sheets
 
-Row = list[str | float | int | None]
+_KEPT = (600, 3600)  # seconds: how often files are looked through, and how old they may become
+_REMARKS = """\
+n: the queries that a value is taken over. An interval without width, where all of them have the
+same value, is not certainty.
+
+What you paste or choose is worked on in this Space alone; files are deleted after an hour. A file
+is read in place of the table.
+"""
+# The pictures do not know whether the page is light or dark; the page does.
+_STYLE = """
+.js-plotly-plot :is(.xtick, .ytick, .cbaxis, .legendtext, .annotation-text, .gtitle, .xtitle,
+  .ytitle) text, .js-plotly-plot text:is(.legendtext, .annotation-text, .xtitle, .ytitle),
+.js-plotly-plot [class*="title"] text {
+  fill: var(--body-text-color) !important;
+}
+.js-plotly-plot .errorbar path { stroke: var(--body-text-color) !important; }
+.picture { max-width: 760px; }
+.download { text-decoration: underline; }
+.paste textarea { font-family: var(--font-mono); font-size: 13px; white-space: pre; }
+"""
 
 
-def load_beside(app: str) -> evaluate.EvaluationModule:
-    """Return the module that stands beside an app.py, whose path is given."""
+class Page(NamedTuple):
+    """What a Space shows beside the figures.
+
+    Attributes:
+        title: the metric's name.
+        ask: the question that it answers and the table that it takes, Markdown.
+        reading: how to read value, interval, chance and picture, Markdown.
+        examples: name to table; the first stands in the page, as in the metric's card.
+        draw: from figures to a plotly picture.
+        choices: keyword of the computation to what may be chosen, the default first.
+        several: whether several files can be chosen, a language each.
+    """
+
+    title: str
+    ask: str
+    reading: str
+    examples: Mapping[str, str]
+    draw: Callable[[Sequence[Figure]], Any]
+    choices: Mapping[str, Sequence[str]] = {}
+    several: bool = False
+
+
+@cache
+def load_beside(app: str) -> ModuleType:
+    """Return the module beside an app.py, whose path is given, as `evaluate` loads it."""
     folder = Path(app).resolve().parent
-    return evaluate.load(str(folder / f"{folder.name}.py"), keep_in_memory=True)
+    metric = evaluate.load(str(folder / f"{folder.name}.py"), keep_in_memory=True)
+    return sys.modules[type(metric).__module__]
 
 
-def read_lines(text: str, columns: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the lines that are not blank, all of one width.
-
-    Cells are parted by comma, semicolon or tab; `columns`, the names of what is expected, stands in
-    the error.
-    """
-    delimiter = max("\t;,", key=text.lstrip().partition("\n")[0].count)
-    lines = csv.reader(StringIO(text.lstrip()), delimiter=delimiter, skipinitialspace=True)
-    header, *rows = [*filter(any, lines)] or [[]]
-    if len(header) <= columns.count(","):
-        raise ValueError(f"the first line is {delimiter.join(header)!r}; expected {columns}")
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(header):
-            raise ValueError(f"line {number} has {len(row)} cells; expected {len(header)}")
-    return header, rows
+def serve(page: Page, compute: Callable[..., Answer]) -> None:
+    """Build the page and serve it until it is stopped, at the address that a Space expects."""
+    build(page, compute).launch(
+        css=_STYLE,
+        max_file_size="200mb",
+        run_history=False,
+        footer_links=["api", "gradio", "settings"],
+    )
 
 
-def read_numbers(cells: Sequence[str], number: int) -> list[float]:
-    """Return the cells of the line of that number as numbers."""
+def build(page: Page, compute: Callable[..., Answer]) -> Any:
+    """Return the page as gradio's Blocks (gradio needed here)."""
+    import gradio as gr
+
+    known = ", ".join(suffix.lstrip(".").upper() for suffix in SUFFIXES if suffix != ".txt")
+    count = "multiple" if page.several else "single"
+    with gr.Blocks(title=page.title, analytics_enabled=False, delete_cache=_KEPT) as blocks:
+        gr.Markdown(f"# {page.title}\n{page.ask}")
+        with gr.Row():
+            with gr.Column():
+                first = next(iter(page.examples.values()))
+                text = gr.Textbox(first, lines=9, max_lines=18, label="table", elem_classes="paste")
+                if len(page.examples) > 1:
+                    names = list(page.examples)
+                    chosen = gr.Radio(names, value=names[0], label="example")
+                    chosen.input(page.examples.get, chosen, text, api_visibility="private")
+                file = gr.File(
+                    label=f"or a file: {known}", file_count=count, file_types=SUFFIXES, height=150
+                )
+            with gr.Column():
+                inputs = [
+                    gr.Dropdown(list(values), value=values[0], label=name)
+                    for name, values in page.choices.items()
+                ]
+                button = gr.Button("Compute", variant="primary")
+                gr.Markdown(f"{page.reading}\n\n{_REMARKS}")
+        with gr.Column(visible=False) as result:
+            head = gr.Markdown(elem_classes="headline")
+            plot = gr.Plot(show_label=False, container=False, buttons=[], elem_classes="picture")
+            table = gr.Dataframe(
+                headers=HEADERS, label="figures", interactive=False, max_height=400
+            )
+            download = gr.HTML(padding=False)
+        outputs = [result, head, plot, table, download]
+        button.click(
+            lambda *values: _answer(page, compute, *values),
+            [text, file, *inputs],
+            outputs,
+            api_name="compute",
+        )
+    return blocks
+
+
+def _answer(
+    page: Page, compute: Callable[..., Answer], text: str, files: Any, *values: str
+) -> tuple[Any, ...]:
+    """Return what the parts of the page show; a mistake in the input is one line in its corner."""
+    import gradio as gr
+
     try:
-        return [float(cell) for cell in cells]
-    except ValueError as error:
-        raise ValueError(f"line {number}: {error}; expected numbers") from None
+        sheets = read_sheets(text, [files] if isinstance(files, str) else files)
+        answer = compute(sheets, **dict(zip(page.choices, values, strict=True)))
+    except (ValueError, TypeError) as error:
+        line = " ".join(str(error).split())
+        raise gr.Error(line, duration=20, print_exception=False) from error
+    shown, link = gr.Column(visible=True), _link(page.title, write_csv(answer.figures))
+    return shown, tell(answer), page.draw(answer.figures), _style(answer), link
 
 
-def read_scores(text: str) -> dict[str, list[list[float]]]:
-    """Return each language's scores, a row a query, from lines `query, candidate, languages`.
-
-    The lines of a query need not stand together; candidates keep the order of their lines.
-    """
-    return _read_columns(text, "query, candidate, languages")
-
-
-def read_marked_scores(text: str) -> tuple[dict[str, list[list[float]]], list[list[int]]]:
-    """Return what `read_scores` does and the right indices of each query.
-
-    A line has `right` (1 or 0) behind the candidate.
-    """
-    columns = _read_columns(text, "query, candidate, right, languages")
-    marked, *names = columns
-    right = [[i for i, mark in enumerate(marks) if mark] for marks in columns[marked]]
-    return {name: columns[name] for name in names}, right
+def _link(title: str, text: str) -> str:
+    """Return a link that holds the file, so that none has to be kept for it."""
+    name = "_".join(title.lower().split())
+    return (
+        f'<a class="download" download="{name}.csv" href="data:text/csv;charset=utf-8,'
+        f'{quote(text)}">Download the figures as CSV</a>'
+    )
 
 
-def read_predictions(text: str) -> tuple[dict[str, list[int]], list[list[int]]]:
-    """Return the predicted index of each query in each language, and the right indices.
+def _style(answer: Answer) -> Any:
+    """Return the table with four decimals shown and numbers beneath, by which it can be sorted."""
+    import pandas as pd
 
-    A line is `query, right, languages`; indices are given to its answers as they first occur.
-    """
-    (_, _, *languages), lines = read_lines(text, "query, right, languages")
-    predictions: dict[str, list[int]] = {name: [] for name in languages}
-    answers = []
-    for _, right, *cells in lines:
-        known = split_list(right)
-        index = {name: i for i, name in enumerate(dict.fromkeys([*known, *map(str.strip, cells)]))}
-        answers.append([index[name] for name in known])
-        for language, cell in zip(languages, cells, strict=True):
-            predictions[language].append(index[cell.strip()])
-    return predictions, answers
-
-
-def _read_columns(text: str, expected: str) -> dict[str, list[list[float]]]:
-    (_, _, *names), lines = read_lines(text, expected)
-    queries: dict[str, list[list[float]]] = {}
-    for number, (query, _, *cells) in enumerate(lines, start=1):
-        queries.setdefault(query, []).append(read_numbers(cells, number))
-    columns = [list(map(list, zip(*rows, strict=True))) for rows in queries.values()]
-    return {name: [column[i] for column in columns] for i, name in enumerate(names)}
-
-
-def split_list(cell: str) -> list[str]:
-    """Return the parts of a cell that `|` divides, without blanks around them or empty parts.
-
-    >>> split_list("English | French|")
-    ['English', 'French']
-    """
-    return [part.strip() for part in cell.split("|") if part.strip()]
-
-
-def show(value: float | None) -> float | None:
-    """Return a figure with four decimals; None stays."""
-    return None if value is None else round(value, 4)
-
-
-def show_interval(bounds: Sequence[float] | None) -> str | None:
-    """Return an interval as text.
-
-    >>> show_interval([0.25, 1])
-    '0.2500 – 1.0000'
-    """
-    return None if bounds is None else " – ".join(f"{bound:.4f}" for bound in bounds)
-
-
-def build(
-    title: str,
-    help_text: str,
-    example: str,
-    headers: Sequence[str],
-    compute: Callable[..., list[Row]],
-    **choices: Sequence[str],
-):
-    """Return the page: a box with the example, a choice a keyword, a table (gradio needed here)."""
-    import gradio
-
-    def answer(*values):
-        try:
-            return compute(*values)
-        except (ValueError, TypeError) as error:
-            raise gradio.Error(str(error), print_exception=False) from error
-
-    with gradio.Blocks(title=title) as page:
-        gradio.Markdown(help_text)
-        inputs = [gradio.Textbox(example, lines=10, label="table")]
-        for name, known in choices.items():
-            inputs.append(gradio.Dropdown(list(known), value=known[0], label=name))
-        button = gradio.Button("Compute", variant="primary")
-        gradio.Button.click(button, answer, inputs, gradio.Dataframe(headers=list(headers)))
-    return page
+    frame = pd.DataFrame(tabulate(answer.figures), columns=HEADERS)
+    numbers = dict.fromkeys(("value", "chance"), "{:.4f}")
+    return frame.astype(dict.fromkeys(numbers, float)).style.format(numbers, na_rep="–")

@@ -1,42 +1,57 @@
-"""Show accuracy@1 in the browser: a table of scores in, a row for every language out."""
+"""Show accuracy@1 in the browser: a table of scores in, a figure for every language out."""
 
-from space import build, load_beside, read_marked_scores, show, show_interval
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-TIES = ["expected", "released"]
-HEADERS = ["language", "accuracy_at_1", "95 %", "chance", "queries", "tied"]
-EXAMPLE = """\
+from figures import Answer, Figure, pick
+from languages import read_scores
+from picture import draw_bars
+from sheet import Sheet
+from space import Page, load_beside, serve
+
+EXAMPLES = {
+    "the card's": """\
 query,candidate,right,English,Spanish
-The Godfather,Italian,0,-1.2,-0.9
-The Godfather,English,1,-0.9,-3.5
+The Godfather,Italian,1,-0.5,-0.9
+The Godfather,English,0,-1.0,-3.5
 The Godfather,Russian,0,-4.0,-2.2
-Capital of Kenya,Nairobi,1,-0.4,-1.8
-Capital of Kenya,Mombasa,0,-2.0,-1.8
+Capital of Kenya,Nairobi,1,-3.0,-1.8
+Capital of Kenya,Mombasa,0,-0.1,-1.8
 """
-HELP = """\
-# Accuracy@1
-How often is the best-scored candidate a right one? Paste a table with one line a candidate (comma,
-semicolon or tab): `query`, `candidate`, `right` (1 or 0), then one column of scores a language.
+}
+ASK = """\
+How often is the best-scored candidate a right one? Give a line a candidate: `query`, `candidate`,
+`right` (1 or 0), then a column of scores a language, higher is better. The files
+`scores/LANG.parquet` of a polyprobe run do as well, all at once.
+"""
+READING = """\
+**1** is always right, **chance** what guessing reaches. A right candidate that shares the best
+score with t others counts 1 / (t + 1); `released` takes the earliest of them instead. The interval
+is that of the queries drawn anew: the bar's whisker. Where chance lies within it, nothing is shown
+to be known.
 """
 
 
-def measure(text: str, ties: str = "expected") -> list[list]:
-    """Return a row of HEADERS for every language in the text."""
-    scores, answers = read_marked_scores(text)
-    metric = load_beside(__file__)
-    rows = []
-    for language, predictions in scores.items():
-        result = metric.compute(predictions=predictions, answers=answers, ties=ties)
-        rows.append(
-            [
-                language,
-                show(result["accuracy_at_1"]),
-                show_interval(result["accuracy_at_1_ci"]),
-                show(result["chance"]),
-                *(result[name] for name in ("n_queries", "n_tied")),
-            ]
-        )
-    return rows
+def measure(sheets: Mapping[str, Sheet], ties: str = "expected") -> Answer:
+    """Return the accuracy of every language."""
+    module = load_beside(__file__)
+    scores = read_scores(sheets, marked=True)
+    figures, notes = [], []
+    for language, rows in scores.rows.items():
+        found = module.measure_accuracy(rows, scores.answers[language], ties=ties)
+        counts = found["n_queries"], found["chance"]
+        figures.append(pick(found, (language,), "accuracy_at_1", *counts))
+        if found["n_tied"]:
+            share = f"{found['n_tied']:,} of {found['n_queries']:,}"
+            notes.append(f"{language}: the best score is shared in {share} queries.")
+    return Answer(figures, notes)
+
+
+def draw(figures: Sequence[Figure]) -> Any:
+    """Return a bar a language."""
+    return draw_bars(figures, ["accuracy_at_1"])
 
 
 if __name__ == "__main__":
-    build("Accuracy@1", HELP, EXAMPLE, HEADERS, measure, ties=TIES).launch()
+    choices = {"ties": ["expected", "released"]}
+    serve(Page("Accuracy@1", ASK, READING, EXAMPLES, draw, choices, several=True), measure)

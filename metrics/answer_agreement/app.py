@@ -1,52 +1,71 @@
-"""Show answer agreement in the browser: predicted answers in, a row for all and every pair out."""
+"""Show answer agreement in the browser: predicted answers in, figures for every pair out."""
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
-from space import build, load_beside, read_predictions, show, show_interval
+from figures import Answer, Figure, pick
+from languages import read_choices
+from picture import draw_pairs
+from sheet import Sheet
+from space import Page, load_beside, serve
 
 PARTS = [
     *("agree_right", "agree_wrong", "one_right"),
     *("both_wrong_different", "both_right_different"),
 ]
-HEADERS = ["languages", "agreement", "95 %", *PARTS, "right in all", "right in any", "queries"]
-EXAMPLE = """\
+EXAMPLES = {
+    "the card's": """\
+query,right,en,fr,ru
+Capital of Kenya,Nairobi,Nairobi,Nairobi,Mombasa
+Capital of Peru,Lima,Cusco,Cusco,Cusco
+Author of Faust,Goethe,Goethe,Schiller,Heine
+""",
+    "several right answers": """\
 query,right,English,Spanish,Finnish
 Capital of Kenya,Nairobi,Nairobi,Nairobi,Mombasa
 Official language of Canada,English|French,English,French,Cree
 Continent of Peru,South America,Africa,Africa,South America
+""",
+}
+ASK = """\
+How often does a model give the same answer in different languages, right or wrong? Give a line a
+query: `query`, `right` answers (`|` between several), then a column of predicted answers a
+language; answers are the same if they are spelled alike. The files `scores/LANG.parquet` of a
+polyprobe run do as well, all at once.
 """
-HELP = """\
-# Answer agreement
-How often does a model give the same answer in different languages, right or wrong? Paste a table
-with one line a query (comma, semicolon or tab): `query`, `right` answers (`|` between several),
-then one column of predicted answers a language. Names or numbers, as you like: answers are the same
-if they read alike. The first row is the mean over all pairs of languages.
+READING = """\
+**agreement** is the share of queries with the same answer, **1** if all are; the five figures below
+it divide the queries and sum to 1. *all pairs* is their mean. **Chance**, 1 of N candidates, is
+known where scores are given. The interval is that of the queries drawn anew. In the picture each
+cell is the agreement of a pair. Agreement on wrong answers is not knowledge.
 """
 
 
-def compare(text: str) -> list[list]:
-    """Return a row of HEADERS for all languages and for every pair of them."""
-    predictions, answers = read_predictions(text)
-    if len(predictions) < 2:
-        raise ValueError(f"{len(predictions)} columns of predictions; expected two or more")
-    result = load_beside(__file__).compute(
-        predictions=list(map(list, zip(*predictions.values(), strict=True))),
-        languages=list(predictions),
-        answers=answers,
+def compare(sheets: Mapping[str, Sheet]) -> Answer:
+    """Return agreement and its parts over all languages and for every pair of them."""
+    choices = read_choices(sheets)
+    found = load_beside(__file__).measure_agreement(
+        list(zip(*choices.chosen.values(), strict=True)),
+        languages=list(choices.chosen),
+        answers=choices.answers,
     )
-    names = ["all", *(" – ".join(pair) for pair in combinations(predictions, 2))]
-    return [
-        [
-            name,
-            show(figures["agreement"]),
-            show_interval(figures["agreement_ci"]),
-            *(show(figures[part]) for part in PARTS),
-            *(show(figures.get(key)) for key in ("right_in_all", "right_in_any")),
-            result["n_queries"],
-        ]
-        for name, figures in zip(names, [result, *result["pairs"].values()], strict=True)
+    n = found["n_queries"]
+    figures = [
+        pick(found, ("all pairs",), name, n, choices.chance if name == "agreement" else None)
+        for name in ("agreement", *PARTS, "right_in_all", "right_in_any")
     ]
+    pairs = zip(combinations(choices.chosen, 2), found["pairs"].values(), strict=True)
+    for pair, of_pair in pairs:
+        figures.append(pick(of_pair, pair, "agreement", n, choices.chance))
+        figures += [pick(of_pair, pair, name, n) for name in PARTS]
+    return Answer(figures, choices.notes)
+
+
+def draw(figures: Sequence[Figure]) -> Any:
+    """Return the pairs, from 0 to 1."""
+    return draw_pairs(figures, low=0)
 
 
 if __name__ == "__main__":
-    build("Answer agreement", HELP, EXAMPLE, HEADERS, compare).launch()
+    serve(Page("Answer agreement", ASK, READING, EXAMPLES, draw, several=True), compare)

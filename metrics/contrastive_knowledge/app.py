@@ -1,43 +1,80 @@
-"""Show contrastive knowledge in the browser: probabilities in, a row for every language out."""
+"""Show contrastive knowledge in the browser: probabilities in, a figure for every language out."""
 
-from space import build, load_beside, read_lines, read_numbers, show, show_interval, split_list
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-TIES = ["wrong", "half"]
-HEADERS = ["language", "accuracy", "95 %", "±", "ties", "facts"]
-EXAMPLE = """\
+from figures import Answer, Figure, pick
+from picture import draw_bars
+from sheet import Sheet, need, read_lists, read_numbers, read_only, read_texts, split_list
+from space import Page, load_beside, serve
+
+COLUMNS = ["language", "stem", "fact", "counterfacts"]
+EXAMPLES = {
+    "the card's": """\
+language,stem,fact,counterfacts
+English,The capital of Kenya is,0.62,0.03|0.01
+English,The Prius is made by,0.08,0.21
+Croatian,Glavni grad Kenije je,0.004,0.004
+""",
+    "four facts": """\
 language,stem,fact,counterfacts
 English,The capital of Kenya is,0.62,0.03|0.01
 English,The Prius is made by,0.08,0.21|0.02|0.01
 Croatian,Glavni grad Kenije je,0.31,0.02|0.04
 Croatian,Prius proizvodi,0.004,0.004
+""",
+}
+ASK = """\
+Does a model find facts more probable than what contradicts them? Give a line a fact: `language` (or
+what else they are grouped by), `stem`, the probability of the `fact`, and those of its
+`counterfacts`, with `|` between them or in further columns. Not log-probabilities.
 """
-HELP = """\
-# Contrastive knowledge
-Does a model find facts more probable than what contradicts them? Paste a table with one line a
-fact (comma, semicolon or tab): `language` (or relation), `stem`, the probability of the `fact`, and
-those of its `counterfacts`, with `|` between them or in a column each.
+READING = """\
+**accuracy** is the share of facts more probable than the mean of their counterfacts; over all it is
+the mean of the languages. **tie_share** are facts exactly as probable, which count as wrong, or
+half if you choose so. With one counterfact each a guess reaches 1/2, with several usually less, so
+no chance is given. The interval is that of the facts drawn anew: the bar's whisker.
 """
 
 
-def measure(text: str, ties: str = "wrong") -> list[list]:
-    """Return a row of HEADERS for all languages, whose figures are averaged, and for each."""
-    _, lines = read_lines(text, "language, stem, fact, counterfacts")
-    cells = [[part for cell in line[2:] for part in split_list(cell)] for line in lines]
-    predictions = [read_numbers(row, number) for number, row in enumerate(cells, start=1)]
-    languages = [line[0].strip() for line in lines]
-    result = load_beside(__file__).compute(predictions=predictions, groups=languages, ties=ties)
-    return [
+def measure(sheets: Mapping[str, Sheet], ties: str = "wrong") -> Answer:
+    """Return accuracy and the share of ties over all languages and of each."""
+    sheet = read_only(sheets)
+    languages, _, facts, others = need(sheet, *COLUMNS)
+    further = [sheet[name] for name in sheet if name not in COLUMNS]
+    predictions = []
+    rows = zip(read_numbers(facts, "fact"), read_lists(others, "counterfacts"), strict=True)
+    for row, (fact, given) in enumerate(rows):
+        given += [part for column in further for part in split_list(column[row])]
+        predictions.append(read_row([fact, *given], row + 1))
+    groups = read_texts(languages, "language")
+    found = load_beside(__file__).measure_knowledge(predictions, ties=ties, groups=groups)
+    return Answer(
         [
-            name,
-            show(part["accuracy"]),
-            show_interval(part["accuracy_ci"]),
-            show(part["half_width"]),
-            show(part["tie_share"]),
-            part["n_queries"],
+            pick(part, (name,), figure, part["n_queries"])
+            for name, part in [("all languages", found), *found["by_group"].items()]
+            for figure in ("accuracy", "tie_share")
         ]
-        for name, part in [("all (macro)", result), *result["by_group"].items()]
-    ]
+    )
+
+
+def read_row(cells: Sequence[float | str], row: int) -> list[float]:
+    """Return the probabilities of a fact and its counterfacts; what is none is an error."""
+    for cell in cells:
+        try:
+            right = float(cell) >= 0
+        except ValueError:
+            right = False
+        if not right:
+            raise ValueError(f"row {row} has {cell}; expected probabilities, with | between them")
+    return [float(cell) for cell in cells]
+
+
+def draw(figures: Sequence[Figure]) -> Any:
+    """Return a bar a language."""
+    return draw_bars(figures, ["accuracy"])
 
 
 if __name__ == "__main__":
-    build("Contrastive knowledge", HELP, EXAMPLE, HEADERS, measure, ties=TIES).launch()
+    choices = {"ties": ["wrong", "half"]}
+    serve(Page("Contrastive knowledge", ASK, READING, EXAMPLES, draw, choices), measure)

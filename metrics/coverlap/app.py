@@ -1,46 +1,60 @@
-"""Show COverlap in the browser: a table of predicted answers in, a row for every pair out."""
+"""Show COverlap in the browser: predicted answers in, a figure for every pair of languages out."""
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
-from space import build, load_beside, read_predictions, show, show_interval
+import numpy as np
+from figures import Answer, Figure, pick
+from languages import read_choices
+from picture import draw_pairs
+from sheet import Sheet
+from space import Page, load_beside, serve
 
-HEADERS = ["languages", "coverlap", "95 %", "both", "either", "queries"]
-EXAMPLE = """\
+EXAMPLES = {
+    "the card's": """\
 query,right,English,Spanish,Finnish
 Capital of Kenya,Nairobi,Nairobi,Nairobi,Mombasa
-Official language of Canada,English|French,English,French,Cree
-Continent of Peru,South America,South America,Africa,Africa
+Official language of Canada,English|French,English,Spanish,French
+Continent of Peru,South America,Africa,Africa,South America
 """
-HELP = """\
-# COverlap
+}
+ASK = """\
 Which facts does a model get right in both of two languages, out of those it gets right in either?
-Paste a table with one line a query (comma, semicolon or tab): `query`, `right` answers (`|` between
-several), then one column of predicted answers a language. Names or numbers, as you like: a
-prediction is right if it reads like one of the right answers.
+Give a line a query: `query`, `right` answers (`|` between several), then a column of predicted
+answers a language; a prediction is right if it is spelled like a right answer. The files
+`scores/LANG.parquet` of a polyprobe run do as well, all at once.
+"""
+READING = """\
+**1**: whatever is right in one language is right in the other. **Chance** is what two languages of
+these accuracies a and b share if their right answers have nothing to do with each other, ab / (a +
+b − ab). n are the facts right in either; without any there is no value. The interval is that of the
+queries drawn anew. In the picture each cell is a pair of languages.
 """
 
 
-def compare(text: str) -> list[list]:
-    """Return a row of HEADERS for every pair of languages in the text."""
-    predictions, answers = read_predictions(text)
-    if len(predictions) < 2:
-        raise ValueError(f"{len(predictions)} columns of predictions; expected two or more")
-    metric = load_beside(__file__)
-    rows = []
-    for one, other in combinations(predictions, 2):
-        result = metric.compute(
-            predictions=predictions[one], references=predictions[other], answers=answers
-        )
-        rows.append(
-            [
-                f"{one} – {other}",
-                show(result["coverlap"]),
-                show_interval(result["coverlap_ci"]),
-                *(result[name] for name in ("both", "either", "n_queries")),
-            ]
-        )
-    return rows
+def compare(sheets: Mapping[str, Sheet]) -> Answer:
+    """Return COverlap of every pair of languages."""
+    module = load_beside(__file__)
+    choices = read_choices(sheets)
+    table = np.array([*choices.chosen.values()]).T
+    accuracy = dict(
+        zip(choices.chosen, module.find_right(table, choices.answers).mean(axis=0), strict=True)
+    )
+    figures = []
+    for pair in combinations(choices.chosen, 2):
+        one, other = (choices.chosen[name] for name in pair)
+        found = module.compare_right(one, other, choices.answers)
+        a, b = (float(accuracy[name]) for name in pair)
+        chance = a * b / (a + b - a * b) if found["either"] else None
+        figures.append(pick(found, pair, "coverlap", found["either"], chance))
+    return Answer(figures, choices.notes)
+
+
+def draw(figures: Sequence[Figure]) -> Any:
+    """Return the pairs, from 0 to 1."""
+    return draw_pairs(figures, low=0)
 
 
 if __name__ == "__main__":
-    build("COverlap", HELP, EXAMPLE, HEADERS, compare).launch()
+    serve(Page("COverlap", ASK, READING, EXAMPLES, draw, several=True), compare)

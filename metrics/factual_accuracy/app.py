@@ -1,51 +1,70 @@
-"""Show factual accuracy in the browser: predicted texts in, rows for every relation out."""
+"""Show factual accuracy in the browser: predicted texts in, figures for every relation out."""
 
-from space import build, load_beside, read_lines, show, show_interval, split_list
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-LANGUAGES = ["en", "el", "other"]
-EMPTY = ["skip", "zero"]
+from figures import Answer, Figure, pick
+from picture import draw_bars
+from sheet import Sheet, need, read_lists, read_marks, read_only, read_texts
+from space import Page, load_beside, serve
+
+NAMES = {"all": "accuracy", "single": "accuracy_single", "multi": "accuracy_multi"}
 COUNTS = {"all": "n_queries", "single": "n_single", "multi": "n_multi"}
-HEADERS = ["relation", "objects", "accuracy", "95 %", "facts", "without prediction"]
-EXAMPLE = """\
+EXAMPLES = {
+    "the card's": """\
 relation,prompt,right,single,prediction
 P1412,The language of [X] was [Y] .,Greek|Modern Greek,1,greek
 P1412,The language of [X] was [Y] .,Spanish,1,his own words
-P176,The maker of [X] is [Y] .,Apple Inc.|Apple Computer,0,Apple Inc
-P176,The maker of [X] is [Y] .,Toyota Motor Corporation,0,
+P17,The country of [X] is [Y] .,United States|USA,0,USA
+P17,The country of [X] is [Y] .,Kenya,1,
 """
-HELP = """\
-# Factual accuracy
-How often is a freely predicted object a right one? Paste a table with one line a fact (comma,
-semicolon or tab): `relation`, `prompt` with `[Y]` for the object, the `right` texts (`|` between
-several), `single` (1 if the object is one token of the model, 0 if it is more), `prediction` (empty
-for none). In Greek (el) stress marks do not count; in English (en) the full stop after `[Y]` may
-stand for that of the right text.
+}
+ASK = """\
+How often is a freely predicted object a right one? Give a line a fact: `relation`, `prompt` with
+`[Y]` for the object, the `right` texts (`|` between several), `single` (1 if the object is one
+token of the model, 0 if it is more), and the `prediction` (empty for none).
+"""
+READING = """\
+**1** is always right. A relation's figure is the share of its facts, over all it is the mean of the
+relations, for all facts, those whose object is a single token and those with several (multi). Case
+does not count; in Greek (el) stress marks do not; in English (en) the full stop after `[Y]` may
+stand for that of the right text. `empty` is what a relation without such objects counts. There is
+no chance level, as any text may be predicted. The whiskers are 95 % intervals.
 """
 
 
-def measure(text: str, language: str = "en", empty: str = "skip") -> list[list]:
-    """Return a row of HEADERS for all, single and multi, of all relations and of each."""
-    _, lines = read_lines(text, "relation, prompt, right, single, prediction")
-    for number, line in enumerate(lines, start=1):
-        if len(line) > 5 or line[3].strip() not in ("0", "1"):
-            raise ValueError(f"line {number} is {line}; expected 5 cells, 1 or 0 for `single`")
-    result = load_beside(__file__).compute(
-        predictions=[line[4].strip() or None for line in lines],
-        references=[split_list(line[2]) for line in lines],
-        single_token=[line[3].strip() == "1" for line in lines],
-        groups=[line[0].strip() for line in lines],
-        prompts=[line[1] for line in lines],
+def measure(sheets: Mapping[str, Sheet], language: str = "en", empty: str = "skip") -> Answer:
+    """Return the accuracy on all, single and multi, of all relations and of each."""
+    columns = need(read_only(sheets), "relation", "prompt", "right", "single", "prediction")
+    relations, prompts, right, single, predictions = columns
+    found = load_beside(__file__).measure_accuracy(
+        [str(text).strip() if text is not None else None for text in predictions],
+        read_lists(right, "right"),
+        single_token=read_marks(single, "single"),
+        groups=read_texts(relations, "relation"),
+        prompts=read_texts(prompts, "prompt"),
         language=language,
         empty=empty,
     )
-    rows = []
-    for name, part in [("all (macro)", result), *result["by_group"].items()]:
-        for objects, count in COUNTS.items():
-            value, bounds = show(part[objects]), show_interval(part[f"{objects}_ci"])
-            rows.append([name, objects, value, bounds, part[count], part.get("n_unpredicted")])
-    return rows
+    parts = [("all relations", found), *found["by_group"].items()]
+    missing = sum(not str(text or "").strip() for text in predictions)
+    return Answer(
+        [
+            pick(part, (name,), NAMES[objects], part[count], key=objects)
+            for name, part in parts
+            for objects, count in COUNTS.items()
+        ],
+        [f"Without a prediction, and so wrong: {missing:,} of {len(predictions):,}."]
+        if missing
+        else [],
+    )
+
+
+def draw(figures: Sequence[Figure]) -> Any:
+    """Return three bars a relation."""
+    return draw_bars(figures, [*NAMES.values()])
 
 
 if __name__ == "__main__":
-    choices = {"language": LANGUAGES, "empty": EMPTY}
-    build("Factual accuracy", HELP, EXAMPLE, HEADERS, measure, **choices).launch()
+    choices = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
+    serve(Page("Factual accuracy", ASK, READING, EXAMPLES, draw, choices), measure)

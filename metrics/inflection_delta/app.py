@@ -1,56 +1,69 @@
-"""Show the inflection delta in the browser: a table of ranks in, a row for every relation out."""
+"""Show inflection delta in the browser: two ranks a query in, figures for every relation out."""
 
-from space import build, load_beside, read_lines, read_numbers, show, show_interval
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-AVERAGES = ["macro", "micro"]
-HEADERS = ["relation", "inflection_delta", "95 %", "share_inflected", "95 % of share", "queries"]
-EXAMPLE = """\
+from figures import Answer, Figure, pick
+from picture import draw_bars
+from sheet import Sheet, need, read_numbers, read_only, read_texts
+from space import Page, load_beside, serve
+
+NEUTRAL = {"inflection_delta": 0.0, "share_inflected": 0.5}
+EXAMPLES = {
+    "the card's": """\
 relation,label,inflected
 P19,7,2
 P19,1,3
 P19,12,1
-P495,4,4
-P495,9,6
+P495,4,3
 """
-HELP = """\
-# Inflection delta
-By how many ranks does a model prefer the inflected form of an answer to its label? Paste a table
-with one line a query (comma, semicolon or tab): `relation`, the rank of the `label`, the rank of
-the `inflected` form in the same list. Positive: the inflected form is preferred.
+}
+ASK = """\
+By how many ranks does a model prefer the inflected form of an answer to its label? Give a line a
+query: `relation`, the rank of the `label`, and the rank of the `inflected` form in the same list of
+candidates; low is good.
+"""
+READING = """\
+**Positive**: the inflected form is preferred. **0**, and a share of 0.5, is what no preference
+gives: it stands under chance. `share_inflected` is the share of queries where the inflected form
+ranks higher, equal ranks half; the delta may hang on a few large jumps, the share does not. `macro`
+is the mean of the relations, `micro` of the queries. The interval is that of the queries drawn
+anew: the bar's whisker.
 """
 
 
-def read_ranks(text: str) -> tuple[list[str], list[float], list[float]]:
-    """Return the relation, the label's rank and the inflected form's rank of each query."""
-    header, lines = read_lines(text, "relation, label, inflected")
-    if len(header) > 3:
-        raise ValueError(f"{len(header)} columns; expected relation, label, inflected")
-    relations, ranks = [], []
-    for number, (relation, *cells) in enumerate(lines, start=1):
-        relations.append(relation)
-        ranks.append(read_numbers(cells, number))
-    return relations, [label for label, _ in ranks], [inflected for _, inflected in ranks]
-
-
-def measure(text: str, average: str = "macro") -> list[list]:
-    """Return a row of HEADERS for all relations and for each of them."""
-    relations, label, inflected = read_ranks(text)
-    result = load_beside(__file__).compute(
-        predictions=label, references=inflected, groups=relations, average=average
+def measure(sheets: Mapping[str, Sheet], average: str = "macro") -> Answer:
+    """Return the delta and the share of all relations and of each of them."""
+    relations, label, inflected = need(read_only(sheets), "relation", "label", "inflected")
+    found = load_beside(__file__).measure_preference(
+        read_ranks(label, "label"),
+        read_ranks(inflected, "inflected"),
+        groups=read_texts(relations, "relation"),
+        average=average,
     )
-    parts = {f"all ({average})": result, **result["by_group"]}
-    return [
+    return Answer(
         [
-            name,
-            show(part["inflection_delta"]),
-            show_interval(part["inflection_delta_ci"]),
-            show(part["share_inflected"]),
-            show_interval(part["share_inflected_ci"]),
-            part["n_queries"],
+            pick(part, (name,), figure, part["n_queries"], NEUTRAL[figure])
+            for name, part in [(f"all relations ({average})", found), *found["by_group"].items()]
+            for figure in NEUTRAL
         ]
-        for name, part in parts.items()
-    ]
+    )
+
+
+def read_ranks(cells: Sequence[Any], name: str) -> Sequence[float]:
+    """Return a column of ranks; what is negative or infinite is probably a score, and an error."""
+    ranks = read_numbers(cells, name)
+    for row, rank in enumerate(ranks, start=1):
+        if not 0 <= rank < float("inf"):
+            raise ValueError(f"row {row}, column {name!r} is {rank:g}; expected a rank from 0 or 1")
+    return ranks
+
+
+def draw(figures: Sequence[Figure]) -> Any:
+    """Return the delta's bars, around 0."""
+    return draw_bars(figures, ["inflection_delta"], reference="no preference", share=False)
 
 
 if __name__ == "__main__":
-    build("Inflection delta", HELP, EXAMPLE, HEADERS, measure, average=AVERAGES).launch()
+    choices = {"average": ["macro", "micro"]}
+    serve(Page("Inflection delta", ASK, READING, EXAMPLES, draw, choices), measure)

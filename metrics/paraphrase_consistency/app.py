@@ -1,45 +1,71 @@
-"""Show paraphrase consistency in the browser: answers in, rows for every relation out."""
+"""Show paraphrase consistency in the browser: answers in, figures for every relation out."""
 
-from space import build, load_beside, read_lines, show, show_interval, split_list
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from figures import Answer, Figure, pick
+from picture import draw_bars
+from sheet import Sheet, need, read_lists, read_only, read_texts, split_list
+from space import Page, load_beside, serve
+
+COLUMNS = ["relation", "subject", "right", "predictions"]
 FIGURES = ["consistency", "accuracy", "consistency_accuracy"]
-HEADERS = ["relation", "figure", "value", "95 %", "tuples", "with one template", "ambiguous"]
-EXAMPLE = """\
+EXAMPLES = {
+    "the card's": """\
 relation,subject,right,predictions
-born in,Albert Einstein,Ulm,Ulm|Ulm|Bern
-born in,Marie Curie,Warsaw,Paris|Paris|Paris
-capital of,Nairobi,Kenya,Kenya|Kenya
-capital of,Bonn,Germany,Germany|Austria
+P19,Albert Einstein,Ulm,Ulm|Ulm|Bern
+P19,Augustus,Rome,Paris|Paris|Paris
+P1376,Nairobi,Kenya,Kenya|Kenya
 """
-HELP = """\
-# Paraphrase consistency
-Does a model give the same answer to paraphrases of a question, and the right one? Paste a table
-with one line a fact (comma, semicolon or tab): `relation`, `subject`, `right` object, and the
-`predictions`, one a template, with `|` between them or in a column each. A subject that has several
-right objects in a relation is left out where you choose so.
+}
+ASK = """\
+Does a model give the same answer to paraphrases of a question, and the right one? Give a line a
+fact: `relation`, `subject`, the `right` object, and the `predictions`, one a template, with `|`
+between them or in further columns.
+"""
+READING = """\
+**consistency** is the share of pairs of templates with the same answer, **accuracy** that of
+templates with the right one, **consistency_accuracy** that of pairs that agree and are right: for
+each fact, then the mean of a relation's facts, then of the relations. There is no chance level. A
+subject with several right objects in a relation is left out unless you keep it, and so is a fact
+with one template. The whiskers are 95 % intervals.
 """
 
 
-def measure(text: str, ambiguous: str = "leave out") -> list[list]:
-    """Return a row of HEADERS for every figure, of all relations and of each."""
-    _, lines = read_lines(text, "relation, subject, right, predictions")
-    lines = [list(map(str.strip, line)) for line in lines]
-    result = load_beside(__file__).compute(
-        predictions=[[part for cell in line[3:] for part in split_list(cell)] for line in lines],
-        references=[line[2] for line in lines],
-        groups=[line[0] for line in lines],
-        subjects=[line[1] for line in lines] if ambiguous == "leave out" else None,
+def measure(sheets: Mapping[str, Sheet], ambiguous: str = "leave out") -> Answer:
+    """Return the three figures of all relations and of each."""
+    sheet = read_only(sheets)
+    relations, subjects, right, predictions = need(sheet, *COLUMNS)
+    further = [sheet[name] for name in sheet if name not in COLUMNS]
+    given = read_lists(predictions, "predictions")
+    for row, answers in enumerate(given):
+        answers += [part for column in further for part in split_list(column[row])]
+    subjects = read_texts(subjects, "subject")
+    found = load_beside(__file__).measure_consistency(
+        given,
+        read_texts(right, "right"),
+        subjects=subjects if ambiguous == "leave out" else None,
+        groups=read_texts(relations, "relation"),
     )
-    left_out = [result["n_single_template"], result["n_ambiguous"]]
-    rows = []
-    for name, part in [("all (macro)", result), *result["by_group"].items()]:
-        counts = [part["n_queries"], *(left_out if part is result else [None, None])]
-        for figure in FIGURES:
-            bounds = show_interval(part[f"{figure}_ci"])
-            rows.append([name, figure, show(part[figure]), bounds, *counts])
-    return rows
+    reasons = {
+        "they have one template": found["n_single_template"],
+        "their subject has several objects": found["n_ambiguous"],
+    }
+    return Answer(
+        [
+            pick(part, (name,), figure, part["n_queries"])
+            for name, part in [("all relations", found), *found["by_group"].items()]
+            for figure in FIGURES
+        ],
+        [f"Facts left out as {why}: {count:,}." for why, count in reasons.items() if count],
+    )
+
+
+def draw(figures: Sequence[Figure]) -> Any:
+    """Return three bars a relation."""
+    return draw_bars(figures, FIGURES)
 
 
 if __name__ == "__main__":
     choices = {"ambiguous": ["leave out", "keep"]}
-    build("Paraphrase consistency", HELP, EXAMPLE, HEADERS, measure, **choices).launch()
+    serve(Page("Paraphrase consistency", ASK, READING, EXAMPLES, draw, choices), measure)

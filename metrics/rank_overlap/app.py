@@ -1,15 +1,26 @@
-"""Show RBO, tau-b and top-k overlap in the browser: scores in, a row for every pair out."""
+"""Show RBO, tau-b and top-k overlap in the browser: scores in, figures for every pair out."""
 
+from collections.abc import Mapping
 from itertools import combinations
 
-from space import build, load_beside, read_scores, show, show_interval
+import numpy as np
+from figures import Answer, pick
+from languages import read_aligned
+from picture import draw_pairs
+from sheet import Sheet
+from space import Page, load_beside, serve
 
-TIES = ["expected", "released"]
-HEADERS = [
-    *("languages", "rbo", "95 %", "chance of rbo", "tau-b", "95 % of tau-b"),
-    *("top 1", "chance of top 1", "top 3", "chance of top 3", "queries"),
-]
-EXAMPLE = """\
+EXAMPLES = {
+    "the card's": """\
+query,candidate,English,Spanish
+The Godfather,Italian,-0.5,-0.9
+The Godfather,English,-1.0,-3.5
+The Godfather,Russian,-4.0,-2.2
+The Godfather,Danish,-4.2,-5.0
+Capital of Kenya,Nairobi,-0.1,-0.4
+Capital of Kenya,Mombasa,-3.0,-0.2
+""",
+    "three languages": """\
 query,candidate,English,Spanish,Random
 The Godfather,Italian,-1.2,-0.9,-2.0
 The Godfather,English,-1.9,-3.5,-1.0
@@ -17,44 +28,59 @@ The Godfather,Russian,-4.0,-2.2,-1.5
 The Godfather,Danish,-4.4,-5.1,-1.1
 Capital of Kenya,Nairobi,-0.4,-0.6,-2.5
 Capital of Kenya,Mombasa,-2.0,-1.8,-2.5
+""",
+}
+ASK = """\
+How alike does a model rank the same candidates in different languages, by rank-biased overlap (p =
+0.9), Kendall's τ-b and the overlap of the best k? Give a line a candidate: `query`, `candidate`,
+then a column of scores a language, higher is better. JSON with a list of scores a query does as
+well, `{"English": [[3, 2, 1]], "Spanish": [[3, 1, 2]]}`, and so do the files `scores/LANG.parquet`
+of a polyprobe run, all at once.
 """
-HELP = """\
-# Rank overlap
-How alike does a model rank the same candidates in different languages, by rank-biased overlap
-(p = 0.9), Kendall's tau-b and the overlap of the best one and three? Paste a table with one line a
-candidate (comma, semicolon or tab): `query`, `candidate`, then one column of scores a language.
+READING = """\
+**1** is the same ranking, **chance** what unrelated rankings reach: RBO is far above 0 by chance
+where candidates are few; for τ-b, from −1 to 1, chance is 0. τ-b leaves out queries where a
+language ties all candidates, so its n may be smaller. The interval is that of the queries drawn
+anew. In the picture each cell is the RBO of a pair. 53 languages with 3,000 queries take some 20
+seconds.
 """
 
 
-def compare(text: str, ties: str = "expected") -> list[list]:
-    """Return a row of HEADERS for every pair of languages in the text."""
-    scores = read_scores(text)
-    if len(scores) < 2:
-        raise ValueError(f"{len(scores)} columns of scores; expected two languages or more")
-    metric = load_beside(__file__)
-    rows = []
-    for one, other in combinations(scores, 2):
-        result = metric.compute(
-            predictions=scores[one], references=scores[other], k=[1, 3], ties=ties
-        )
-        rows.append(
-            [
-                f"{one} – {other}",
-                show(result["rbo"]),
-                show_interval(result["rbo_ci"]),
-                show(result["rbo_chance"]),
-                show(result["kendall_tau_b"]),
-                show_interval(result["kendall_tau_b_ci"]),
-                *(
-                    show(result[f"top_k_overlap@{k}{part}"])
-                    for k in (1, 3)
-                    for part in ("", "_chance")
-                ),
-                result["n_queries"],
-            ]
-        )
-    return rows
+def compare(sheets: Mapping[str, Sheet], ties: str = "expected", k: str = "1, 2") -> Answer:
+    """Return RBO, tau-b and the overlap of the best k of every pair and of all together."""
+    module = load_beside(__file__)
+    scores = read_aligned(sheets).rows
+    depths = [int(depth) for depth in k.split(",")]
+    values = {
+        pair: module.overlap_per_query(scores[pair[0]], scores[pair[1]], k=depths, ties=ties)
+        for pair in combinations(scores, 2)
+    }
+    if len(values) > 1:
+        tables = {name: [found[name] for found in values.values()] for name in _first(values)}
+        means = {name: np.mean(table, axis=0) for name, table in tables.items()}
+        values = {("all pairs",): means, **values}
+    measures = {
+        f"{' – '.join(pair)} {name}": column
+        for pair, found in values.items()
+        for name, column in found.items()
+    }
+    found = module.summarize(measures)
+    sizes = [len(row) for row in _first(scores)]
+    chance = {name: by.mean() for name, by in module.overlap_chance(sizes, k=depths).items()}
+    return Answer(
+        [
+            pick(found, pair, name, int((~np.isnan(column)).sum()), chance.get(name, 0), key)
+            for pair, columns in values.items()
+            for name, column in columns.items()
+            for key in [f"{' – '.join(pair)} {name}"]
+        ]
+    )
+
+
+def _first(mapping):
+    return next(iter(mapping.values()))
 
 
 if __name__ == "__main__":
-    build("Rank overlap", HELP, EXAMPLE, HEADERS, compare, ties=TIES).launch()
+    choices = {"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]}
+    serve(Page("Rank overlap", ASK, READING, EXAMPLES, draw_pairs, choices, several=True), compare)

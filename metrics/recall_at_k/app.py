@@ -1,50 +1,78 @@
-"""Show recall@k and mean rank in the browser: a table of scores in, rows for every language out."""
+"""Show recall@k and mean rank in the browser: scores in, figures for every language out."""
 
-from space import build, load_beside, read_marked_scores, show, show_interval
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-TIES = ["expected", "released"]
-HEADERS = ["language", "figure", "value", "95 %", "chance", "queries", "tied"]
-EXAMPLE = """\
+from figures import Answer, Figure, pick
+from languages import read_scores
+from picture import draw_bars
+from sheet import Sheet
+from space import Page, load_beside, serve
+
+EXAMPLES = {
+    "the card's": """\
+query,candidate,right,Russian
+Capital of Kenya,Момбаса,0,-0.5
+Capital of Kenya,Найроби,1,-1.0
+Capital of Kenya,Кампала,0,-4.0
+Capital of Kenya,Найробі,1,-2.2
+Author of Faust,Гёте,1,-3.0
+Author of Faust,Шиллер,0,-0.1
+Author of Faust,Гейне,0,-3.0
+Author of Faust,Лессинг,0,-2.0
+""",
+    "two languages": """\
 query,candidate,right,Russian,Ukrainian
 Capital of Kenya,Найроби,1,-1.4,-2.8
 Capital of Kenya,Найробі,1,-3.9,-1.8
 Capital of Kenya,Момбаса,0,-2.0,-1.9
 Capital of Kenya,Кампала,0,-2.7,-1.8
 Capital of Kenya,Накуру,0,-5.2,-5.0
-Capital of Kenya,Кисуму,0,-5.5,-4.8
-Capital of Kenya,Додома,0,-4.4,-4.1
 Author of Faust,Гёте,1,-4.1,-3.0
 Author of Faust,Шиллер,0,-3.2,-2.2
 Author of Faust,Гейне,0,-5.0,-2.9
+""",
+}
+ASK = """\
+How far up does a model rank a right answer? Give a line a candidate: `query`, `candidate`, `right`
+(1 or 0; several forms may be right), then a column of scores a language, higher is better. The
+files `scores/LANG.parquet` of a polyprobe run do as well, all at once.
 """
-HELP = """\
-# Recall@k and mean rank
-How far up does a model rank a right answer? Paste a table with one line a candidate (comma,
-semicolon or tab): `query`, `candidate`, `right` (1 or 0; several forms may be right), then one
-column of scores a language.
+READING = """\
+**recall@k** is the share of queries with a right candidate among the best k, **mean rank** the rank
+of the best right one, from 1: lower is better. **Chance** is what random rankings reach; it is 1
+where a query has k candidates or fewer. The interval is that of the queries drawn anew: the bar's
+whisker. The mean rank is in the table only, as its unit is another.
 """
 
 
-def measure(text: str, ties: str = "expected") -> list[list]:
-    """Return a row of HEADERS for every figure of every language in the text."""
-    scores, right = read_marked_scores(text)
-    metric = load_beside(__file__)
-    rows = []
-    for language, predictions in scores.items():
-        result = metric.compute(predictions=predictions, references=right, ties=ties)
-        for figure in (name.removesuffix("_chance") for name in result if name.endswith("_chance")):
-            rows.append(
-                [
-                    language,
-                    figure,
-                    show(result[figure]),
-                    show_interval(result[f"{figure}_ci"]),
-                    show(result[f"{figure}_chance"]),
-                    *(result[name] for name in ("n_queries", "n_tied")),
-                ]
+def measure(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expected") -> Answer:
+    """Return recall at each k and the mean rank of every language."""
+    module = load_beside(__file__)
+    scores = read_scores(sheets, marked=True)
+    depths = [int(depth) for depth in k.split(",")]
+    figures, notes = [], []
+    for language, rows in scores.rows.items():
+        found = module.measure_recall(rows, scores.answers[language], k=depths, ties=ties)
+        for name in (*(f"recall@{depth}" for depth in depths), "mean_rank"):
+            counts = found["n_queries"], found[f"{name}_chance"]
+            figures.append(pick(found, (language,), name, *counts))
+        if found["n_tied"]:
+            share = f"{found['n_tied']:,} of {found['n_queries']:,}"
+            notes.append(
+                f"{language}: the best right candidate ties with a wrong one in {share} queries."
             )
-    return rows
+    return Answer(figures, notes)
+
+
+def draw(figures: Sequence[Figure]) -> Any:
+    """Return a bar for each language and k."""
+    names = dict.fromkeys(f.name for f in figures if f.name != "mean_rank")
+    return draw_bars(figures, [*names])
 
 
 if __name__ == "__main__":
-    build("Recall@k", HELP, EXAMPLE, HEADERS, measure, ties=TIES).launch()
+    choices = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}
+    serve(
+        Page("Recall@k and mean rank", ASK, READING, EXAMPLES, draw, choices, several=True), measure
+    )

@@ -1,5 +1,6 @@
-"""Every metric folder as evaluate and a Space see it: loading, card, requirements, app."""
+"""Every metric folder as evaluate and the Hub see it: loading, card, files, requirements."""
 
+import ast
 import doctest
 import sys
 from importlib import import_module
@@ -55,26 +56,14 @@ def load(tmp_path, monkeypatch):
     return lambda path: evaluate.load(str(path), cache_dir=str(tmp_path))
 
 
-def import_app(name):
-    """Import app.py as a Space runs it: a script, its folder the first place to look."""
-    sys.path.insert(0, str(METRICS / name))
-    for module in ("app", "space"):
-        sys.modules.pop(module, None)
-    try:
-        return import_module("app")
-    finally:
-        sys.path.pop(0)
-
-
 def test_every_folder_has_a_case():
     assert NAMES == sorted(CASES) == sorted(RESULTS)
 
 
 def test_folder_holds_what_a_space_needs(name):
     files = {path.name for path in (METRICS / name).iterdir() if path.is_file()}
-    imported = {f"{part}.py" for part in siblings(name)}
-    own = {f"{name}.py", "README.md", "app.py", "requirements.txt", "space.py"}
-    assert files == {*own, *imported}
+    shared = {f"{part}.py" for part in siblings(name) | of_app(name)}
+    assert files == {f"{name}.py", "README.md", "app.py", "requirements.txt", *shared}
 
 
 def siblings(name):
@@ -83,11 +72,25 @@ def siblings(name):
     return {entry[1] for entry in entries if entry[0] == "internal"}
 
 
-def test_shared_files_are_links_that_import_no_sibling(name):
-    for part in {*siblings(name), "space"}:
+def of_app(name):
+    """What app.py imports of its own folder, and what that imports."""
+    found, left = set(), {"app"}
+    while left:
+        file = METRICS / name / f"{left.pop()}.py"
+        imported = {entry[1] for entry in get_imports(str(file))}
+        left |= {part for part in imported - found if (METRICS / f"{part}.py").exists()}
+        found |= left
+    return found
+
+
+def test_shared_files_are_links_and_those_of_the_module_import_no_sibling(name):
+    for part in siblings(name) | of_app(name):
         file = METRICS / name / f"{part}.py"
         assert file.readlink() == Path("..") / file.name
-        assert {entry[0] for entry in get_imports(str(file))} == {"library"}
+    for part in siblings(name):
+        entries = get_imports(str(METRICS / f"{part}.py"))
+        assert {entry[0] for entry in entries} == {"library"}
+        assert not {entry[1] for entry in entries} & {p.stem for p in METRICS.glob("*.py")}
 
 
 @pytest.mark.parametrize("by", ["folder", "file"])
@@ -133,8 +136,25 @@ def test_module_is_self_contained(name):
     imported = {entry[1] for file in files for entry in get_imports(str(file))}
     foreign = imported - sys.stdlib_module_names - siblings(name)
     assert foreign <= {"datasets", "evaluate", "numpy", "scipy"}
+
+
+def test_requirements_are_what_the_folder_imports(name):
+    """But gradio, of which a Space has the version that the card names."""
+    files = (METRICS / name).glob("*.py")
+    imported = {name.partition(".")[0] for file in files for name in imports(file)}
+    foreign = imported - sys.stdlib_module_names - {p.stem for p in METRICS.glob("*.py")}
     lines = (METRICS / name / "requirements.txt").read_text().splitlines()
-    assert {line.split(">=")[0] for line in lines} == foreign
+    assert {line.split(">=")[0] for line in lines} == foreign - {"gradio"}
+    assert "gradio" in foreign
+
+
+def imports(file):
+    """Every name that a file imports from outside its folder, within functions too."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
 
 
 def test_information_is_complete(load, name):
@@ -174,85 +194,3 @@ def test_card_makes_a_space(name):
     assert (METRICS / name / card["app_file"]).is_file()
     assert {"title", "sdk_version", "license", "description"} <= card.keys()
     assert "## Citation" in text
-
-
-APPS = {
-    "rankc": (
-        "compare",
-        ["English – Spanish", 0.9388, "0.8776 – 1.0000", 0.5547, 0.8835, "0.7670 – 1.0000", 2],
-    ),
-    "coverlap": ("compare", ["English – Spanish", 0.6667, "0.0000 – 1.0000", 2, 3, 3]),
-    "accuracy_at_1": ("measure", ["English", 1.0, "1.0000 – 1.0000", 0.4167, 2, 0]),
-    "recall_at_k": ("measure", ["Russian", "recall@1", 0.5, "0.0000 – 1.0000", 0.3095, 2, 0]),
-    "inflection_delta": (
-        "measure",
-        ["all (macro)", 3.0833, "-1.0000 – 7.0000", 0.7083, "0.2500 – 1.0000", 5],
-    ),
-    "paraphrase_consistency": (
-        "measure",
-        ["all (macro)", "consistency", 0.5833, "0.1667 – 1.0000", 4, 0, 0],
-    ),
-    "contrastive_knowledge": ("measure", ["all (macro)", 0.5, "0.0000 – 1.0000", 0.5, 0.5, 4]),
-    "factual_accuracy": ("measure", ["all (macro)", "all", 0.5, "0.0000 – 1.0000", 4, 1]),
-    "answer_agreement": (
-        "compare",
-        ["all", 0.2222, "0.0000 – 0.3333", 0.1111, 0.1111, 0.6667, 0.0, 0.1111, 0.0, 1.0, 3],
-    ),
-    "rank_overlap": (
-        "compare",
-        [
-            *("English – Spanish", 0.9775, "0.9550 – 1.0000", 0.9049, 0.8333, "0.6667 – 1.0000"),
-            *(1.0, 0.375, 1.0, 0.875, 2),
-        ],
-    ),
-}
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_app_computes_its_example(name, delimiter):
-    app = import_app(name)
-    function, first = APPS[name]
-    rows = getattr(app, function)(app.EXAMPLE.replace(",", delimiter))
-    assert rows[0] == first
-    assert all(len(row) == len(app.HEADERS) for row in rows)
-
-
-def test_app_takes_json():
-    app = import_app("rankc")
-    rows = app.compare('{"English": [[3, 2, 1], [4, 4]], "Spanish": [[3, 1, 2], [5, 5]]}')
-    assert rows[0][1] == round((0.877636 + 0.634471) / 2, 4)
-    assert rows[0][3:] == [0.5547, 0.3835, "0.0000 – 0.7670", 2]
-
-
-@pytest.mark.parametrize(
-    ("folder", "text", "message"),
-    [
-        ("rankc", "", "the first line is ''; expected query, candidate, languages"),
-        ("rankc", "q,c,en\nx,y,1", "1 columns of scores; expected two languages or more"),
-        ("rankc", "q,c,en,fr\nx,y,1", "line 1 has 3 cells; expected 4"),
-        ("rankc", "q,c,en,fr\nx,y,1,b", "line 1: could not convert string to float: 'b'"),
-        ("coverlap", "q,right,en\nx,y,z", "1 columns of predictions; expected two or more"),
-        ("coverlap", "q,right,en,fr\nx,,z,z", "query 0 has no right answer"),
-        ("accuracy_at_1", "q,c,right\nx,y,1", "expected query, candidate, right, languages"),
-        ("accuracy_at_1", "q,c,right,en\nx,y,0,1", "query 0 has no right answer"),
-        ("recall_at_k", "q,c,right,en\nx,y,0,1", "query 0 has no right answer"),
-        ("inflection_delta", "r,label,inflected,x\nP19,1,2,3", "4 columns; expected relation"),
-        ("paraphrase_consistency", "r,s,right\nP19,x,y", "expected relation, subject, right, pred"),
-        ("contrastive_knowledge", "l,stem,p,q\nen,x,0.5,", "query 0 of 'predictions' has no count"),
-        ("contrastive_knowledge", "l,stem,p,q\nen,x,0.5,y", "line 1: could not convert string"),
-        ("factual_accuracy", "r,p,right,single,x\nP19,y,z,2,z", "expected 5 cells, 1 or 0 for"),
-        ("answer_agreement", "q,right,en\nx,y,z", "1 columns of predictions; expected two or more"),
-        ("rank_overlap", "q,c,en\nx,y,1", "1 columns of scores; expected two languages or more"),
-    ],
-)
-def test_app_errors(folder, text, message):
-    app = import_app(folder)
-    with pytest.raises(ValueError, match=message):
-        getattr(app, APPS[folder][0])(text)
-
-
-def test_app_builds_its_page(name):
-    pytest.importorskip("gradio", reason="gradio is not installed: the page itself is not built")
-    app = import_app(name)
-    page = app.build("Title", app.HELP, app.EXAMPLE, app.HEADERS, getattr(app, APPS[name][0]))
-    assert page.title

@@ -1,0 +1,168 @@
+"""Read scores or answers by language out of the tables of a Space.
+
+Scores come as a line a candidate with a column a language, as lists in JSON, or as the files
+scores/LANG.parquet of a run of polyprobe, a file a language. The folders of metrics/ hold this file
+as a link, so that each of them is whole.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sheet import Sheet, need, read_lists, read_marks, read_numbers, read_only, read_texts
+
+_LINE = ("query", "candidate")
+
+
+class Scores(NamedTuple):
+    """Scores by language, a row a query, and the right indices of each query.
+
+    Attributes:
+        rows: language to scores, a row a query, a score a candidate.
+        answers: language to the right indices of each query; empty where they are not told.
+    """
+
+    rows: dict[str, list[np.ndarray]]
+    answers: dict[str, list[list[int]]]
+
+
+class Choices(NamedTuple):
+    """Chosen indices by language, one a query, with the right ones, and how they came about.
+
+    Attributes:
+        chosen: language to indices.
+        answers: right indices of each query.
+        notes: what a reader must know.
+        chance: of two random choices to be the same; None where pools are not known.
+    """
+
+    chosen: dict[str, list[int]]
+    answers: list[list[int]]
+    notes: list[str]
+    chance: float | None
+
+
+def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> Scores:
+    """Return scores by language; `marked` where it must be told which candidates are right."""
+    if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
+        return _read_run(sheets)
+    sheet = read_only(sheets)
+    if "query" in sheet or "candidate" in sheet or not _holds_rows(sheet):
+        return _read_lines(sheet, marked)
+    rows = {name: _read_rows(cells, name) for name, cells in sheet.items() if name != "answers"}
+    if marked and "answers" not in sheet:
+        raise ValueError("no 'answers'; expected the right indices of each query: [[0], [2], …]")
+    return Scores(rows, dict.fromkeys(rows, sheet.get("answers")))
+
+
+def read_aligned(sheets: Mapping[str, Sheet]) -> Scores:
+    """Return scores of two languages or more, which are about the same facts in the same order."""
+    facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
+    first = next(iter(facts), None)
+    for name, ids in facts.items():
+        if ids != facts[first]:
+            raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")
+    scores = read_scores(sheets)
+    _check_languages(scores.rows)
+    return scores
+
+
+def read_choices(sheets: Mapping[str, Sheet]) -> Choices:
+    """Return what each of two languages or more answers to each query.
+
+    Out of scores it is the best candidate, the first of those that tie.
+    """
+    if "right" in next(iter(sheets.values())) and len(sheets) == 1:
+        chosen, answers = _read_answers(read_only(sheets))
+        return Choices(chosen, answers, [], None)
+    scores = read_aligned(sheets)
+    answers = next(iter(scores.answers.values()), None)
+    if answers is None:
+        need(read_only(sheets), "query", "right")
+    notes, tied = [], sum(int((r == r.max()).sum() > 1) for c in scores.rows.values() for r in c)
+    if tied:
+        notes.append(f"{tied:,} best scores are shared: the first of these candidates is taken.")
+    chosen = {name: [int(r.argmax()) for r in rows] for name, rows in scores.rows.items()}
+    sizes = [len(row) for row in next(iter(scores.rows.values()))]
+    return Choices(chosen, answers, notes, float(np.mean(1 / np.array(sizes))))
+
+
+def _read_lines(sheet: Sheet, marked: bool) -> Scores:
+    names = (*_LINE, "right") if marked else _LINE
+    queries, candidates = (read_texts(need(sheet, *names)[i], _LINE[i]) for i in range(2))
+    languages = [name for name in sheet if name not in (*_LINE, "right")]
+    if not languages:
+        raise ValueError(f"no column of scores; expected one a language behind {names[-1]!r}")
+    lines: dict[str, dict[str, int]] = {}
+    for line, (query, candidate) in enumerate(zip(queries, candidates, strict=True)):
+        if candidate in lines.setdefault(query, {}):
+            raise ValueError(
+                f"row {line + 1}: {candidate!r} stands twice under {query!r}; expected candidates "
+                "with different names"
+            )
+        lines[query][candidate] = line
+    places = [[*found.values()] for found in lines.values()]
+    columns = {name: read_numbers(sheet[name], name) for name in languages}
+    rows = {name: [column[p] for p in places] for name, column in columns.items()}
+    if "right" not in sheet:
+        return Scores(rows, {})
+    marks = read_marks(sheet["right"], "right")
+    right = [[i for i, line in enumerate(p) if marks[line]] for p in places]
+    if [] in right:
+        query = [*lines][right.index([])]
+        raise ValueError(f"no candidate of {query!r} is right; mark one or more with 1 in 'right'")
+    return Scores(rows, dict.fromkeys(rows, right))
+
+
+def _read_run(sheets: Mapping[str, Sheet]) -> Scores:
+    rows, answers = {}, {}
+    for name, sheet in sheets.items():
+        try:
+            cells, answers[name] = need(sheet, "scores", "answers")
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}; several files must be those of a run") from None
+        rows[name] = _read_rows(cells, name)
+    return Scores(rows, answers)
+
+
+def _read_rows(cells: Sequence[Any], name: str) -> list[np.ndarray]:
+    for row, cell in enumerate(cells, start=1):
+        if not isinstance(cell, list) or not cell:
+            raise ValueError(f"row {row} of {name!r} is {cell!r:.60}; expected a list of scores")
+    sizes = [len(cell) for cell in cells]
+    try:
+        flat = read_numbers([score for cell in cells for score in cell], name)
+    except ValueError:
+        for row, cell in enumerate(cells, start=1):
+            try:
+                read_numbers(cell, name)
+            except ValueError as error:
+                raise ValueError(f"row {row} of {name!r}: score {error}"[:160]) from None
+    return np.split(flat, np.cumsum(sizes)[:-1])
+
+
+def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:
+    """Give indices to the answers of a query as they first occur, the right ones first."""
+    right = read_lists(need(sheet, "query", "right")[1], "right")
+    languages = [name for name in sheet if name not in ("query", "right", "candidate")]
+    _check_languages(languages)
+    texts = {name: read_texts(sheet[name], name) for name in languages}
+    index = [
+        {text: i for i, text in enumerate(dict.fromkeys([*known, *given]))}
+        for known, *given in zip(right, *texts.values(), strict=True)
+    ]
+    chosen = {
+        name: [names[text] for names, text in zip(index, given, strict=True)]
+        for name, given in texts.items()
+    }
+    answers = [[names[t] for t in known] for names, known in zip(index, right, strict=True)]
+    return chosen, answers
+
+
+def _holds_rows(sheet: Sheet) -> bool:
+    return bool(sheet) and all(cells and isinstance(cells[0], list) for cells in sheet.values())
+
+
+def _check_languages(languages: Sequence[str] | Mapping[str, Any]) -> None:
+    if len(languages) < 2:
+        raise ValueError(f"{len(languages)} columns of languages; expected two or more to compare")

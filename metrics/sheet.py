@@ -1,0 +1,186 @@
+r"""Read the table of a Space, pasted or from a file, by columns, and check its cells.
+
+A table has a line of names and as many cells in each further line. Rows are counted from 1 below
+the names. The folders of metrics/ hold this file as a link, so that each of them is whole.
+
+>>> read_text("query; right\nCapital of Kenya; Nairobi")
+{'query': ['Capital of Kenya'], 'right': ['Nairobi']}
+"""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+
+Sheet = dict[str, list[Any]]
+SUFFIXES = [".csv", ".tsv", ".txt", ".json", ".parquet"]
+
+
+def read_sheets(text: str, files: Sequence[str] | None = None) -> dict[str, Sheet]:
+    """Return each file's table by the file's name without its ending, or that of the text."""
+    if not files:
+        return {"": read_text(text)}
+    sheets: dict[str, Sheet] = {}
+    for path in map(Path, files):
+        if path.stem in sheets:
+            raise ValueError(f"two files are called {path.stem}; expected different names")
+        sheets[path.stem] = read_file(path)
+    return sheets
+
+
+def read_only(sheets: Mapping[str, Sheet]) -> Sheet:
+    """Return the single table; several are an error."""
+    if len(sheets) != 1:
+        raise ValueError(f"{len(sheets)} files ({', '.join(sheets)}); expected one with all rows")
+    return next(iter(sheets.values()))
+
+
+def read_file(path: Path) -> Sheet:
+    """Return the table of a CSV, TSV, JSON or Parquet file; its name stands in the error."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"{path.name}: expected a file that ends in {', '.join(SUFFIXES)}")
+    try:
+        if path.suffix.lower() == ".parquet":
+            return _check(pyarrow.parquet.read_table(path).to_pydict())
+        return read_text(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name}: byte {error.start} is not UTF-8") from error
+    except (pyarrow.ArrowException, OSError) as error:  # which name the path on the server
+        reason = str(error).rpartition("': ")[2].partition("\n")[0]
+        raise ValueError(f"{path.name} cannot be read: {reason}") from error
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+
+
+def read_text(text: str) -> Sheet:
+    """Return the table that a text holds: cells parted by comma, semicolon or tab, or JSON.
+
+    JSON is a list of rows, `[{"query": …}, …]`, or a mapping of columns, `{"query": […], …}`.
+    """
+    text = text.strip("\n\r ")
+    if not text:
+        raise ValueError("the table is empty; paste one or choose a file")
+    return _read_json(text) if text[0] in "[{" else _read_cells(text)
+
+
+def need(sheet: Sheet, *names: str) -> list[list[Any]]:
+    """Return the columns of these names; a missing one and a table without rows are errors."""
+    for name in names:
+        if name not in sheet:
+            raise ValueError(f"no column {name!r}; expected {', '.join(names)}, got {_list(sheet)}")
+    if not sheet[names[0]]:
+        raise ValueError("the table has names of columns and no rows")
+    return [sheet[name] for name in names]
+
+
+def read_numbers(cells: Sequence[Any], name: str) -> np.ndarray:
+    """Return a column of numbers; what is none, NaN and empty cells too, is named in the error."""
+    try:
+        numbers = np.array(cells).astype(np.float64)
+    except (ValueError, TypeError):
+        numbers = np.array([_as_number(cell) for cell in cells])
+    for row in np.flatnonzero(np.isnan(numbers))[:1]:
+        raise ValueError(f"row {row + 1}, column {name!r} is {cells[row]!r}; expected a number")
+    return numbers
+
+
+def read_marks(cells: Sequence[Any], name: str) -> list[bool]:
+    """Return a column of 1 (true) and 0 (false)."""
+    known = {"1": True, "true": True, "0": False, "false": False}
+    for row, cell in enumerate(cells, start=1):
+        if str(cell).strip().lower() not in known:
+            raise ValueError(f"row {row}, column {name!r} is {cell!r}; expected 1 or 0")
+    return [known[str(cell).strip().lower()] for cell in cells]
+
+
+def read_texts(cells: Sequence[Any], name: str) -> list[str]:
+    """Return a column of texts without blanks around them; empty cells are an error."""
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    if "" in texts:
+        row = texts.index("") + 1
+        raise ValueError(f"row {row}, column {name!r} is empty; expected a text")
+    return texts
+
+
+def read_lists(cells: Sequence[Any], name: str) -> list[list[str]]:
+    """Return a column of lists, their parts divided by `|` where they are a text; none is empty."""
+    lists = [split_list(cell) for cell in cells]
+    for row in (row for row, parts in enumerate(lists, start=1) if not parts):
+        raise ValueError(f"row {row}, column {name!r} is empty; expected a text or several with |")
+    return lists
+
+
+def split_list(cell: Any) -> list[str]:
+    """Return the parts of a cell, without blanks around them or empty parts.
+
+    >>> split_list("English | French|")
+    ['English', 'French']
+    """
+    if cell is None:
+        return []
+    parts = cell if isinstance(cell, list) else str(cell).split("|")
+    return [text for text in (str(part).strip() for part in parts) if text]
+
+
+def _read_cells(text: str) -> Sheet:
+    delimiter = max("\t;,", key=text.partition("\n")[0].count)
+    lines = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        names, *rows = filter(any, lines)
+    except csv.Error as error:
+        raise ValueError(f"line {lines.line_num}: {error}; look at its quotation marks") from None
+    names = [name.strip() for name in names]
+    for name in names:
+        if not name or names.count(name) > 1:
+            raise ValueError(f"the columns are {_list(names)}; expected different names")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names):
+            raise ValueError(
+                f"row {number} has {len(row)} cells; expected {len(names)}: {_list(names)}"
+            )
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return dict(zip(names, map(list, columns), strict=True))
+
+
+def _read_json(text: str) -> Sheet:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} is no JSON: {error.msg}") from None
+    if isinstance(found, dict):
+        return _check(found)
+    for number, row in enumerate(found, start=1):
+        if not isinstance(row, dict) or row.keys() != found[0].keys():
+            raise ValueError(f"row {number} is {row!r:.80}; expected the names of row 1 and values")
+    return {name: [row[name] for row in found] for name in found[0]} if found else {}
+
+
+def _check(columns: Mapping[str, Any]) -> Sheet:
+    first = next(iter(columns), None)
+    for name, cells in columns.items():
+        if not isinstance(cells, list):
+            raise ValueError(f"column {name!r} is {cells!r:.80}; expected a list of cells")
+        if len(cells) != len(columns[first]):
+            raise ValueError(
+                f"column {name!r} has {len(cells)} rows, {first!r} {len(columns[first])}"
+            )
+    return dict(columns)
+
+
+def _as_number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (ValueError, TypeError):
+        return float("nan")
+
+
+def _list(names: Sequence[str] | Mapping[str, Any]) -> str:
+    """Return the first names, so that an error stays a line."""
+    shown = [*names][:8]
+    return ", ".join(map(repr, shown)) + (" …" if len(names) > len(shown) else "")

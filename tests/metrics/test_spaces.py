@@ -1,0 +1,188 @@
+"""Every Space in Chromium: the worked example, its picture, an error, a file; nothing from outside.
+
+One app is started by `python app.py` in a copy of its folder, the others as serve_spaces.py does.
+"""
+
+import csv
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from .test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
+
+pytest.importorskip("gradio", reason="gradio is not installed: no Space can be started")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = Path("/usr/bin/chromium")
+QUIET = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
+OFFLINE = {
+    **{"GRADIO_ANALYTICS_ENABLED": "0", "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"},
+    **{"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+}
+ALONE = "rankc"
+BAD = {  # a table that is wrong in one cell, and the line that says so
+    "accuracy_at_1": ("query,candidate,right,en\nq,a,1,x", "row 1, column 'en' is 'x'"),
+    "answer_agreement": ("query,right,en,fr\nq,a,a,", "row 1, column 'fr' is empty"),
+    "contrastive_knowledge": ("language,stem,fact,counterfacts\nen,s,.5,x", "row 1 has x"),
+    "coverlap": ("query,right,en,fr\nq,,a,b", "row 1, column 'right' is empty"),
+    "factual_accuracy": (
+        "relation,prompt,right,single,prediction\nP1,p,a,7,a",
+        "row 1, column 'single' is '7'",
+    ),
+    "inflection_delta": ("relation,label,inflected\nP1,1,-2", "row 1, column 'inflected' is -2"),
+    "paraphrase_consistency": ("relation,subject,right\nP1,s,a", "no column 'predictions'"),
+    "rank_overlap": ("query,candidate,en\nq,a,1", "1 columns of languages; expected two or more"),
+    "rankc": ("query,candidate,en,fr\nq,a,1,nan", "row 1, column 'fr' is 'nan'"),
+    "recall_at_k": ("query,candidate,right,en\nq,a,0,1", "no candidate of 'q' is right"),
+}
+RUN_COLUMNS = {"fact_id": ["a", "b"], "answers": [[0], [0]]}
+FILES = {  # name, table; what the headline then says
+    "rankc": (
+        {f"{lang}.parquet": {**RUN_COLUMNS, "scores": RUN[lang]} for lang in RUN},
+        # the tops share 1 of 1, 1 of 2, 3 of 3; with two equal scores half of one, then both
+        "rankc of en – es: "
+        f"{((E**2 + E / 2 + 1) / (E**2 + E + 1) + (E / 2 + 1) / (E + 1)) / 2:.4f}",
+    ),
+    "accuracy_at_1": (
+        {"t.csv": {"query": [1, 1], "candidate": ["a", "b"], "right": [1, 0], "en": [2, 2]}},
+        f"accuracy_at_1 of en: {1 / 2:.4f}",
+    ),
+    "inflection_delta": (
+        {"t.tsv": {"relation": ["P1", "P1"], "label": [4, 1], "inflected": [1, 2]}},
+        f"inflection_delta of all relations (macro): {((4 - 1) + (1 - 2)) / 2:.4f}",
+    ),
+    "coverlap": (
+        {"t.json": {"query": ["q", "r"], "right": ["a", "b"], "en": ["a", "b"], "fr": ["a", "a"]}},
+        f"coverlap of en – fr: {1 / 2:.4f}",
+    ),
+}
+
+pytestmark = pytest.mark.slow
+
+
+def free_port():
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        return server.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory):
+    """Start all Spaces, one as a user would; of each its address, once it answers."""
+    root = tmp_path_factory.mktemp("spaces")
+    for name in NAMES:  # links become files, as in the repository of a Space
+        shutil.copytree(METRICS / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    ports = {name: free_port() for name in NAMES}
+    env = {**os.environ, **OFFLINE, "GRADIO_TEMP_DIR": str(root / "uploads")}
+    server = Path(__file__).with_name("serve_spaces.py")
+    others = [f"{root / name}={port}" for name, port in ports.items() if name != ALONE]
+    started = [
+        start([sys.executable, str(server), *others], root, env),
+        start(
+            [sys.executable, "app.py"],
+            root / ALONE,
+            {**env, "GRADIO_SERVER_PORT": str(ports[ALONE])},
+        ),
+    ]
+    try:
+        wait_for(started[0], len(others))
+        wait_for(started[1], 1)
+        yield {name: f"http://127.0.0.1:{port}/" for name, port in ports.items()}
+    finally:
+        for process in started:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            process.stdout.close()
+
+
+def start(command, folder, env):
+    """Start a process in a group of its own, which can be ended with all that it starts."""
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(process, count):
+    """Read what the process says until so many Spaces run."""
+    said = []
+    while sum("Running on local URL" in line for line in said) < count:
+        line = process.stdout.readline()
+        assert line, "".join(said)
+        said.append(line)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not CHROMIUM.exists():
+        pytest.skip(f"no {CHROMIUM}: the pages are not opened")
+    with playwright.sync_playwright() as player:
+        chromium = player.chromium.launch(executable_path=str(CHROMIUM), args=QUIET)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page that must neither complain nor ask anyone but the Space for anything."""
+    page, complaints = browser.new_page(), []
+    page.set_default_timeout(30_000)
+    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)
+    yield page
+    page.close()
+    assert complaints == []
+
+
+def foreign(request):
+    return not request.url.startswith(("http://127.0.0.1:", "data:", "blob:"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_space_computes_draws_and_says_what_is_wrong(name, addresses, page, tmp_path):
+    page.goto(addresses[name])
+    compute = page.get_by_role("button", name="Compute")
+    compute.click()
+    (label, figure), value = next(iter(FIRST[name].items()))
+    page.get_by_role("heading", name=f"{figure} of {label}: {value:.4f}").wait_for()
+    drawn = page.locator(".js-plotly-plot .bars .point path, .js-plotly-plot .hm image")
+    drawn.locator("visible=true").first.wait_for()
+    page.get_by_text(f"{value:.4f}", exact=True).locator("visible=true").first.wait_for()
+    link = page.get_by_role("link", name="Download the figures as CSV").get_attribute("href")
+    rows = csv.DictReader(unquote(link).removeprefix("data:text/csv;charset=utf-8,").splitlines())
+    found = {(row["of"], row["figure"]): row["value"] for row in rows}
+    for key, value in FIRST[name].items():
+        assert found[key] == "" if value is None else float(found[key]) == pytest.approx(value)
+
+    text, message = BAD[name]
+    page.get_by_label("table", exact=True).fill(text)
+    compute.click()
+    toast = page.locator(".toast-body")
+    toast.wait_for()
+    assert message in toast.inner_text()
+    assert "Traceback" not in page.content()
+
+    if name in FILES:
+        tables, headline = FILES[name]
+        paths = [write_table(tmp_path / file, table) for file, table in tables.items()]
+        page.locator("input[type=file]").first.set_input_files(paths)
+        for path in paths:
+            page.get_by_label(Path(path).name, exact=True).wait_for()
+        compute.click()
+        page.get_by_role("heading", name=headline).wait_for()

@@ -1,0 +1,320 @@
+"""The Spaces without their pages: what a table or a file is read as, figures, pictures, errors."""
+
+import csv
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("plotly", reason="plotly is not installed: it draws the pictures of a Space")
+
+METRICS = Path(__file__).resolve().parents[2] / "metrics"
+NAMES = sorted(path.parent.name for path in METRICS.glob("*/app.py"))
+E = 2.718281828459045
+# figures of the first example of each page, worked out by hand
+FIRST = {
+    "rankc": {
+        ("English – Spanish", "rankc"): (E**2 * 1 + E * 1 / 2 + 1 * 1) / (E**2 + E + 1),
+    },
+    "rank_overlap": {
+        ("English – Spanish", "rbo"): ((0.1 * 1 + 0.09 * 1 / 2 + 0.081 + 0.729) + (0 + 0.9)) / 2,
+        ("English – Spanish", "kendall_tau_b"): ((5 - 1) / 6 - 1) / 2,
+        ("English – Spanish", "top_k_overlap@1"): (1 + 0) / 2,
+        ("English – Spanish", "top_k_overlap@2"): (1 / 2 + 1) / 2,
+    },
+    "accuracy_at_1": {
+        ("English", "accuracy_at_1"): (1 + 0) / 2,
+        ("Spanish", "accuracy_at_1"): (1 + 1 / 2) / 2,
+    },
+    "recall_at_k": {
+        ("Russian", "recall@1"): 0,
+        ("Russian", "recall@2"): (1 + 0) / 2,
+        ("Russian", "recall@3"): (1 + 1 / 2) / 2,
+        ("Russian", "mean_rank"): (2 + 3.5) / 2,
+    },
+    "coverlap": {
+        ("English – Spanish", "coverlap"): 1 / 2,
+        ("English – Finnish", "coverlap"): 1 / 3,
+        ("Spanish – Finnish", "coverlap"): 0 / 3,
+    },
+    "answer_agreement": {
+        ("all pairs", "agreement"): (1 / 3 + 3 / 3 + 0 / 3) / 3,
+        ("all pairs", "agree_wrong"): (0 + 3 / 3 + 0) / 3,
+        ("en – fr", "agreement"): 2 / 3,
+        ("fr – ru", "agreement"): 1 / 3,
+    },
+    "contrastive_knowledge": {
+        ("all languages", "accuracy"): (1 / 2 + 0) / 2,
+        ("Croatian", "tie_share"): 1,
+    },
+    "factual_accuracy": {
+        ("all relations", "accuracy"): (1 / 2 + 1 / 2) / 2,
+        ("all relations", "accuracy_single"): (1 / 2 + 0 / 1) / 2,
+        ("all relations", "accuracy_multi"): 1 / 1,
+        ("P1412", "accuracy_multi"): None,
+    },
+    "inflection_delta": {
+        ("all relations (macro)", "inflection_delta"): ((5 - 2 + 11) / 3 + 1) / 2,
+        ("P19", "share_inflected"): 2 / 3,
+    },
+    "paraphrase_consistency": {
+        ("all relations", "consistency"): ((1 / 3 + 1) / 2 + 1) / 2,
+        ("all relations", "accuracy"): ((2 / 3 + 0) / 2 + 1) / 2,
+        ("all relations", "consistency_accuracy"): ((1 / 3 + 0) / 2 + 1) / 2,
+    },
+}
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch):
+    """Modules of a Space stand alone: those of another are forgotten, before and after."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    shared = {path.stem for path in METRICS.glob("*.py")} | {"app"}
+    kept = {part: sys.modules.pop(part) for part in shared & sys.modules.keys()}
+    yield
+    for part in shared & sys.modules.keys():
+        del sys.modules[part]
+    sys.modules.update(kept)
+
+
+def import_app(name, monkeypatch):
+    """Import app.py as a Space runs it: a script, its folder the first place to look."""
+    monkeypatch.syspath_prepend(str(METRICS / name))
+    return import_module("app")
+
+
+def compute(app, text="", files=(), **choices):
+    function = getattr(app, "compare", None) or app.measure
+    return function(import_module("sheet").read_sheets(text, files), **choices)
+
+
+def values(answer):
+    return {(figure.label, figure.name): figure.value for figure in answer.figures}
+
+
+def test_every_page_has_figures_worked_out_by_hand():
+    assert sorted(FIRST) == NAMES
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_first_example_by_hand(name, delimiter, monkeypatch):
+    app = import_app(name, monkeypatch)
+    first = next(iter(app.EXAMPLES.values())).replace(",", delimiter)
+    found = values(compute(app, first))
+    assert {key: found[key] for key in FIRST[name]} == pytest.approx(FIRST[name])
+
+
+def test_examples_are_drawn_told_and_written(name, monkeypatch):
+    app = import_app(name, monkeypatch)
+    figures = import_module("figures")
+    draw = getattr(app, "draw", None) or app.draw_pairs
+    for text in app.EXAMPLES.values():
+        answer = compute(app, text)
+        first = answer.figures[0]
+        assert figures.tell(answer).startswith(f"### {first.name} of {first.label}: ")
+        header, *rows = csv.reader(figures.write_csv(answer.figures).splitlines())
+        assert header == ["of", "figure", "value", "low", "high", "chance", "n"]
+        assert [row[2] for row in rows] == [
+            "" if f.value is None else str(f.value) for f in answer.figures
+        ]
+        drawn = json.loads(draw(answer.figures).to_json())
+        assert drawn["data"][0]["type"] in ("bar", "heatmap")
+
+
+def write_table(path, table):
+    """Write a table of columns in the format of the path's ending."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table(table), path)
+    elif path.suffix == ".json":
+        rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    else:
+        lines = [list(table), *zip(*table.values(), strict=True)]
+        with path.open("w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",").writerows(lines)
+    return str(path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".parquet"])
+def test_a_file_gives_what_its_text_does(name, suffix, monkeypatch, tmp_path):
+    app = import_app(name, monkeypatch)
+    text = next(iter(app.EXAMPLES.values()))
+    table = import_module("sheet").read_text(text)
+    file = write_table(tmp_path / f"table{suffix}", table)
+    assert compute(app, "not looked at", [file]) == compute(app, text)
+
+
+RUN = {  # scores/LANG.parquet: the card's example of accuracy@1, in two languages
+    "en": [[-0.5, -1.0, -4.0], [-3.0, -0.1]],
+    "es": [[-0.9, -3.5, -2.2], [-1.8, -1.8]],
+}
+
+
+@pytest.fixture
+def run(tmp_path):
+    for language, scores in RUN.items():
+        columns = {"fact_id": ["a", "b"], "answers": [[0], [0]], "scores": scores}
+        write_table(tmp_path / f"{language}.parquet", columns)
+    return [str(tmp_path / f"{language}.parquet") for language in RUN]
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("accuracy_at_1", ("es", "accuracy_at_1"), (1 + 1 / 2) / 2),
+        ("recall_at_k", ("es", "mean_rank"), (1 + 1.5) / 2),
+        # the tops share 1 of 1, 1 of 2, 3 of 3; with equal scores half of one, then both
+        (
+            "rankc",
+            ("en – es", "rankc"),
+            ((E**2 + E / 2 + 1) / (E**2 + E + 1) + (E / 2 + 1) / (E + 1)) / 2,
+        ),
+        ("rank_overlap", ("en – es", "top_k_overlap@1"), (1 + 1 / 2) / 2),
+        ("coverlap", ("en – es", "coverlap"), 1 / 2),
+        ("answer_agreement", ("en – es", "agreement"), (1 + 0) / 2),
+    ],
+)
+def test_the_scores_of_a_run(name, key, value, run, monkeypatch):
+    answer = compute(import_app(name, monkeypatch), files=run)
+    assert values(answer)[key] == pytest.approx(value)
+    if name in ("coverlap", "answer_agreement"):
+        assert answer.notes == ["1 best scores are shared: the first of these candidates is taken."]
+
+
+def test_pairs_equal_the_module_itself(monkeypatch):
+    """Figures and intervals of a page are those of `evaluate.load(…).compute`."""
+    app = import_app("rankc", monkeypatch)
+    scores = {"a": [[3, 2, 1], [4, 4]], "b": [[3, 1, 2], [5, 5]], "c": [[1, 2, 3], [1, 0]]}
+    module = app.load_beside(app.__file__)
+    for ties in ("expected", "released"):
+        answer = compute(app, json.dumps(scores), weights="norm1", ties=ties)
+        for figure in answer.figures:
+            if len(figure.of) == 2:
+                one, other = (scores[language] for language in figure.of)
+                whole = module.compare_rankings(one, other, weights="norm1", ties=ties)
+                assert figure.value == pytest.approx(whole[figure.name])
+                assert figure.interval == pytest.approx(whole[f"{figure.name}_ci"])
+        of_all, *pairs = [figure.value for figure in answer.figures if figure.name == "rankc"]
+        assert of_all == pytest.approx(sum(pairs) / 3)
+
+
+def test_scores_as_json_with_answers(monkeypatch):
+    text = json.dumps({**RUN, "answers": [[0], [0]]})
+    answer = compute(import_app("accuracy_at_1", monkeypatch), text)
+    assert values(answer)["en", "accuracy_at_1"] == (1 + 0) / 2
+
+
+CONTRAST = "language,stem,fact,counterfacts"
+SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
+
+
+@pytest.mark.parametrize(
+    ("folder", "text", "message"),
+    [
+        ("rankc", " \n", "the table is empty; paste one or choose a file"),
+        ("rankc", "query,candidate,en,fr", "has names of columns and no rows"),
+        ("rankc", "q,candidate,en\nx,y,1", "no column 'query'; expected query, candidate, got 'q'"),
+        ("rankc", "query,candidate,en\nx,y,1", "1 columns of languages; expected two or more"),
+        ("rankc", "query,candidate\nx,y", "no column of scores; expected one a language behind"),
+        ("rankc", SCORES + "\nq,c,3", "row 3 has 3 cells; expected 4: 'query', 'candidate', 'en'"),
+        ("rankc", SCORES + "\nq,c,3,b", "row 3, column 'fr' is 'b'; expected a number"),
+        ("rankc", SCORES + "\nq,c,3,", "row 3, column 'fr' is ''; expected a number"),
+        ("rankc", SCORES + "\nq,c,nan,1", "row 3, column 'en' is 'nan'; expected a number"),
+        ("rankc", SCORES + "\nq,a,3,1", "row 3: 'a' stands twice under 'q'; expected candidates"),
+        ("rankc", "query,candidate,en,en\nx,y,1,2", "'en', 'en'; expected different names"),
+        ("rankc", '[{"query": "q"}, 7]', "row 2 is 7; expected the names of row 1"),
+        ("rankc", '{"en": [[1, 2]', "line 1 is no JSON: Expecting ',' delimiter"),
+        ("rankc", '{"en": [[1], [2]], "fr": [[1]]}', "column 'fr' has 1 rows, 'en' 2"),
+        ("rankc", '{"en": [[1, 2]], "fr": [[1]]}', "query 0 has 2 candidates in 'en', 1 in 'fr'"),
+        ("rankc", '{"en": [[1], 2], "fr": [[1], [2]]}', "row 2 of 'en' is 2; expected a list"),
+        ("rankc", '{"en": [[1, "x"]], "fr": [[1, 2]]}', "row 1 of 'en': score row 2, column 'en'"),
+        ("rank_overlap", "query,candidate,en\nx,y,1", "1 columns of languages; expected two"),
+        ("coverlap", "query,right,en\nx,y,z", "1 columns of languages; expected two or more"),
+        ("coverlap", "query,right,en,fr\nx,,z,z", "row 1, column 'right' is empty"),
+        ("coverlap", "query,right,en,fr\nx,y,z,", "row 1, column 'fr' is empty; expected a text"),
+        ("coverlap", SCORES, "no column 'right'; expected query, right"),
+        ("accuracy_at_1", "query,candidate,right\nx,y,1", "no column of scores; expected one"),
+        ("accuracy_at_1", SCORES, "no column 'right'; expected query, candidate, right"),
+        (
+            "accuracy_at_1",
+            "query,candidate,right,en\nx,y,0,1",
+            "no candidate of 'x' is right",
+        ),
+        ("accuracy_at_1", "query,candidate,right,en\nx,y,2,1", "row 1, column 'right' is '2'"),
+        ("accuracy_at_1", '{"en": [[1, 2]]}', "no 'answers'; expected the right indices"),
+        ("recall_at_k", "query,candidate,right,en\nx,y,0,1", "no candidate of 'x' is right"),
+        ("inflection_delta", "relation,label\nP19,1", "no column 'inflected'; expected relation"),
+        ("inflection_delta", "relation,label,inflected\nP19,-1,2", "row 1, column 'label' is -1"),
+        ("paraphrase_consistency", "relation,subject,right,predictions\nP19,x,y,", "is empty"),
+        (
+            "contrastive_knowledge",
+            CONTRAST + "\nen,x,0.5,",
+            "row 1, column 'counterfacts' is empty",
+        ),
+        ("contrastive_knowledge", CONTRAST + "\nen,x,0.5,y", "row 1 has y; expected probabilities"),
+        ("contrastive_knowledge", CONTRAST + "\nen,x,-5,1", "row 1 has -5.0; expected probabilit"),
+        ("contrastive_knowledge", CONTRAST + "\nen,x,.5,.1|nan", "row 1 has nan; expected probabi"),
+        (
+            "factual_accuracy",
+            "relation,prompt,right,single,prediction\nP19,y,z,2,z",
+            "row 1, column 'single' is '2'; expected 1 or 0",
+        ),
+        ("answer_agreement", "query,right,en\nx,y,z", "1 columns of languages; expected two"),
+    ],
+)
+def test_errors_name_the_place(folder, text, message, monkeypatch):
+    app = import_app(folder, monkeypatch)
+    with pytest.raises(ValueError, match=message) as error:
+        compute(app, text)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 200
+
+
+def test_errors_of_files_name_the_file(run, tmp_path, monkeypatch):
+    app = import_app("rankc", monkeypatch)
+
+    def fails(files, message):
+        with pytest.raises(ValueError, match=message):
+            compute(app, files=[str(file) for file in files])
+
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1")
+    fails([tmp_path / "broken.parquet"], "^broken.parquet cannot be read: Parquet file size is 4")
+    (tmp_path / "latin.csv").write_bytes("query,candidate,é".encode("latin-1"))
+    fails([tmp_path / "latin.csv"], "latin.csv: byte 16 is not UTF-8")
+    (tmp_path / "table.xlsx").write_bytes(b"")
+    fails([tmp_path / "table.xlsx"], "table.xlsx: expected a file that ends in .csv, .tsv, ")
+    fails([run[0], run[0]], "two files are called en; expected different names")
+    plain = write_table(tmp_path / "plain.parquet", {"query": ["a"], "candidate": ["b"]})
+    fails([run[0], plain], "plain: no column 'scores'; expected scores, answers, got 'query', 'can")
+    other = {"fact_id": ["a", "c"], "answers": [[0], [0]], "scores": RUN["es"]}
+    write_table(tmp_path / "fr.parquet", other)
+    fails([run[0], tmp_path / "fr.parquet"], "other facts in fr than in en; expected the same")
+
+
+def test_many_languages_are_drawn_without_texts_in_cells(monkeypatch):
+    app = import_app("rankc", monkeypatch)
+    few = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(4)}
+    many = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(30)}
+    for scores, texts in ((few, "%{z:.4f}"), (many, None)):
+        [heat] = app.draw_pairs(compute(app, json.dumps(scores)).figures).data
+        assert len(heat.x) == len(heat.y) == len(scores) - 1
+        assert heat.texttemplate == texts
+        drawn = [value for row in heat.z for value in row if value is not None]
+        assert len(drawn) == len(scores) * (len(scores) - 1) / 2
+
+
+def test_a_page_is_built(name, monkeypatch):
+    pytest.importorskip("gradio", reason="gradio is not installed: the page itself is not built")
+    app = import_app(name, monkeypatch)
+    space = import_module("space")
+    page = space.Page("Title", app.ASK, app.READING, app.EXAMPLES, print, {"ties": ["a", "b"]})
+    assert space.build(page, print).title == "Title"
