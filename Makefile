@@ -2,7 +2,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint format bench clean
+.PHONY: demo test check lint format docs harness bench clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	python3 -m venv $(VENV)
@@ -26,12 +26,32 @@ format: $(VENV)/installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+docs: $(VENV)/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# What no venv of ours can hold: the harnesses that run what `polyprobe export` writes for them.
+harness: .harness/lm-eval/installed .harness/lighteval/installed
+
+.harness/lm-eval/installed: constraints.txt
+	python3 -m venv .harness/lm-eval
+	.harness/lm-eval/bin/pip install --quiet --constraint constraints.txt torch==2.13.0 'lm_eval[hf]==0.4.13'
+	touch $@
+
+# lighteval 0.13 goes with neither huggingface_hub 2 nor xxhash 4, and fetches a file it misses.
+.harness/lighteval/installed:
+	python3 -m venv .harness/lighteval
+	.harness/lighteval/bin/pip install --quiet torch==2.13.0 lighteval==0.13.0 transformers==5.23.0 \
+		datasets==5.2.0 accelerate==1.15.0 'huggingface_hub<2' 'xxhash<4'
+	touch .harness/lighteval/lib/python3.*/site-packages/lighteval/tasks/tasks/tinyBenchmarks.pkl
+	touch $@
+
 bench: $(VENV)/installed
 	$(BIN)/python bench/rankc.py
 	$(BIN)/python bench/intervals.py
 	$(BIN)/python bench/coverage.py
 	$(BIN)/python bench/smollm2.py $(wildcard ../shared/upstream)
+	$(BIN)/python bench/harness.py
 	$(BIN)/python bench/engine $(if $(PEERS),--peers $(PEERS)) $(if $(wildcard ../shared/upstream),--mirror ../shared/upstream)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info demo-run
+	rm -rf $(VENV) .harness site build dist *.egg-info demo-run

@@ -14,8 +14,10 @@ from .cache import cache
 from .compare import compare
 from .demo import demo
 from .eval import evaluate
+from .export import export
 from .install import install
 from .metrics import metrics
+from .push import push
 from .report import report
 
 app = typer.Typer(
@@ -32,7 +34,9 @@ COMMANDS = {
     "metrics": metrics,
     "compare": compare,
     "report": report,
+    "export": export,
     "install": install,
+    "push": push,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

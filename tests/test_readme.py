@@ -1,38 +1,12 @@
-"""What the README says is so: its Python runs, its figures are those of the files."""
+"""The README's figures are those of the files; its blocks run in test_blocks.py."""
 
 import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
-
-from tests.hub.client import run_client, run_polyprobe
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-
-
-@pytest.mark.slow
-@pytest.mark.upstream
-def test_the_lines_for_a_script_of_one_s_own(built, tmp_path):
-    """`load_dataset("bmlama", "53")` and `evaluate.load("rankc")`, after `polyprobe install`."""
-    home = tmp_path / "home"
-    folders = (str(built), str(ROOT / "metrics" / "rankc"))
-    done = run_polyprobe("install", *folders, home=home, folder=tmp_path, offline=True)
-    assert done.returncode == 0, done.stderr
-    [block] = [b for b in BLOCKS if 'evaluate.load("rankc")' in b]
-    code = block.replace("rankc.compute", "value = rankc.compute")
-    answer = run_client(f"{code}\nanswer = [len(bmlama), value]", home, offline=True)
-    assert answer == [53, pytest.approx(0.8776, abs=1e-4)]
-
-
-@pytest.mark.slow
-def test_the_lines_with_a_scorer_alone(tmp_path):
-    [block] = [b for b in BLOCKS if "load_scorer" in b]
-    code = block.replace("scorer.score(", "answer = scorer.score(")
-    [[paris, rome]] = run_client(code, tmp_path / "home", offline=True)
-    assert paris > rome
 
 
 def test_the_figures_of_the_table_of_datasets():

@@ -7,16 +7,31 @@ import pytest
 
 from polyprobe.cli.demo import TAUGHT, UNTAUGHT
 from polyprobe.eval.embedded import train
+from tests.blocks.output import missing_line
+from tests.blocks.pages import read_blocks
 from tests.hub.client import run_polyprobe
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     done = run_polyprobe("demo", home=folder / "home", folder=folder, offline=True)
     assert done.returncode == 0, done.stderr
-    assert "report: demo-run/report.html" in done.stdout
+    (folder / "printed").write_text(done.stdout)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(folder):
     return json.loads((folder / "demo-run" / "results.json").read_text())
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_the_demo_prints(folder):
+    printed = (folder / "printed").read_text()
+    assert "report: demo-run/report.html" in printed
+    [shown] = [b.text for b in read_blocks("README.md") if b.text.startswith("language  ")]
+    assert missing_line(shown, printed) is None
 
 
 @pytest.mark.slow

@@ -1,0 +1,99 @@
+"""Make pages of the site from what is written elsewhere: cards, and tables of bench/.
+
+A hook of mkdocs. `metrics/NAME/README.md` and `datasets/NAME/README.md` become pages without their
+YAML head; a metric's page ends with the functions of its module. In any page
+`<!-- table FILE N -->` stands for the N-th table of a Markdown file of the repository, so that no
+figure is typed twice. mkdocstrings is shown the package under its name, which the folder of a
+checkout does not have.
+"""
+
+import ast
+import re
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("builder", "eval", "metrics")
+PACKAGE = TemporaryDirectory(prefix="polyprobe-docs-")
+HEAD = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+SIBLING = re.compile(r"\]\(\.\./(\w+)\)")
+TABLE = re.compile(r"^<!-- table (\S+) (\d+) -->$", re.MULTILINE)
+TABLE_ROWS = re.compile(r"(?:^\|.*\|\n)+", re.MULTILINE)
+IN_PYTHON = """
+## In Python
+
+The module's functions over arrays, for what is not an `evaluate` call.
+"""
+FUNCTION = """
+::: polyprobe.metrics.{metric}.{metric}.{function}
+    options: {{show_root_full_path: false}}
+"""
+
+
+@event_priority(100)  # before mkdocstrings reads its paths
+def on_config(config: Any) -> Any:
+    """Copy the code to a folder named `polyprobe`, and tell mkdocstrings to read it there."""
+    package = Path(PACKAGE.name, "polyprobe")
+    package.mkdir(exist_ok=True)
+    shutil.copy(ROOT / "__init__.py", package)
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, package / room, ignore=ignore_others, dirs_exist_ok=True)
+    for folder in package.glob("metrics/*/"):  # namespace packages, which are not looked into
+        (folder / "__init__.py").touch()
+    (package / "metrics" / "__init__.py").touch()
+    config.plugins["mkdocstrings"].config.handlers["python"]["paths"] = [PACKAGE.name]
+    return config
+
+
+def ignore_others(folder: str, names: list[str]) -> list[str]:
+    """Return what of a folder is no code."""
+    return [name for name in names if not (name.endswith(".py") or Path(folder, name).is_dir())]
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add a page for each card of metrics/, and for each dataset's card that is committed."""
+    for card in sorted(ROOT.glob("metrics/*/README.md")):
+        text = read_card(card) + list_functions(card.parent.name)
+        files.append(File.generated(config, f"metrics/{card.parent.name}.md", content=text))
+    for name in ("bmlama", "fluent-mlama", "geofacts"):
+        text = read_card(ROOT / "datasets" / name / "README.md")
+        files.append(File.generated(config, f"datasets/{name}.md", content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **kwargs: Any) -> str:
+    """Put in the tables that a page names."""
+    return TABLE.sub(lambda found: read_table(found[1], int(found[2])), markdown)
+
+
+def read_card(path: Path) -> str:
+    """Return a card without its YAML head, links to its siblings as those between pages."""
+    text = HEAD.sub("", path.read_text(encoding="utf-8"))
+    return SIBLING.sub(r"](\1.md)", text)
+
+
+def list_functions(metric: str) -> str:
+    """Return the end of a metric's page: each public function of its module, by its docstring."""
+    source = (ROOT / "metrics" / metric / f"{metric}.py").read_text(encoding="utf-8")
+    found = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    public = [name for name in found if not name.startswith("_")]
+    return IN_PYTHON + "".join(FUNCTION.format(metric=metric, function=name) for name in public)
+
+
+def read_table(path: str, number: int) -> str:
+    """Return the table of a number, the first is 1.
+
+    Raises:
+        PluginError: no such file, fewer tables.
+    """
+    try:
+        tables = TABLE_ROWS.findall((ROOT / path).read_text(encoding="utf-8"))
+        return tables[number - 1]
+    except (OSError, IndexError) as error:
+        raise PluginError(f"no table {number} in {path}") from error

@@ -1,0 +1,113 @@
+"""Where a page is run: a folder with small datasets, a stand-in Hub, an empty cache."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from polyprobe.builder.table import to_table
+from tests.hub.client import environment
+from tests.hub.samples import rows
+from tests.hub.server import HubServer
+from tests.hub.tokens import Token
+
+from .pages import ROOT
+from .steps import Step
+
+LANGUAGES = ("en", "fr", "es", "ru", "el", "hy", "zh")
+DATASETS = {
+    "bmlama": ("17", "53", "17-repaired", "53-repaired"),
+    "fluent-mlama": ("es", "es-sentence", "vi", "vi-sentence"),
+    "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
+}
+CARDS = ("datasets/", "builder/")
+MODELS = {
+    "bigscience/bloom-560m": "causal",
+    "bigscience/bloom-7b1": "causal",
+    "meta-llama/Llama-2-7b-hf": "causal",
+    "google-bert/bert-base-multilingual-cased": "masked",
+}
+HEAD = "---\nlicense: cc-by-nc-4.0\nconfigs:\n{}---\n# {}\n"
+CONFIG = "- config_name: '{}'\n{}  data_files:\n{}"
+SPLIT = "  - split: {0}\n    path: data/{1}/{0}.parquet\n"
+
+
+def write_datasets(folder: Path) -> None:
+    """Write what `polyprobe build` would leave, in small: the same names, six rows a split."""
+    for name, configs in DATASETS.items():
+        parts = []
+        for config in configs:
+            languages = (config[:2],) if name == "fluent-mlama" else LANGUAGES
+            (folder / name / "data" / config).mkdir(parents=True)
+            for language in languages:
+                file = folder / name / "data" / config / f"{language}.parquet"
+                pq.write_table(to_table(rows(language, 6)), file)
+            splits = "".join(SPLIT.format(language, config) for language in languages)
+            default = "  default: true\n" if config == configs[0] else ""
+            parts.append(CONFIG.format(config, default, splits))
+        card = HEAD.format("".join(parts), name)
+        (folder / name / "README.md").write_text(card, encoding="utf-8")
+    (folder / "geofacts").symlink_to(ROOT / "datasets" / "geofacts")
+
+
+def make_world(folder: Path, hub: HubServer, model: Path) -> Path:
+    """Fill a folder with what a checkout has after the datasets are built; serve the Hub's part.
+
+    The reader is logged in as OWNER.
+    """
+    hub.repositories.clear()
+    hub.tokens["hf_reader"] = Token("OWNER")
+    folder.mkdir()
+    write_datasets(folder / "datasets")
+    for name in ("docs", "metrics"):
+        (folder / name).symlink_to(ROOT / name)
+    tiny = {"causal": model, "masked": ROOT / "tests" / "data" / "models" / "masked"}
+    for name, family in MODELS.items():
+        hub.add("model", name, tiny[family])
+    return folder
+
+
+class Readers:
+    """A program that reads pages, each with an empty home, before one stand-in Hub."""
+
+    def __init__(self, folder: Path, hub: HubServer, model: Path) -> None:
+        self.folder, self.hub, self.count = folder, hub, 0
+        self.model = model
+        if (ROOT.parent / "shared").is_dir():  # which pages look for beside the checkout
+            (folder / "shared").symlink_to(ROOT.parent / "shared")
+        command = [sys.executable, str(ROOT / "tests" / "blocks" / "run_page.py")]
+        self.process = subprocess.Popen(
+            command,
+            env=environment(folder / "now", hub.url),
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, page: str, steps: Sequence[Step]) -> list[str]:
+        """Run steps in a new world, those of a card in ./datasets; return what each printed."""
+        self.count += 1
+        world, home = (self.folder / f"{name}{self.count}" for name in ("world", "home"))
+        make_world(world, self.hub, self.model)
+        (home / "huggingface").mkdir(parents=True)
+        (home / "huggingface" / "token").write_text("hf_reader")  # what `hf auth login` leaves
+        job = {
+            "steps": [[step.kind, step.text, step.block.place] for step in steps],
+            "folder": str(world / "datasets" if page.startswith(CARDS) else world),
+            "home": str(home),
+        }
+        self.process.stdin.write(json.dumps(job) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert "error" not in answer, answer["error"][-3000:]
+        return answer["printed"]
+
+    def close(self) -> None:
+        """End the program."""
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()

@@ -1,0 +1,180 @@
+"""Every fenced block of README, pages and dataset cards runs, or the table says why it does not."""
+
+import doctest
+import re
+import shlex
+from collections.abc import Iterator
+from functools import cache
+from threading import Thread
+
+import pytest
+import typer
+
+from polyprobe.cli import app
+from tests.blocks import output, run_page, steps
+from tests.blocks.output import missing_line
+from tests.blocks.pages import ROOT, Block, list_pages, read_blocks
+from tests.blocks.steps import Step, UnknownBlockError, find_steps
+from tests.blocks.table import Entry, read_table
+from tests.blocks.world import Readers
+from tests.hub.samples import write_model
+from tests.hub.server import HubServer
+
+ENTRIES = read_table()
+PAGES = list_pages()
+
+
+@cache
+def steps_of(page: str) -> list[Step]:
+    return find_steps(read_blocks(page), ENTRIES)
+
+
+def known_steps(page: str) -> list[Step]:
+    try:
+        return steps_of(page)
+    except UnknownBlockError:
+        return []  # told by test_every_block_is_run_or_named
+
+
+RUN = [page for page in PAGES if any(step.is_run for step in known_steps(page))]
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory) -> Iterator[Readers]:
+    model = write_model(tmp_path_factory.mktemp("model"))
+    with HubServer() as hub:
+        thread = Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        readers = Readers(tmp_path_factory.mktemp("readers"), hub, model)
+        yield readers
+        readers.close()
+        hub.shutdown()
+        thread.join()
+    assert hub.unknown == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_run_or_named(page):
+    steps_of(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", RUN)
+def test_the_blocks_run_and_print_what_the_page_shows(page, readers):
+    todo = [step for step in steps_of(page) if step.is_run]
+    acts = [step for step in todo if step.kind != "output"]
+    printed = iter(readers.run(page, acts))
+    last, block = "", None
+    for step in todo:
+        if step.kind == "output":
+            line = missing_line(step.text, last)
+            assert line is None, f"{step.block.place}: {line!r} was not printed:\n{last}"
+        else:  # the lines of one block print together
+            last = (last if step.block == block else "") + next(printed)
+            block = step.block
+
+
+@pytest.mark.slow
+@pytest.mark.upstream
+def test_the_lines_that_read_the_papers_data(upstream, readers):
+    found = [s for p in PAGES for s in known_steps(p) if s.entry and s.entry.kind == "upstream"]
+    unique = {step.text: step for step in found}
+    todo = [s._replace(text=s.text.format(upstream=upstream)) for s in unique.values()]
+    assert todo
+    readers.run("README.md", todo)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind} {entry.text[:40]}")
+def test_every_line_of_the_table_speaks_of_something(entry):
+    used = {step.entry for page in PAGES for step in known_steps(page)}
+    assert entry in used, "no block has this text any more: mend or remove the line of the table"
+
+
+@pytest.mark.parametrize(
+    "place", sorted({e.why for e in ENTRIES if e.kind == "elsewhere"}), ids=str
+)
+def test_what_runs_elsewhere_is_there(place):
+    file, _, name = place.partition("::")
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert re.search(rf"^(def )?{re.escape(name)}\b", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    sorted({e.text for e in ENTRIES if e.kind != "shown" and e.text.startswith("polyprobe")}),
+)
+def test_commands_that_are_not_run_as_they_stand_have_options_that_there_are(line):
+    _, name, *arguments = shlex.split(line)
+    command = typer.main.get_command(app).commands[name]
+    assert command.make_context(name, arguments).command is command
+
+
+@pytest.mark.parametrize("module", [output, steps, run_page], ids=lambda module: module.__name__)
+def test_examples(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def block(language: str, text: str) -> Block:
+    return Block("page.md", 1, language, text)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        [block("rust", "fn main() {}\n")],
+        [block("", "anything\n")],
+        [block("bash", "rm -rf /\n")],
+        [block("bash", "polyprobe demo\nmake demo\n")],
+        [block("text", "output of nothing\n")],
+        [block("yaml", "a: 1\n")],
+    ],
+    ids=lambda made: made[-1].text.strip()[-15:],
+)
+def test_what_nobody_runs_is_refused(made):
+    with pytest.raises(UnknownBlockError, match=r"page\.md:1: "):
+        find_steps(made, [])
+
+
+def test_a_block_without_end_is_refused():
+    with pytest.raises(ValueError, match=r"page\.md:2: the block has no end"):
+        read_blocks("page.md", "text\n```bash\npolyprobe demo\n")
+
+
+def test_blocks_stand_as_deep_as_they_like_and_may_hold_fences():
+    text = '=== "tab"\n\n    ````text\n    ```\n      a\n    ````\n'
+    assert read_blocks("page.md", text) == [Block("page.md", 3, "text", "```\n  a\n")]
+
+
+def test_the_table_replaces_a_command_and_a_line_of_python():
+    entries = [
+        Entry("instead", "*.md", "polyprobe eval MODEL", "polyprobe eval geolm", "any model"),
+        Entry("instead", "*.md", "x = wait()", "x = 1\ny = 2", "slow"),
+    ]
+    made = [
+        block("bash", "polyprobe  eval MODEL # one\n"),
+        block("python", "if 1:\n    x = wait()\n"),
+    ]
+    assert [step.text for step in find_steps(made, entries)] == [
+        "polyprobe eval geolm",
+        "if 1:\n    x = 1\n    y = 2\n",
+    ]
+
+
+BROKEN = {
+    "command": ["polyprobe report nowhere --output page.html", "ended with status 1"],
+    "python": ["1 / 3  # 0.3334…\n", "the page says '# 0.3334…'"],
+    "doctest": [">>> 1 + 1\n3\n", "the examples give something else"],
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_step_that_fails_is_told_with_its_place(kind, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    text, message = BROKEN[kind]
+    with pytest.raises(SystemExit):
+        run_page.run_steps(
+            [["python", "1 / 4  # 0.25, exactly\n1 < 2  # True\n", "p:1"], [kind, text, "p:7"]]
+        )
+    told = capsys.readouterr().err
+    assert "p:7: " in told
+    assert message in told

@@ -1,0 +1,149 @@
+"""The site: built without a warning or a network; it loads nothing from elsewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+
+from tests.hub.client import NOWHERE, run_process
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md"))
+METRICS = sorted(path.parent.name for path in ROOT.glob("metrics/*/app.py"))
+LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
+LISTED_RELATIONS = {"stylesheet", "icon", "preload", "preconnect", "modulepreload", "manifest"}
+
+
+class Page(HTMLParser):
+    """What a built page loads, links to, and can be linked at."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.ids |= {given[key] for key in ("id", "name") if given.get(key)}
+        relations = set((given.get("rel") or "").split())
+        address = given.get(LOADING.get(tag, ""))
+        if address and (tag != "link" or relations & LISTED_RELATIONS):
+            self.loads.append(address)
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The site as `mkdocs build --strict` makes it where no network is."""
+    pytest.importorskip("mkdocstrings", reason="needs polyprobe[docs]")
+    pytest.importorskip("material", reason="needs polyprobe[docs]")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder / "s")]
+    done = run_process(command, folder / "home", NOWHERE, ROOT, offline=True)
+    assert done.returncode == 0, done.stderr
+    return folder / "s"
+
+
+@pytest.fixture(scope="module")
+def built(site) -> dict[str, Page]:
+    return {
+        path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8"))
+        for path in sorted(site.rglob("*.html"))
+    }
+
+
+def names_in(nav):
+    for entry in nav:
+        for value in [entry] if isinstance(entry, str) else entry.values():
+            yield from [value] if isinstance(value, str) else names_in(value)
+
+
+def read_nav() -> list[str]:
+    return list(names_in(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
+
+
+def test_every_page_and_card_is_in_the_navigation():
+    command = ["git", "ls-files", "datasets/*/README.md"]
+    tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if tracked.returncode:
+        pytest.skip("no git checkout: which datasets are committed is not known")
+    folders = [*tracked.stdout.split(), *(f"metrics/{name}/README.md" for name in METRICS)]
+    cards = {path.replace("/README.md", ".md") for path in folders}
+    assert len(METRICS) == 10
+    assert sorted(read_nav()) == sorted({*PAGES, *cards})
+
+
+def test_figures_in_prose_stand_in_a_card_or_a_bench():
+    """Tables are taken in by docs/cards.py, output is compared by test_blocks; this is the rest."""
+    places = ("metrics/*/README.md", "datasets/*/README.md", "bench/**/*.md")
+    known = " ".join(p.read_text(encoding="utf-8") for place in places for p in ROOT.glob(place))
+    for page in (page for page in PAGES if not page.startswith(("reproduce/", "training"))):
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        prose = re.sub(r"^( *)```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
+        for figure in re.findall(r"(?<![\w.])\d*\.\d+(?![\w.])", prose):
+            assert figure in known, f"{page}: {figure}"
+
+
+@pytest.mark.slow
+def test_the_site_loads_nothing_from_elsewhere(site, built):
+    assert len(built) > 20
+    for name, page in built.items():
+        assert page.loads, name
+        assert not [x for x in page.loads if urlsplit(x).netloc or urlsplit(x).scheme], name
+    for style in site.rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert not re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", text), style
+
+
+@pytest.mark.slow
+def test_every_link_inside_the_site_resolves(site, built):
+    checked = 0
+    for name, page in built.items():
+        if name == "404.html":  # its addresses begin at the root of a server
+            continue
+        for link in page.links:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
+                continue
+            path = os.path.normpath(Path(name).parent / unquote(address.path))
+            path = name if not address.path else path
+            assert (site / path).exists(), f"{name}: {link}"
+            if address.fragment and path in built:
+                assert unquote(address.fragment) in built[path].ids | {"__skip"}, f"{name}: {link}"
+            checked += 1
+    assert checked > 500
+
+
+@pytest.mark.slow
+def test_pages_hold_the_cards_the_tables_and_the_docstrings(site):
+    def text(name):
+        return re.sub(r"<[^>]+>", "", (site / name).read_text(encoding="utf-8"))
+
+    assert "The paper's example" in text("metrics/rankc.html").replace("’", "'")
+    assert "rankc_matrix" in text("metrics/rankc.html")
+    assert "sdk_version" not in text("metrics/rankc.html")
+    assert "macro accuracy, 8 relations of 5 to 60" in text("reading.html")
+    assert "goes on where it was when it is repeated" in text("api/eval.html")
+    assert "not parallel to English, worst language" in text("datasets/index.html")
+    assert "<!-- table" not in "".join(p.read_text() for p in site.rglob("*.html"))
+
+
+@pytest.mark.slow
+def test_a_table_that_is_not_there_is_told(monkeypatch):
+    plugins = pytest.importorskip("mkdocs.exceptions", reason="needs polyprobe[docs]")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import cards
+
+    assert "| truth |" in cards.read_table("bench/coverage.md", 1)
+    for path, number in (("bench/coverage.md", 9), ("bench/nothing.md", 1)):
+        with pytest.raises(plugins.PluginError, match=f"no table {number} in {path}"):
+            cards.read_table(path, number)
