@@ -22,7 +22,6 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("builder", "eval", "metrics")
 PACKAGE = TemporaryDirectory(prefix="polyprobe-docs-")
 HEAD = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-SIBLING = re.compile(r"\]\(\.\./(\w+)\)")
 TABLE = re.compile(r"^<!-- table (\S+) (\d+) -->$", re.MULTILINE)
 TABLE_ROWS = re.compile(r"(?:^\|.*\|\n)+", re.MULTILINE)
 IN_PYTHON = """
@@ -73,9 +72,8 @@ def on_page_markdown(markdown: str, **kwargs: Any) -> str:
 
 
 def read_card(path: Path) -> str:
-    """Return a card without its YAML head, links to its siblings as those between pages."""
-    text = HEAD.sub("", path.read_text(encoding="utf-8"))
-    return SIBLING.sub(r"](\1.md)", text)
+    """Return a card without its YAML head."""
+    return HEAD.sub("", path.read_text(encoding="utf-8"))
 
 
 def list_functions(metric: str) -> str:

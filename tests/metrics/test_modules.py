@@ -157,6 +157,10 @@ def imports(file):
             yield node.module
 
 
+def test_a_card_links_to_nothing_beside_its_repository(name):
+    assert "](.." not in (METRICS / name / "README.md").read_text(encoding="utf-8")
+
+
 def test_information_is_complete(load, name):
     metric = load(METRICS / name)
     for text in (metric.description, metric.inputs_description, metric.citation):
