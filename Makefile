@@ -42,7 +42,7 @@ harness: .harness/lm-eval/installed .harness/lighteval/installed
 	python3 -m venv .harness/lighteval
 	.harness/lighteval/bin/pip install --quiet torch==2.13.0 lighteval==0.13.0 transformers==5.23.0 \
 		datasets==5.2.0 accelerate==1.15.0 'huggingface_hub<2' 'xxhash<4'
-	touch .harness/lighteval/lib/python3.*/site-packages/lighteval/tasks/tasks/tinyBenchmarks.pkl
+	touch $$(echo .harness/lighteval/lib/python3.*/site-packages/lighteval/tasks/tasks)/tinyBenchmarks.pkl
 	touch $@
 
 bench: $(VENV)/installed

@@ -162,7 +162,8 @@ def test_a_prompt_of_exactly_a_third_stays(start, kept):
 def test_the_dataset_is_built_and_its_card_written(mirror, tmp_path):
     folder = build_dataset("fluent-mlama", ["da", "da-sentence"], mirror, tmp_path / "out")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
-    assert files == ["README.md", "data/da-sentence/da.parquet", "data/da/da.parquet"]
+    data = ["data/da-sentence/da.parquet", "data/da/da.parquet"]
+    assert files == ["README.md", *data, "eval.yaml"]
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "| `da-sentence` | 1 | 3 | 1 | 9.67 | 9 | 10 |" in card
 
