@@ -8,8 +8,8 @@ import numpy as np
 from harness_peers import Answers, run_lighteval, run_lm_eval
 from harness_replay import Lists, cut_apart, cut_together, replay
 
-from polyprobe.builder.harness import export_dataset
 from polyprobe.eval import evaluate_model
+from polyprobe.eval.harness import export_dataset
 from polyprobe.eval.run import Run, read_aligned
 
 RUNS = {"lm-eval": run_lm_eval, "lighteval": run_lighteval}

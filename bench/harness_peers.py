@@ -46,10 +46,11 @@ def run_lm_eval(tasks: Path, stem: str, model: Path, languages: Sequence[str]) -
     command += ["--model_args", f"pretrained={model},dtype=float32", "--include_path", str(tasks)]
     command += ["--tasks", stem, "--output_path", str(output), "--log_samples"]
     call("lm-eval", command, tasks)
-    return {x: _read_lm_eval(next(output.rglob(f"samples_{stem}_{x}_*.jsonl"))) for x in languages}
+    return {x: read_lm_eval(next(output.rglob(f"samples_{stem}_{x}_*.jsonl"))) for x in languages}
 
 
-def _read_lm_eval(file: Path) -> list[Answer]:
+def read_lm_eval(file: Path) -> list[Answer]:
+    """Return the answers of a task's log, in the order of the dataset."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     answers = {}
     for row in rows:
@@ -76,11 +77,12 @@ def run_lighteval(tasks: Path, stem: str, model: Path, languages: Sequence[str])
     output = tasks / f"answers-{stem}"
     call("lighteval", [*command, "--output-dir", str(output), "--save-details"], model.parent)
     return {
-        x: _read_lighteval(next(output.rglob(f"details_{stem}:{x}|0_*.parquet"))) for x in languages
+        x: read_lighteval(next(output.rglob(f"details_{stem}:{x}|0_*.parquet"))) for x in languages
     }
 
 
-def _read_lighteval(file: Path) -> list[Answer]:
+def read_lighteval(file: Path) -> list[Answer]:
+    """Return the answers of a task's details, in the order of the dataset."""
     answers = {}
     for row in pq.read_table(file).to_pylist():
         doc, n = row["doc"], row["doc"]["specific"]["n_choices"]

@@ -21,8 +21,9 @@ FRAMEWORK = "polyprobe"
 FIGURES = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
 HEAD = """\
 # made by `polyprobe build {name}`: do not edit, it is written again with the card
-# A task is a figure of a configuration, from 0 to 1, as `polyprobe eval` computes it: its mean over
-# the splits, which are languages (accuracy), or over all pairs of them. So no task names a `split`.
+# A task is a figure of a configuration as `polyprobe eval` computes it, at most 1 (rankc_adjusted
+# may fall below 0): its mean over the splits, which are languages (accuracy), or over all pairs of
+# them. So no task names a `split`.
 # Which languages, rows and scoring a result is of stands in its notes.
 # The Hub knows `evaluation_framework` by a list that polyprobe is not in. To have a leaderboard
 # here, have it added to packages/tasks/src/eval.ts of huggingface/huggingface.js by a pull request,

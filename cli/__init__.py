@@ -1,6 +1,7 @@
 """The `polyprobe` command: one file a subcommand, named here once."""
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+INTERRUPTED = 130  # how typer ends on Ctrl-C
 COMMANDS = {
     "demo": demo,
     "build": build,
@@ -55,6 +57,9 @@ def show_version(
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and status 1, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal that knows no emoji shows a question mark
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except PolyprobeError as error:
@@ -64,9 +69,10 @@ def main() -> None:
         fail(f"{error.strerror or error}{place}")
     except MemoryError:
         fail("out of memory; ask for fewer --resamples or languages")
-    except KeyboardInterrupt:
-        Console(stderr=True).print("interrupted; the same line again goes on where it stopped")
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            Console(stderr=True).print("interrupted; the same line again goes on where it stopped")
+        raise
 
 
 def fail(message: str) -> NoReturn:

@@ -21,7 +21,7 @@ TWIN = "sentences instead of templates: --config C-sentence"
 
 def build(
     name: Annotated[
-        str, typer.Argument(help="Name of the dataset; a wrong one lists those known.")
+        str, typer.Argument(help="The dataset: bmlama, fluent-mlama, geofacts or balanced.")
     ],
     further: Annotated[
         list[str] | None,
@@ -29,7 +29,11 @@ def build(
     ] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option(help="Configurations to build, as 17,53. Without it: all of them."),
+        typer.Option(
+            help="Configurations to build, as 17,53; all without it. bmlama: 17, 53, 17-repaired, "
+            "53-repaired. fluent-mlama: da, es, ru, uk, vi, zh, each also with -sentence; "
+            "ru-chatgpt, uk-chatgpt. Of balanced it names the new set."
+        ),
     ] = None,
     mirror: Annotated[
         Path | None,

@@ -180,6 +180,8 @@ def show(found: "Comparison", correction: str, resamples: int) -> None:
 
 def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:
     """Return what a reader must know beside the table, a line each."""
+    from polyprobe.eval.least_p import explain_least
+
     test, clusters = found.settings["test"], found.settings["clusters"]
     units = "" if clusters == "none" else f" in {found.n_units:,} {clusters}s"
     lines = [
@@ -188,7 +190,6 @@ def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:
     ]
     if found.left_out_languages:
         lines.append(f"languages of one run alone: {', '.join(found.left_out_languages)}")
-    least = max(1 / (1 + resamples), 2 ** (1 - found.n_units) if test == "randomisation" else 0)
     if any(found.left_out):
         only = " and ".join(f"{n:,} of {x}" for n, x in zip(found.left_out, "AB", strict=True))
         lines.append(f"left out, because the other run has them not: {only}")
@@ -196,9 +197,5 @@ def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:
         tested = [row.p_adjusted for row in rows[:-1] if row.p_adjusted is not None]
         differ = sum(p < 0.05 for p in tested)
         lines.append(f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05")
-        if least * (len(tested) if correction == "holm" else 1) >= 0.05:
-            lines.append(
-                f"  no p can fall below .05 with {found.n_units} units, {resamples} resamples: "
-                f"take smaller --cluster units, --resamples {20 * len(tested)} or --correction bh"
-            )
-    return lines
+    told = explain_least(found, correction, resamples)
+    return [*lines, told] if told else lines

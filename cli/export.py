@@ -14,7 +14,7 @@ DATASET = "A dataset as tasks"
 
 def export(
     source: Annotated[
-        Path, typer.Argument(help="A run folder, or a dataset's folder for a harness.")
+        Path, typer.Argument(help="A run folder; for a harness a dataset's folder or name.")
     ],
     format: Annotated[
         str,
@@ -52,9 +52,9 @@ def export(
     ] = None,
 ) -> None:
     """Write results where people look for them, or tasks for other harnesses."""
-    from polyprobe.builder.harness import HARNESSES, export_dataset
     from polyprobe.builder.names import unknown
     from polyprobe.eval.export import RUN_FORMATS, export_run
+    from polyprobe.eval.harness import HARNESSES, export_dataset
 
     of_run, of_dataset = (
         {"card": card},
@@ -66,14 +66,27 @@ def export(
     elif format in HARNESSES:
         refuse(of_run, format)
         asked = languages.split(",") if languages else None
-        folder = output or Path(f"{source.resolve().name}-{format}")
+        dataset = find_dataset(source, format)
+        folder = output or Path(f"{dataset.name}-{format}")
         written = export_dataset(
-            source, format, folder, config, asked, dataset_id, scoring or "bmlama"
+            dataset, format, folder, config, asked, dataset_id, scoring or "bmlama"
         )
     else:
         raise unknown("format", format, "export", [*RUN_FORMATS, *HARNESSES])
     for path in written:
         typer.echo(path)
+
+
+def find_dataset(given: Path, format: str) -> Path:
+    """Return the folder that `polyprobe eval --dataset` or else `polyprobe push` would take."""
+    from polyprobe.eval.dataset import locate
+
+    from .hub.source import find_folder
+
+    if (given / "run.json").is_file():
+        raise PolyprobeError(f"{given} is a run; {format} takes a dataset's folder")
+    place = Path(locate(str(given)))
+    return place.resolve() if place.is_dir() else find_folder(given)
 
 
 def refuse(options: Mapping[str, object], format: str) -> None:

@@ -1,5 +1,6 @@
 """`polyprobe push`: a dataset or a metric goes to the Hub, what changed, as one commit."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:  # huggingface_hub takes a second, which no other command has 
     from .hub.source import Source
 
 NEXT = {
-    "dataset": "load_dataset({repo!r}, {config!r})",
-    "space": "evaluate.load({repo!r})",
+    "dataset": "load_dataset({repo!r}, {config!r}{at})",
+    "space": "evaluate.load({repo!r}{at})",
 }
 
 
@@ -37,10 +38,11 @@ def push(
         bool, typer.Option("--dry-run", help="Show files and card; upload nothing.")
     ] = False,
     despite_license: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="LICENSE",
-            help="Publish although this licence of the card does not allow it: you have the right.",
+            help="Publish although this licence of the card does not allow it: you have the right. "
+            "Once for each such licence.",
         ),
     ] = None,
 ) -> None:
@@ -53,18 +55,20 @@ def push(
 
     from .hub.checks import check_source
     from .hub.publish import Target, check_token
+    from .hub.remote import check_revision
     from .hub.source import read_source
 
+    check_revision(revision)
     folder = read_source(source)
     card = check_source(folder)
     target = Target(repo, private, revision, create_pr)
     check_name(folder, target)
     api = HfApi()
     if dry_run:
-        show_plan(api, folder, target, card, despite_license)
+        show_plan(api, folder, target, card, despite_license or ())
         return
     check_token(api, repo)
-    upload(api, folder, target, card, despite_license)
+    upload(api, folder, target, card, despite_license or ())
 
 
 def check_name(source: "Source", target: "Target") -> None:
@@ -80,18 +84,15 @@ def check_name(source: "Source", target: "Target") -> None:
 
 
 def upload(
-    api: "HfApi", source: "Source", target: "Target", card: dict, despite: str | None
+    api: "HfApi", source: "Source", target: "Target", card: dict, despite: Sequence[str]
 ) -> None:
     """Push, and say what was sent and how it is loaded."""
-    from .hub.failures import explain_hub
     from .hub.publish import publish
-    from .hub.remote import compare, read_remote
+    from .hub.remote import compare
 
-    with explain_hub(target.repo_id):
-        remote = read_remote(api, target.repo_id, source.kind, target.revision)
-    check_visibility(target, remote)
+    remote = look_at(api, source, target)
     plan = compare(source, remote)
-    console = Console(soft_wrap=True)
+    console, revision = Console(soft_wrap=True, highlight=False, markup=False), target.revision
     if plan.is_empty and remote.branch:
         console.print(f"{target.repo_id}: nothing to upload, all {len(plan.same)} files are there")
     elif refusal := find_refusal(card, target, remote, despite):
@@ -99,8 +100,27 @@ def upload(
     else:
         pushed = publish(api, source, target, remote, plan)
         done = "it was there already" if pushed.was_there else tell_plan(source, plan)
-        console.print(f"{target.repo_id}: {done}\n{pushed.url}", highlight=False)
-    console.print(f"use: {usage(source, target, card)}", markup=False, highlight=False)
+        console.print(f"{target.repo_id}: {done}\n{pushed.url}")
+        revision = pushed.revision
+    console.print(f"use: {usage(source, target, card, revision)}")
+
+
+def look_at(api: "HfApi", source: "Source", target: "Target") -> "Remote":
+    """Return what the Hub has, refused where a push would do what nobody asked for."""
+    from .hub.failures import explain_hub
+    from .hub.remote import check_ours, read_remote
+
+    with explain_hub(target.repo_id):
+        remote = read_remote(api, target.repo_id, source.kind, target.revision)
+        if not target.create_pr:
+            check_ours(api, target.repo_id, source.kind, remote)
+    check_visibility(target, remote)
+    if target.create_pr and not remote.branch:
+        what = f"branch {target.revision} of " if remote.exists else ""
+        raise PolyprobeError(
+            f"there is no {what}{target.repo_id} to open a pull request in; leave out --create-pr"
+        )
+    return remote
 
 
 def check_visibility(target: "Target", remote: "Remote") -> None:
@@ -112,7 +132,9 @@ def check_visibility(target: "Target", remote: "Remote") -> None:
         )
 
 
-def find_refusal(card: dict, target: "Target", remote: "Remote", despite: str | None) -> str | None:
+def find_refusal(
+    card: dict, target: "Target", remote: "Remote", despite: Sequence[str]
+) -> str | None:
     """Return why the data may not be published, None if it may or will be seen by its owner alone.
 
     Each licence that stands against it must be named by `--despite-license`.
@@ -122,7 +144,7 @@ def find_refusal(card: dict, target: "Target", remote: "Remote", despite: str | 
     if target.private if remote.private is None else remote.private:
         return None
     for licence, reason in find_objections(card).items():
-        if licence != despite:
+        if licence not in despite:
             return (
                 f"the card's licence is {licence!r}: {reason}; push it with --private, or, if you "
                 f"have the right to publish it, with --despite-license {licence}"
@@ -131,22 +153,20 @@ def find_refusal(card: dict, target: "Target", remote: "Remote", despite: str | 
 
 
 def show_plan(
-    api: "HfApi", source: "Source", target: "Target", card: dict, despite: str | None
+    api: "HfApi", source: "Source", target: "Target", card: dict, despite: Sequence[str]
 ) -> None:
     """Print what a push would do, and the card; where the Hub cannot be asked, all is new."""
-    from .hub.failures import explain_hub
+    from .hub.failures import UnreachableError
     from .hub.publish import title
-    from .hub.remote import NOTHING, compare, read_remote
+    from .hub.remote import NOTHING, compare
 
     console = Console(soft_wrap=True, highlight=False, markup=False)
     remote, notes, known = NOTHING, [], True
     try:
-        with explain_hub(target.repo_id):
-            remote = read_remote(api, target.repo_id, source.kind, target.revision)
-    except PolyprobeError as error:
-        notes.append(f"compared with nothing: {error}")
+        remote = look_at(api, source, target)
+    except UnreachableError as error:
+        notes.append(f"shown as if the repository were empty: {error}")
         known = False
-    check_visibility(target, remote)
     plan = compare(source, remote)
     for mark, paths in zip(
         "AMD=", (plan.added, plan.changed, plan.deleted, plan.same), strict=True
@@ -175,8 +195,9 @@ def tell_plan(source: "Source", plan: "Plan") -> str:
     )
 
 
-def usage(source: "Source", target: "Target", card: dict) -> str:
+def usage(source: "Source", target: "Target", card: dict, revision: str) -> str:
     """Return the line that loads what was pushed."""
     configs = card.get("configs") or [{"config_name": "default"}]
     default = next((c for c in configs if c.get("default")), configs[0])["config_name"]
-    return NEXT[source.kind].format(repo=target.repo_id, config=default)
+    at = "" if revision == "main" else f", revision={revision!r}"
+    return NEXT[source.kind].format(repo=target.repo_id, config=default, at=at)

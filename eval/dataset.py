@@ -5,7 +5,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 
 import datasets
@@ -17,9 +16,9 @@ import pyarrow.parquet as pq
 from polyprobe import PolyprobeError
 
 from .errors import one_line
+from .known import is_dataset, list_folders, suggest
 from .slot import SLOT
 
-FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
 COLUMNS = {
     "fact_id": "text",
     "relation": "text",
@@ -65,9 +64,8 @@ def read_splits(
 
 def locate(dataset: str) -> str:
     """Return what `datasets.load_dataset` shall open: an absolute folder, or the name itself."""
-    embedded = Path(str(files("polyprobe"))) / "datasets" / dataset
-    for folder in (Path(dataset), Path("datasets") / dataset, embedded):
-        if dataset and any(found for p in FILES for found in folder.glob(p)):
+    for folder in (Path(dataset), *(place / dataset for place in list_folders())):
+        if dataset and is_dataset(folder):
             return str(folder.resolve())
     return dataset
 
@@ -246,8 +244,9 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
     except PolyprobeError:
         raise
     except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
+        known = "" if "/" in place else f"{suggest(place)}; "
         raise PolyprobeError(
-            f"no dataset '{name}' here, under ./datasets, installed or on the Hub; build it "
+            f"no dataset '{name}' here, under ./datasets, installed or on the Hub; {known}build it "
             "(polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME "
             f"({one_line(error)})"
         ) from error

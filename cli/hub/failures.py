@@ -22,12 +22,28 @@ _XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*
 _TOKEN = re.compile(r"\bhf_(?:oauth_)?[A-Za-z0-9._-]{8,}")
 
 
+class UnreachableError(PolyprobeError):
+    """The Hub could not be asked, so that it is not known what it has."""
+
+
+class Left:
+    """What became of the repository so far, in the words of the line that tells of a failure."""
+
+    def __init__(self) -> None:
+        self.said = "nothing was changed there"
+
+
 @contextmanager
-def explain_hub(repo_id: str, unchanged: str = "nothing was changed there") -> Iterator[None]:
+def explain_hub(repo_id: str, left: Left | None = None) -> Iterator[None]:
     """Turn whatever the Hub or its client raise in the block into one line.
 
-    `unchanged` says what became of the repository. No token is in the line, whoever put it there.
+    `left` says what became of the repository. No token is in the line, whoever put it there.
+
+    Raises:
+        UnreachableError: no connection, or none is allowed.
+        PolyprobeError: all else.
     """
+    left = left or Left()
     try:
         yield
     except PolyprobeError:
@@ -35,14 +51,19 @@ def explain_hub(repo_id: str, unchanged: str = "nothing was changed there") -> I
     except HFValidationError as error:
         raise PolyprobeError(f"{repo_id!r} is no name of a repository: {tell(error)}") from None
     except OfflineModeIsEnabled:
-        raise PolyprobeError(
-            f"HF_HUB_OFFLINE is set, and {repo_id} is on the Hub; unset it"
+        raise UnreachableError(
+            f"HF_HUB_OFFLINE is set, so the Hub cannot be asked for {repo_id}; unset it"
         ) from None
     except Exception as error:  # the Hub's answers, the transport's errors, hf_xet's
         if refusal := find_refusal(error):
-            raise PolyprobeError(f"{repo_id}: {explain_refusal(refusal)}; {unchanged}") from None
-        what = f"no connection to {endpoint()}" if is_connection(error) else "the upload broke off"
-        raise PolyprobeError(f"{repo_id}: {what} ({tell(error)}); {unchanged}; {AGAIN}") from None
+            raise PolyprobeError(f"{repo_id}: {explain_refusal(refusal)}; {left.said}") from None
+        if is_connection(error):
+            raise UnreachableError(
+                f"{repo_id}: no connection to {endpoint()} ({tell(error)}); {left.said}; {AGAIN}"
+            ) from None
+        raise PolyprobeError(
+            f"{repo_id}: the upload broke off ({tell(error)}); {left.said}; {AGAIN}"
+        ) from None
 
 
 class Refusal(NamedTuple):
@@ -72,6 +93,8 @@ def explain_refusal(refusal: Refusal) -> str:
     head = f"the Hub answered {status} ({refusal.said})"
     if status == 401:
         return f"{head}: the token is not valid; {how_to_log_in()}"
+    if status == 403 and "disabled" in refusal.said:
+        return head
     if status == 403:
         return f"{head}: the token may not do this; {how_to_log_in()}, or ask the owner for rights"
     if status == 404:
@@ -112,6 +135,14 @@ def is_connection(error: BaseException | None) -> bool:
 def tell(error: object) -> str:
     """Return an error's words in one line of at most 300 characters, without any token."""
     text = " ".join(str(error).split()) or type(error).__name__
-    token = get_token()
+    token = find_token()
     text = text.replace(token, "…") if token else text
     return _TOKEN.sub("…", text)[:300]
+
+
+def find_token() -> str | None:
+    """Return the token that the Hub's client would send; where finding it fails, there is none."""
+    try:
+        return get_token()
+    except Exception:  # some ways to a token ask a server
+        return None

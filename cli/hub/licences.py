@@ -1,17 +1,11 @@
 """Which licences let data be published, by the ids that the Hub's cards use."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 SILENT = "nobody who made the data has said that it may be passed on"
 ADAPTED = "it forbids passing on adapted material, and this data is adapted"
-# What a licence's id says against publishing.
-FORBIDDING = {
-    "unknown": SILENT,
-    "cc-by-nd-4.0": ADAPTED,
-    "cc-by-nc-nd-3.0": ADAPTED,
-    "cc-by-nc-nd-4.0": ADAPTED,
-}
 UNNAMED = "a licence of another kind needs license_name and license_link beside it"
 
 
@@ -27,9 +21,15 @@ def find_objections(card: Mapping[str, Any]) -> dict[str, str]:
     >>> find_objections({"license": ["apache-2.0", "unknown"]})
     {'unknown': 'nobody who made the data has said that it may be passed on'}
     """
-    found = {name: FORBIDDING[name] for name in read_licences(card) if name in FORBIDDING}
-    if "other" in read_licences(card) and not (
-        card.get("license_name") and card.get("license_link")
-    ):
-        found["other"] = UNNAMED
-    return found
+    objections = {name: object_to(name, card) for name in read_licences(card)}
+    return {name: objection for name, objection in objections.items() if objection}
+
+
+def object_to(licence: str, card: Mapping[str, Any]) -> str:
+    """Return what a licence says against publishing, nothing where it does not."""
+    name = str(card.get("license_name") or "") if licence == "other" else licence
+    if licence == "unknown":
+        return SILENT
+    if not name or (licence == "other" and not card.get("license_link")):
+        return UNNAMED
+    return ADAPTED if "nd" in re.split(r"[^a-z0-9]+", name.lower()) else ""

@@ -3,15 +3,23 @@
 import os
 from typing import NamedTuple
 
-from huggingface_hub import CommitInfo, CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+from huggingface_hub import (
+    CommitInfo,
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    RepoCard,
+    get_session,
+    get_token,
+)
 
 from polyprobe import PolyprobeError, __version__
 
-from .failures import endpoint, explain_hub, how_to_log_in
+from .failures import Left, endpoint, explain_hub, how_to_log_in
 from .remote import MAIN, Plan, Remote, compare, read_remote
 from .source import Source
 
-PULL_REQUESTS = 5
+WAIT = 60  # seconds without an answer or a byte of it
 # Of hf_xet, which uploads large files: it notes what it has sent every 20 s only, so that a killed
 # upload would begin anew, and waits up to four minutes before it tries a request again.
 XET = {
@@ -30,9 +38,10 @@ class Target(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """The address of the commit or pull request, and whether it was there before."""
+    """Address and revision of the commit or pull request, and whether it was there before."""
 
     url: str
+    revision: str
     was_there: bool
 
 
@@ -41,13 +50,16 @@ def check_token(api: HfApi, repo_id: str) -> None:
 
     Of a fine-grained token only the Hub knows what it may: it says so when it is asked to.
     """
-    if not get_token():
-        raise PolyprobeError(f"no token to push {repo_id} with; {how_to_log_in()}")
+    get_session().timeout = WAIT
     with explain_hub(repo_id):
+        token = get_token()
+        if not token or not token.isascii():
+            what = "HF_TOKEN is no token" if token else "no token"
+            raise PolyprobeError(f"{what} to push {repo_id} with; {how_to_log_in()}")
         me = api.whoami()
-    token = (me.get("auth") or {}).get("accessToken") or {}
-    if token.get("role") == "read":
-        name = token.get("displayName") or "in use"
+    described = (me.get("auth") or {}).get("accessToken") or {}
+    if described.get("role") == "read":
+        name = described.get("displayName") or "in use"
         raise PolyprobeError(f"the token {name!r} of {me['name']} may only read; {how_to_log_in()}")
 
 
@@ -58,34 +70,43 @@ def publish(api: HfApi, source: Source, target: Target, remote: Remote, plan: Pl
     so that the next call sends what is missing.
 
     Raises:
-        PolyprobeError: whatever fails, in one line; the files in the repository are then as before.
+        PolyprobeError: whatever fails, in one line that says what is left there: the files as they
+            were, or a new repository or branch without the folder's files.
     """
-    with explain_hub(target.repo_id):
-        if twin := find_pull_request(api, source, target):
-            return Pushed(twin, was_there=True)
-        head = prepare(api, source, target, remote)
-    left = "its files are as before" if remote.exists else "the repository is there, and empty"
+    left = Left()
     try:
         with explain_hub(target.repo_id, left):
+            if target.create_pr and (there := find_pull_request(api, source, target)):
+                return Pushed(*there, was_there=True)
+            RepoCard.load(source.files["README.md"].path).validate(source.kind)
+            head = prepare(api, source, target, remote, left)
             done = commit(api, source, target, plan, head)
     except PolyprobeError:
         if arrived := find_arrived(api, source, target):
-            return Pushed(arrived, was_there=False)
+            return Pushed(*arrived, was_there=False)
         raise
-    return Pushed(done.pr_url or done.commit_url, was_there=False)
+    revision = done.pr_revision or target.revision
+    return Pushed(done.pr_url or done.commit_url, revision, was_there=False)
 
 
-def prepare(api: HfApi, source: Source, target: Target, remote: Remote) -> str:
-    """Make repository and branch where they are missing; return the commit to build upon."""
-    kind = source.kind
+def prepare(api: HfApi, source: Source, target: Target, remote: Remote, left: Left) -> str:
+    """Make repository and branch where they are missing; return the commit to build upon.
+
+    A repository that somebody has made meanwhile is an error: nobody has looked at it.
+    """
+    kind, head = source.kind, remote.head
     if not remote.exists:
+        left.said = "the repository may be there, and empty"
         sdk = "gradio" if kind == "space" else None
-        api.create_repo(
-            target.repo_id, repo_type=kind, private=target.private, space_sdk=sdk, exist_ok=True
-        )
+        api.create_repo(target.repo_id, repo_type=kind, private=target.private, space_sdk=sdk)
+        left.said = "the repository is there, and empty"
+        head = read_remote(api, target.repo_id, kind).head
+    else:
+        left.said = "its files are as before"
     if not remote.branch and target.revision != MAIN:
         api.create_branch(target.repo_id, branch=target.revision, repo_type=kind, exist_ok=True)
-    return remote.head or read_remote(api, target.repo_id, kind, target.revision).head
+        left.said = f"branch {target.revision} is there, and is like {MAIN}"
+    return head
 
 
 def commit(api: HfApi, source: Source, target: Target, plan: Plan, head: str) -> CommitInfo:
@@ -119,28 +140,31 @@ def describe(source: Source, plan: Plan) -> str:
     return f"{told}; {len(plan.same)} of {len(source.files)} files as they were"
 
 
-def find_arrived(api: HfApi, source: Source, target: Target) -> str | None:
-    """Return the address of a commit that was made although its answer was lost, None if not."""
+def find_arrived(api: HfApi, source: Source, target: Target) -> tuple[str, str] | None:
+    """Return address and revision of what was done and not answered, None if it was not done."""
     try:
         if target.create_pr:
             return find_pull_request(api, source, target)
         remote = read_remote(api, target.repo_id, source.kind, target.revision)
     except Exception:  # the Hub is still out of reach: the first error is the one to tell
         return None
-    arrived = remote.exists and compare(source, remote).is_empty
-    return f"{address(source.kind, target.repo_id)}/commit/{remote.head}" if arrived else None
-
-
-def find_pull_request(api: HfApi, source: Source, target: Target) -> str | None:
-    """Return the address of a pull request that holds the folder's files already, None if none."""
-    if not target.create_pr:
+    if not remote.exists or not remote.branch or not compare(source, remote).is_empty:
         return None
-    refs = api.list_repo_refs(target.repo_id, repo_type=source.kind, include_pull_requests=True)
-    numbers = sorted((int(r.ref.split("/")[2]) for r in refs.pull_requests or ()), reverse=True)
-    for number in numbers[:PULL_REQUESTS]:
-        remote = read_remote(api, target.repo_id, source.kind, f"refs/pr/{number}")
-        if compare(source, remote).is_empty:
-            return f"{address(source.kind, target.repo_id)}/discussions/{number}"
+    return f"{address(source.kind, target.repo_id)}/commit/{remote.head}", target.revision
+
+
+def find_pull_request(api: HfApi, source: Source, target: Target) -> tuple[str, str] | None:
+    """Return address and revision of an open pull request that holds the folder's files already."""
+    repo_id, kind = target.repo_id, source.kind
+    opened = api.get_repo_discussions(
+        repo_id, repo_type=kind, discussion_type="pull_request", discussion_status="open"
+    )
+    for number in [request.num for request in opened]:
+        details = api.get_discussion_details(repo_id, number, repo_type=kind)
+        base = str(getattr(details, "target_branch", "")).removeprefix("refs/heads/")
+        remote = read_remote(api, repo_id, kind, f"refs/pr/{number}")
+        if base == target.revision and compare(source, remote).is_empty:
+            return f"{address(kind, repo_id)}/discussions/{number}", f"refs/pr/{number}"
     return None
 
 

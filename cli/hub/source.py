@@ -1,19 +1,15 @@
 """What is pushed: the files of a dataset or a metric that belong on the Hub, with their hashes."""
 
 import hashlib
-from collections.abc import Iterator
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
 import polyprobe
 from polyprobe import PolyprobeError
 
-# By what the Hub calls the repository; `*` stands for folders too.
-PUBLISHED = {
-    "dataset": ("README.md", "eval.yaml", "LICENSE*", "data/*.parquet", "sentences/*.parquet"),
-    "space": ("README.md", "requirements.txt", "*.py"),
-}
+from .files import list_files, walk
+
+ROOMS = ("metrics", "datasets")
 
 
 class File(NamedTuple):
@@ -46,52 +42,41 @@ class Source(NamedTuple):
 
 
 def read_source(given: Path) -> Source:
-    """Return what a folder would be on the Hub; links are followed, hidden files never leave.
+    """Return what a folder would be on the Hub: of links what they lead to, nothing hidden.
 
     Raises:
-        PolyprobeError: no such folder, or it is neither a dataset nor a metric.
+        PolyprobeError: no such folder, neither a dataset nor a metric, a link out of it.
     """
     folder = find_folder(given)
     kind = kind_of(folder)
-    files, left_out = {}, []
-    for path in sorted(walk(folder)):
-        name = path.relative_to(folder).as_posix()
-        if any(fnmatch(name, pattern) for pattern in PUBLISHED[kind]):
-            files[name] = read_file(path)
-        else:
-            left_out.append(name)
-    return Source(folder, kind, files, left_out)
+    paths, left_out = list_files(folder, kind)
+    return Source(folder, kind, {path: read_file(folder / path) for path in paths}, left_out)
 
 
 def find_folder(given: Path) -> Path:
     """Return the folder as it stands here, else the one of that name that was installed with us."""
     installed = Path(polyprobe.__path__[0], *given.parts)
-    own = given.parts[:1] in {("metrics",), ("datasets",)} and ".." not in given.parts
+    own = given.parts[:1] in {(room,) for room in ROOMS} and ".." not in given.parts
     for folder in (given, installed) if own else (given,):
         if folder.is_dir():
             return folder.resolve()
-    remedy = "build it first (`polyprobe build`)" if given.parts[:1] == ("datasets",) else "look"
-    raise PolyprobeError(f"no such folder: {given}; {remedy}, or give the path to it")
+    if given.is_file():
+        raise PolyprobeError(f"{given} is a file; give the folder of a dataset or a metric")
+    rooms = [room for room in ROOMS if Path(polyprobe.__path__[0], room, given).is_dir()]
+    guess = f"; did you mean {rooms[0]}/{given}?" if rooms else ""
+    raise PolyprobeError(f"no such folder: {given}{guess}; `polyprobe build` makes datasets/NAME")
 
 
 def kind_of(folder: Path) -> str:
     """Return `space` for a metric, `dataset` for a folder that holds Parquet."""
     if (folder / f"{folder.name}.py").is_file():
         return "space"
-    if any(folder.rglob("*.parquet")):
+    if any(path.endswith(".parquet") for path in walk(folder)):
         return "dataset"
     raise PolyprobeError(
         f"{folder} is neither a dataset (no Parquet in it; see `polyprobe build`) "
         f"nor a metric (no {folder.name}.py in it)"
     )
-
-
-def walk(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder; hidden ones, caches and what a build left half done stay out."""
-    for path in folder.rglob("*"):
-        parts = path.relative_to(folder).parts
-        if path.is_file() and not any(p.startswith(".") or p == "__pycache__" for p in parts):
-            yield path
 
 
 def read_file(path: Path) -> File:

@@ -1,8 +1,15 @@
 """What must hold of a metric's folder before it is pushed: card, app, imports."""
 
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from polyprobe import PolyprobeError
+
+from .files import read_imports
 
 NEEDED = ("title", "sdk", "sdk_version", "app_file", "license")
 
@@ -32,35 +39,49 @@ def missing_app(metric: Metric) -> Iterator[str]:
 
 
 def missing_sibling(metric: Metric) -> Iterator[str]:
-    """Find a file that is imported from beside the module and is not there."""
-    for file, kind, name in read_imports(metric):
-        if kind == "internal" and f"{name}.py" not in metric.files:
+    """Find a file that is imported from beside another and is not there."""
+    for file, name, beside in list_imports(metric):
+        if beside and f"{name}.py" not in metric.files:
             yield f"{file}: imports .{name}, and there is no {name}.py"
 
 
 def missing_requirement(metric: Metric) -> Iterator[str]:
-    """Find a package that a file imports and requirements.txt does not name."""
-    requirements = metric.folder / "requirements.txt"
-    named = requirements.read_text(encoding="utf-8").lower() if requirements.is_file() else ""
-    for file, kind, name in read_imports(metric):
-        known = f"{name}.py" in metric.files or name == "gradio"  # this comes with sdk_version
-        if kind == "library" and not known and name.lower() not in named:
+    """Find a package that a file imports and requirements.txt does not name.
+
+    A package may have another name than what is imported of it: scikit-learn has sklearn.
+    """
+    named, distributions = read_requirements(metric), packages_distributions()
+    for file, name, beside in list_imports(metric):
+        known = beside or f"{name}.py" in metric.files or name == "gradio"  # by sdk_version
+        if known or name in sys.stdlib_module_names:
+            continue
+        if not named & {simplify(n) for n in (name, *distributions.get(name, ()))}:
             yield f"requirements.txt: {name} is missing, which {file} imports"
 
 
-def read_imports(metric: Metric) -> list[tuple[str, str, str]]:
-    """Return what the files import as evaluate reads it: (file, `internal` or `library`, name)."""
-    import sys
+def list_imports(metric: Metric) -> list[tuple[str, str, bool]]:
+    """Return what the files import: file, first name of the module, whether it lies beside it."""
+    files = [file for file in metric.files if file.endswith(".py")]
+    return [(file, *found) for file in files for found in read_imports(metric.folder / file)]
 
-    from evaluate.loading import get_imports
 
-    return [
-        (file, kind, name)
-        for file in metric.files
-        if file.endswith(".py")
-        for kind, name, *_ in get_imports(str(metric.folder / file))
-        if name not in sys.stdlib_module_names
-    ]
+def read_requirements(metric: Metric) -> set[str]:
+    """Return the names of the packages that requirements.txt asks for."""
+    file = metric.folder / "requirements.txt"
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    except UnicodeDecodeError as error:
+        raise PolyprobeError(f"{file} is no UTF-8 text: {error.reason}") from error
+    return {simplify(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
+
+
+def simplify(name: str) -> str:
+    """Return a package's name as indexes compare it.
+
+    >>> simplify("Scikit_Learn")
+    'scikit-learn'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def not_loading(metric: Metric) -> Iterator[str]:
@@ -69,7 +90,7 @@ def not_loading(metric: Metric) -> Iterator[str]:
 
     try:
         evaluate.load(str(metric.folder / f"{metric.folder.name}.py"))
-    except Exception as error:  # a stranger's code fails as it likes
+    except (Exception, SystemExit) as error:  # a stranger's code fails as it likes
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         yield f"{metric.folder.name}.py: evaluate cannot load it: {reason}"
 

@@ -4,12 +4,12 @@ import csv
 import io
 from pathlib import Path
 
+from .exported import Exported
 from .rows import Row
-from .source import Source
 from .writing import write_export
 
 
-def write_csv(source: Source, output: Path | None) -> Path:
+def write_csv(exported: Exported, output: Path | None) -> Path:
     """Write `results.csv`: a row a figure and language or pair, with the columns of `Row`.
 
     Numbers are written in full, so that reading gives the same floats. What is undefined or
@@ -19,5 +19,5 @@ def write_csv(source: Source, output: Path | None) -> Path:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow([*Row._fields, "signature"])
-    table.writerows([*row, source.signature] for row in source.rows)
-    return write_export(output or source.folder / "results.csv", text.getvalue())
+    table.writerows([*row, exported.signature] for row in exported.rows)
+    return write_export(output or exported.folder / "results.csv", text.getvalue())

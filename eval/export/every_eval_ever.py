@@ -15,8 +15,8 @@ from typing import Any
 from polyprobe import PolyprobeError
 
 from .described import DESCRIBED, INFINITE, describe
+from .exported import Exported
 from .rows import Row
-from .source import Source
 from .writing import REMEDY, write_export
 
 SCHEMA = "0.3.0"
@@ -25,34 +25,34 @@ UNKNOWN = "unknown"
 KNOWN = {("accuracy", "scores"): "accuracy"}
 
 
-def write_every_eval_ever(source: Source, output: Path | None) -> Path:
+def write_every_eval_ever(exported: Exported, output: Path | None) -> Path:
     """Write the record below a folder, by default `every-eval-ever` in the run's; return the file.
 
     The same run has the same file name, so that a second export replaces the first.
     """
-    record = make_record(source)
+    record = make_record(exported)
     if not record["evaluation_results"]:
-        raise PolyprobeError(f"{source.folder}/results.json has no defined figure; {REMEDY}")
+        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure; {REMEDY}")
     developer, _, model = record["model_info"]["id"].rpartition("/")
-    parts = ("data", source.dataset_name, developer or UNKNOWN, model)
-    folder = Path(output or source.folder / "every-eval-ever", *map(_portable, parts))
+    parts = ("data", exported.dataset_name, developer or UNKNOWN, model)
+    folder = Path(output or exported.folder / "every-eval-ever", *map(_portable, parts))
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return write_export(folder / f"{find_uuid(source)}.json", text)
+    return write_export(folder / f"{find_uuid(exported)}.json", text)
 
 
-def make_record(source: Source) -> dict[str, Any]:
+def make_record(exported: Exported) -> dict[str, Any]:
     """Return the record of a run.
 
     Who ran it and in which relation to the model's makers is not known to a run: `unknown` and
     `other`, to be set by whoever hands the record in.
     """
-    settings = source.settings
-    made = f"{source.scored.timestamp():.0f}"
-    model = source.model_id or settings.model_name
-    name = f"{_portable(source.dataset_name)}.{source.config}.{settings.scoring}"
+    settings = exported.settings
+    made = f"{exported.scored.timestamp():.0f}"
+    model = exported.model_id or settings.model_name
+    name = f"{_portable(exported.dataset_name)}.{exported.config}.{settings.scoring}"
     return {
         "schema_version": SCHEMA,
-        "evaluation_id": f"{name}.{find_uuid(source)[:8]}/{model}/{made}",
+        "evaluation_id": f"{name}.{find_uuid(exported)[:8]}/{model}/{made}",
         "evaluation_timestamp": made,
         "retrieved_timestamp": made,
         "source_metadata": {
@@ -66,25 +66,25 @@ def make_record(source: Source) -> dict[str, Any]:
             "version": settings.versions.get("polyprobe", UNKNOWN),
             "additional_details": {"signature": settings.signature},
         },
-        "model_info": describe_model(source, model),
+        "model_info": describe_model(exported, model),
         "evaluation_results": [
-            describe_result(source, row)
-            for row in source.rows
+            describe_result(exported, row)
+            for row in exported.rows
             if row.value is not None and not row.other_language and row.figure in DESCRIBED
         ],
     }
 
 
-def find_uuid(source: Source) -> str:
+def find_uuid(exported: Exported) -> str:
     """Return a version 4 UUID that is the same for the same run, resampling and dataset."""
-    known = [source.settings.signature, source.results["resampling"], source.dataset_name]
+    known = [exported.settings.signature, exported.results["resampling"], exported.dataset_name]
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
-def describe_model(source: Source, model: str) -> dict[str, Any]:
+def describe_model(exported: Exported, model: str) -> dict[str, Any]:
     """Return what is known of the model; weights in a folder may or may not be open."""
-    settings, on_hub = source.settings, source.model_id is not None
+    settings, on_hub = exported.settings, exported.model_id is not None
     details = {
         "deployment_type": "self_deployed",
         "model_availability": "open_weights" if on_hub else UNKNOWN,
@@ -101,18 +101,18 @@ def describe_model(source: Source, model: str) -> dict[str, Any]:
     }
 
 
-def describe_result(source: Source, row: Row) -> dict[str, Any]:
+def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
     """Return one figure of a language, of all, or a mean."""
-    said = describe(row.figure, source.settings.kind)
+    said = describe(row.figure, exported.settings.kind)
     details = {} if row.chance is None else {"details": {"chance": repr(row.chance)}}
     return {
         "evaluation_result_id": f"{row.figure}.{row.language}",
-        "evaluation_name": f"{_portable(source.dataset_name)}.{source.config}.{row.language}",
-        "source_data": describe_data(source, row),
+        "evaluation_name": f"{_portable(exported.dataset_name)}.{exported.config}.{row.language}",
+        "source_data": describe_data(exported, row),
         "metric_config": {
             "evaluation_description": said.says,
             "metric_id": KNOWN.get(
-                (row.figure, source.settings.kind), f"polyprobe.{row.figure}".replace("@", "_at_")
+                (row.figure, exported.settings.kind), f"polyprobe.{row.figure}".replace("@", "_at_")
             ),
             "metric_name": said.title,
             "metric_unit": "proportion" if said.greatest == 1 else "rank",
@@ -124,36 +124,36 @@ def describe_result(source: Source, row: Row) -> dict[str, Any]:
         "score_details": {
             "score": row.value,
             **details,
-            **describe_uncertainty(source, row),
+            **describe_uncertainty(exported, row),
         },
         "generation_config": {
             "additional_details": {
-                "scoring": source.settings.scoring,
-                "bos": source.settings.bos or "tokenizer",
-                "rows": source.asked,
+                "scoring": exported.settings.scoring,
+                "bos": exported.settings.bos or "tokenizer",
+                "rows": exported.asked,
             }
         },
     }
 
 
-def describe_data(source: Source, row: Row) -> dict[str, Any]:
+def describe_data(exported: Exported, row: Row) -> dict[str, Any]:
     """Return the dataset: a repository of the Hub, or one that lies in a folder."""
-    name = source.dataset_name.rpartition("/")[2]
-    details = {"config": source.config, "languages": "+".join(source.settings.languages)}
-    if source.dataset_id is None:
+    name = exported.dataset_name.rpartition("/")[2]
+    details = {"config": exported.config, "languages": "+".join(exported.settings.languages)}
+    if exported.dataset_id is None:
         return {"dataset_name": name, "source_type": "other", "additional_details": details}
-    split = {"hf_split": row.language} if row.language in source.settings.languages else {}
+    split = {"hf_split": row.language} if row.language in exported.settings.languages else {}
     return {
         "dataset_name": name,
         "source_type": "hf_dataset",
-        "hf_repo": source.dataset_id,
+        "hf_repo": exported.dataset_id,
         **split,
-        "samples_number": source.results["n_queries"],
+        "samples_number": exported.results["n_queries"],
         "additional_details": details,
     }
 
 
-def describe_uncertainty(source: Source, row: Row) -> dict[str, Any]:
+def describe_uncertainty(exported: Exported, row: Row) -> dict[str, Any]:
     """Return the bootstrap interval, nothing where there is none."""
     if row.low is None:
         return {}
@@ -164,7 +164,7 @@ def describe_uncertainty(source: Source, row: Row) -> dict[str, Any]:
         "method": "bootstrap",
     }
     counted = {} if row.n is None else {"num_samples": row.n}
-    resamples = {"num_bootstrap_samples": source.results["resampling"]["n_resamples"]}
+    resamples = {"num_bootstrap_samples": exported.results["resampling"]["n_resamples"]}
     return {"uncertainty": {"confidence_interval": interval, **counted, **resamples}}
 
 

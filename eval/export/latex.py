@@ -1,8 +1,10 @@
 """A table for a paper, with the columns of table 5 of Qi, Fernández and Bisazza (2023).
 
 Theirs has a row a model: CLC (mean RankC), mean accuracy, then the accuracy of each language, all
-in percent. So has this one of a run, and the 95 % intervals below it. A table of more than 17
-languages, the paper's number, goes on in further blocks.
+in percent. So has this one of a run, and the 95 % intervals below it. Beside CLC stands what theirs
+has not, CLC adjusted for chance, since RankC cannot be compared between datasets of other numbers
+of candidates; the caption tells chance. A table of more than 17 languages, the paper's number, goes
+on in further blocks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,12 +12,18 @@ from pathlib import Path
 
 from polyprobe import PolyprobeError
 
+from .exported import Exported
 from .rows import MEAN, Row
-from .source import Source
 from .writing import MARK, REMEDY, write_export
 
 WIDTH = 17  # languages side by side
 UNDEFINED = "--"
+# Heads of the means by figure, and what they are. `Adj` is ours, the others are the paper's.
+MEANS = {
+    "rankc": ("CLC", "cross-lingual consistency (CLC, mean RankC)"),
+    "rankc_adjusted": ("Adj", "CLC adjusted for chance (Adj), the one to compare between datasets"),
+    "accuracy": ("Acc", "mean accuracy (Acc)"),
+}
 ESCAPES = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -28,46 +36,49 @@ ESCAPES = {
 _EMPTY = Row("", "", "", None, None, None, None, None)
 
 
-def write_latex(source: Source, output: Path | None) -> Path:
+def write_latex(exported: Exported, output: Path | None) -> Path:
     """Write `table.tex`, which needs the package booktabs; it begins with the signature."""
-    return write_export(output or source.folder / "table.tex", make_table(source))
+    return write_export(output or exported.folder / "table.tex", make_table(exported))
 
 
-def make_table(source: Source) -> str:
+def make_table(exported: Exported) -> str:
     """Return the table; CLC is left out where the run has no rankings (free predictions).
 
     Raises:
         PolyprobeError: no figure is defined.
     """
-    columns = list_columns(source)
+    columns = list_columns(exported)
     if all(row.value is None for _, row in columns):
-        raise PolyprobeError(f"{source.folder}/results.json has no defined figure; {REMEDY}")
-    heads, languages = columns[: -len(source.settings.languages)], source.settings.languages
-    width = len(heads) + min(WIDTH, len(languages))
+        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure; {REMEDY}")
+    languages = exported.settings.languages
+    means = [row for _, row in columns[: -len(languages)]]
+    width = len(means) + min(WIDTH, len(languages))
     lines = [
         f"% {MARK}",
-        f"% {source.settings.signature}",
+        f"% {exported.settings.signature}",
         r"% \usepackage{booktabs}",
         r"\begin{table*}",
         r"\centering\small\setlength{\tabcolsep}{2pt}",
         rf"\begin{{tabular}}{{l{'r' * width}}}",
         r"\toprule",
-        *make_blocks(source.settings.model_name, columns, width),
+        *make_blocks(exported.settings.model_name, columns, width),
         r"\bottomrule",
         r"\end{tabular}",
-        rf"\caption{{{make_caption(source, [head for head, _ in heads])}}}",
+        rf"\caption{{{make_caption(exported, means)}}}",
         r"\end{table*}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def list_columns(source: Source) -> list[tuple[str, Row]]:
-    """Return heads and figures: mean RankC, mean accuracy, then each language's accuracy."""
-    found = {(row.figure, row.language): row for row in source.rows if not row.other_language}
-    means = [("CLC", ("rankc", MEAN)), ("Acc", ("accuracy", MEAN))]
-    columns = [(head, found[key]) for head, key in means if key in found]
-    languages = source.settings.languages
-    return [*columns, *((x, found.get(("accuracy", x), _EMPTY)) for x in languages)]
+def list_columns(exported: Exported) -> list[tuple[str, Row]]:
+    """Return heads and figures: the MEANS that the run has, then each language's accuracy."""
+    found = {(row.figure, row.language): row for row in exported.rows if not row.other_language}
+    means = [(head, found.get((figure, MEAN))) for figure, (head, _) in MEANS.items()]
+    languages = exported.settings.languages
+    return [
+        *((head, row) for head, row in means if row),
+        *((x, found.get(("accuracy", x), _EMPTY)) for x in languages),
+    ]
 
 
 def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> Iterator[str]:
@@ -90,18 +101,21 @@ def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> I
                 yield _line([rf"\scriptsize 95\,\% {name}", *(_small(cell) for cell in cells)])
 
 
-def make_caption(source: Source, heads: Sequence[str]) -> str:
-    """Return what the columns are and what was asked, escaped."""
-    clc = "Cross-lingual consistency (CLC, mean RankC), mean accuracy (Acc)"
-    said = clc if "CLC" in heads else "Mean accuracy (Acc)"
-    resampling = source.results["resampling"]
+def make_caption(exported: Exported, means: Sequence[Row]) -> str:
+    """Return what the columns are, what was asked and what chance gives, escaped."""
+    said = ", ".join(MEANS[row.figure][1] for row in means)
+    known = [row for row in means if row.chance is not None]
+    chances = ", ".join(f"{MEANS[row.figure][0]} {_percent(row.chance)}" for row in known)
+    chance = f" Chance: {chances}." if known else ""
+    resampling = exported.results["resampling"]
     drawn = f" 95 % intervals by bootstrap, {resampling['n_resamples']:,} resamples."
     intervals = drawn if resampling["n_resamples"] else ""
-    data = f"{source.dataset_name}, configuration {source.config}"
-    rows = f"{source.results['n_queries']:,} facts ({source.asked})"
-    scoring = f"scoring {source.settings.scoring}"
+    data = f"{exported.dataset_name}, configuration {exported.config}"
+    rows = f"{exported.results['n_queries']:,} facts ({exported.asked})"
+    scoring = f"scoring {exported.settings.scoring}"
     return escape(
-        f"{said} and accuracy by language in percent on {data}; {rows}; {scoring}.{intervals}"
+        f"{said[:1].upper()}{said[1:]} and accuracy by language in percent on {data}; {rows}; "
+        f"{scoring}.{chance}{intervals}"
     )
 
 
@@ -119,7 +133,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{100 * value:z.1f}"
+    return UNDEFINED if value is None else f"{100 * round(value, 3):z.1f}".replace("-", "$-$")
 
 
 def _small(cell: str) -> str:

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from polyprobe import PolyprobeError
 
+# The columns of the table that `polyprobe eval` shows. Each is a task of a configuration in the
+# `eval.yaml` that `polyprobe build` writes.
+MAIN = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
 MEAN = "mean"  # stands for the language where a figure is the mean over languages or pairs
 ALL = "all"  # and where it is of all languages together
 JOINT = ("fleiss_kappa", "right_in_all", "right_in_any", "right_in_none")

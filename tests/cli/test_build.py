@@ -1,9 +1,12 @@
+import re
+
 import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from polyprobe import PolyprobeError
+from polyprobe.builder.build import BALANCED, SOURCES, load_source
 from polyprobe.cli.build import build
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
 
@@ -33,6 +36,23 @@ def test_a_mistake_is_one_line():
     assert isinstance(result.exception, PolyprobeError)
     known = "balanced, bmlama, fluent-mlama, geofacts"
     assert str(result.exception) == f"unknown dataset 'nothing' in polyprobe; available: {known}"
+
+
+def test_the_help_names_every_dataset_and_configuration():
+    of_name, of_config = (
+        next(x.help for x in typer.main.get_command(app).params if x.name == name)
+        for name in ("name", "config")
+    )
+    assert set(re.findall(r"[a-z-]+", of_name.partition(": ")[2])) - {"or"} == {*SOURCES, BALANCED}
+    told = {
+        name: re.findall(r"[\w-]+", listed)
+        for name, listed in re.findall(r"([\w-]+): ([^.]*)\.", of_config)
+    }
+    assert tuple(told["bmlama"]) == load_source("bmlama").CONFIGS
+    fluent = [x for x in told["fluent-mlama"] if x not in ("each", "also", "with", "-sentence")]
+    twins = [f"{x}-sentence" for x in fluent if "-" not in x]
+    assert sorted([*fluent, *twins]) == sorted(load_source("fluent-mlama").CONFIGS)
+    assert {*SOURCES} - {*told} == {"geofacts"}  # has but one, the default
 
 
 @pytest.fixture

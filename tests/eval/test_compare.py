@@ -147,4 +147,8 @@ def test_the_command_says_what_was_tested_and_where_nothing_can_come_out(run, tm
     assert json.loads(file.read_text())["differences"]["accuracy"]["en"]["p"] < 0.05
     few = show(*pair, "--cluster", "relation", "--correction", "none")
     assert "8 rows in 2 relations" in few
-    assert "no p can fall below .05 with 2 units, 10000 resamples" in few
+    said = "no p (none) can fall below .05 in accuracy, rankc, rankc_adjusted, coverlap, agreement:"
+    assert (
+        few.count("can fall below") == few.count(f"{said} 2 relations in common are too few") == 1
+    )
+    assert few.endswith("; take --cluster none or runs with at least 6 relations in common")

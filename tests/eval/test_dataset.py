@@ -1,11 +1,17 @@
 """Datasets: what is found by which name, and what is refused in one line."""
 
+from importlib.resources import files
+from pathlib import Path
+
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from polyprobe import PolyprobeError
+from polyprobe.cli.install import install_dataset
 from polyprobe.eval.dataset import fingerprint, load_facts
+from polyprobe.eval.errors import one_line
 from polyprobe.eval.sample import choose_rows
 from tests.eval.facts import CITIES, rows, write_facts
 
@@ -85,8 +91,56 @@ def test_unknown_names_list_the_known(config, languages, message, tmp_path):
 
 def test_unknown_dataset_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(PolyprobeError, match="no dataset 'nowhere' here.*polyprobe build"):
         load_facts("nowhere")
+
+
+def test_an_unknown_dataset_names_those_of_every_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    write_facts(tmp_path / "datasets" / "capitals")
+    (tmp_path / "datasets" / "empty").mkdir()
+    write_facts(tmp_path / "rivers")
+    install_dataset(tmp_path / "rivers")
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"))
+    here = {path.name for path in (tmp_path / "cache").iterdir() if path.is_dir()}
+    assert {"parquet", "rivers"} <= here
+    embedded = Path(str(files("polyprobe"))) / "datasets"
+    known = {x.name for x in embedded.iterdir() if any(x.rglob("*.parquet"))}
+    listed = ", ".join(sorted({"capitals", "rivers"} | known))
+    assert "geofacts" in known
+    for asked, guess in {
+        "geofact": "did you mean 'geofacts'? ",
+        "zzz": "",
+        "river": "did you mean 'rivers'? ",
+    }.items():
+        with pytest.raises(PolyprobeError) as error:
+            load_facts(asked, "default")
+        said = f"no dataset '{asked}/default' here, under ./datasets, installed or on the Hub; "
+        assert str(error.value).startswith(f"{said}{guess}available: {listed}; build it (")
+    assert len(load_facts("rivers")["en"]) == 8
+    with pytest.raises(PolyprobeError, match="on the Hub; build it"):
+        load_facts("me/geofact")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("short\n  and plain.", "short and plain"),
+        ("", "ValueError"),
+        ("a" * 200, "a" * 200),
+        (f"see {'a' * 190} https://x.y/z", f"see {'a' * 190} …"),
+        (f"{'a' * 198} b c", f"{'a' * 198} …"),
+        (f"{'a' * 199} b", f"{'a' * 199}…"),
+        (f"{'a' * 300} b", f"{'a' * 199}…"),
+    ],
+)
+def test_a_long_error_ends_behind_a_word(text, line):
+    assert one_line(ValueError(text)) == line
+    assert len(line) <= 200
 
 
 def test_corrupt_parquet_is_named(tmp_path):

@@ -14,9 +14,10 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
+from polyprobe.builder import benchmark
 from polyprobe.eval.export import RUN_FORMATS, export_run, latex
 from polyprobe.eval.export.described import DESCRIBED
-from polyprobe.eval.export.rows import list_rows
+from polyprobe.eval.export.rows import MAIN, list_rows
 from polyprobe.eval.run import Run, Settings
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
 
@@ -78,6 +79,28 @@ def test_tasks_are_those_that_the_builder_names(tmp_path):
     run = make_wide(tmp_path, 3, dataset=str(GEOFACTS), config=None)
     entries = parsed(export_run(run, "eval-results", dataset_id="someone/geofacts"))
     assert [entry.task_id for entry in entries] == [task["id"] for task in tasks]
+    assert MAIN == benchmark.FIGURES
+
+
+@pytest.mark.parametrize("name", RUN_FORMATS)
+@pytest.mark.parametrize("limit", [None, 60])
+def test_a_partial_run_is_told_where_the_hub_would_show_it(tmp_path, capsys, name, limit):
+    run = make_wide(tmp_path, 3, limit=limit)
+    export_run(run, name)
+    said = capsys.readouterr()
+    assert said.out == ""
+    if limit and name in ("eval-results", "model-index"):
+        assert said.err.startswith(f"partial: {run} is of the first 60 rows, and ")
+        assert said.err.count("\n") == 1
+    else:
+        assert said.err == ""
+
+
+def test_a_partial_run_in_a_card_is_told_too(tmp_path, capsys):
+    (tmp_path / "README.md").write_text("# model\n")
+    run = make_wide(tmp_path, 3, sample=7)
+    export_run(run, "model-index", card=tmp_path / "README.md")
+    assert "is of a sample of 7 rows" in capsys.readouterr().err
 
 
 def test_a_run_of_the_hub_knows_its_dataset(wide):
@@ -91,6 +114,7 @@ def test_a_run_of_the_hub_knows_its_dataset(wide):
     [
         ({"limit": 60}, "53 languages; partial: the first 60 rows; "),
         ({"sample": 60}, "53 languages; partial: a sample of 60 rows; "),
+        ({"sample": 101}, "53 languages; all rows; "),  # there are 100
         ({}, "53 languages; all rows; "),
     ],
 )
@@ -198,22 +222,32 @@ def test_latex_has_the_columns_of_table_5(run):
     text = export_run(run, "latex").read_text(encoding="utf-8")
     assert text.splitlines()[1] == f"% {results['signature']}"
     head, values, low, high = cells(text)
-    assert head == ["Model", "CLC", "Acc", "en", "ru", r"zh\_hans"]
-    shown = [results["mean"]["rankc"], results["mean"]["accuracy"], *results["accuracy"].values()]
+    assert head == ["Model", "CLC", "Adj", "Acc", "en", "ru", r"zh\_hans"]
+    means = [results["mean"][figure] for figure in ("rankc", "rankc_adjusted", "accuracy")]
+    shown = [*means, *results["accuracy"].values()]
     assert values == ["synthetic", *(f"{100 * value:.1f}" for value in shown)]
     bounds = results["intervals"]["accuracy"].values()
-    assert low[3:] == [rf"\scriptsize {100 * bound[0]:.1f}" for bound in bounds]
-    assert high[3:] == [rf"\scriptsize {100 * bound[1]:.1f}" for bound in bounds]
-    assert rf"\begin{{tabular}}{{l{'r' * 5}}}" in text
+    assert low[4:] == [rf"\scriptsize {100 * bound[0]:.1f}" for bound in bounds]
+    assert high[4:] == [rf"\scriptsize {100 * bound[1]:.1f}" for bound in bounds]
+    assert rf"\begin{{tabular}}{{l{'r' * 6}}}" in text
+
+
+def test_latex_has_a_minus_and_not_a_hyphen(tmp_path):
+    run = make_wide(tmp_path, 3)
+    results = read_results(run)
+    results["mean"]["rankc_adjusted"] = -0.125
+    Run(run).write_json("results.json", results)
+    assert cells(export_run(run, "latex").read_text(encoding="utf-8"))[1][2] == "$-$12.5"
 
 
 def test_latex_of_many_languages_goes_on_below(wide):
     text = export_run(wide, "latex").read_text(encoding="utf-8")
-    assert {len(row) for row in cells(text)} == {1 + 2 + 17}
+    assert {len(row) for row in cells(text)} == {1 + 3 + 17}
     heads, values = cells(text)[::2], cells(text)[1::2]
     shown = dict(zip(chain(*heads), chain(*values), strict=True))
     assert shown["Model"] == r"someone/model\_1"
-    assert (shown["CLC"], shown["Acc"]) == ("50.0", "25.0")
+    assert (shown["CLC"], shown["Adj"], shown["Acc"]) == ("50.0", "50.0", "25.0")
+    assert "; scoring bmlama-eq10. Chance: CLC 20.0, Adj 0.0, Acc 10.0.}" in text
     assert [shown[f"l{i}"] for i in range(53)] == [f"{i / 10:.1f}" for i in range(53)]
 
 

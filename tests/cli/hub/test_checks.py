@@ -7,7 +7,7 @@ import pytest
 from polyprobe import PolyprobeError
 from polyprobe.cli.hub import dataset_checks, space_checks
 from polyprobe.cli.hub.checks import check_source
-from polyprobe.cli.hub.licences import FORBIDDING, find_objections
+from polyprobe.cli.hub.licences import find_objections
 from polyprobe.cli.hub.source import read_source
 
 from .folders import ROOT, change, edit, metric, small_dataset
@@ -24,6 +24,11 @@ def prompts_without_slot(folder):
 def answers_out_of_range(folder):
     answers = pq.read_table(folder / EN)["answers"].to_pylist()
     change(folder / EN, answers=pa.array([*answers[:19], [99]], pa.list_(pa.int32())))
+
+
+def answers_of_null(folder):
+    answers = pq.read_table(folder / EN)["answers"].to_pylist()
+    change(folder / EN, answers=pa.array([*answers[:19], [None]], pa.list_(pa.int32())))
 
 
 def rows_in_another_order(folder):
@@ -61,12 +66,15 @@ DATASETS = {
     "unreadable": (cut_short, f"{FR}: cannot be read"),
     "wrong-columns": (a_column_less, f"{EN}: no column 'subject'"),
     "other-features": (a_row_less, f"default/en has 20 rows; 19 lie in {EN}"),
-    "not-parallel": (rows_in_another_order, f"{FR}: row 0 is another fact than in {EN}"),
-    "wrong-slots": (
+    "wrong-rows": (
         prompts_without_slot,
-        rf"{FR}: row 1 has no prompt with exactly one \[Y\]",
+        r"language 'fr', row 1 \(.*\): the prompt must hold the slot \[Y\] exactly once",
     ),
-    "wrong-answers": (answers_out_of_range, f"{EN}: row 19 has answers that are no candidates"),
+}
+ROWS = {
+    "an answer is no index into the candidates": answers_out_of_range,
+    "a value is missing": answers_of_null,
+    "another fact_id stands here": rows_in_another_order,
 }
 METRICS = {
     "incomplete-card": (
@@ -82,7 +90,7 @@ METRICS = {
         "imports .ties, and there is no ties.py",
     ),
     "missing-requirement": (
-        lambda folder: edit(folder / "requirements.txt", "scipy", "sympy"),
+        lambda folder: edit(folder / "requirements.txt", "scipy", "scipy-stubs"),
         "scipy is missing, which intervals.py imports",
     ),
     "not-loading": (
@@ -106,6 +114,22 @@ def test_a_dataset_that_is_not_fit(code, tmp_path):
     with pytest.raises(PolyprobeError, match=message) as raised:
         check_source(read_source(folder))
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("message", ROWS)
+def test_rows_that_no_model_could_be_asked(message, tmp_path):
+    folder = small_dataset(tmp_path / "geofacts")
+    ROWS[message](folder)
+    with pytest.raises(PolyprobeError, match=f"default: language '..', row .*{message}"):
+        check_source(read_source(folder))
+
+
+def test_files_that_push_does_not_take(tmp_path):
+    folder = small_dataset(tmp_path / "geofacts")
+    (folder / FR).rename(folder / "fr.parquet")
+    edit(folder / "README.md", f"path: {FR}", "path: fr.parquet")
+    with pytest.raises(PolyprobeError, match="push takes data/CONFIG/LANGUAGE.parquet alone"):
+        check_source(read_source(folder))
 
 
 @pytest.mark.parametrize("code", METRICS)
@@ -159,4 +183,5 @@ def test_licences_that_forbid():
     assert list(find_objections({"license": "other", "license_name": "own"})) == ["other"]
     named = {"license": "other", "license_name": "own", "license_link": "LICENSE"}
     assert not find_objections(named)
-    assert all(reason for reason in FORBIDDING.values())
+    adapted = {"license": "other", "license_name": "cc-by-nc-nd-2.5", "license_link": "LICENSE"}
+    assert list(find_objections(adapted)) == ["other"]

@@ -149,12 +149,12 @@ def test_a_licence_that_forbids(api, hub, tmp_path, capsys):
     with pytest.raises(PolyprobeError, match=r"licence is 'unknown': .* --despite-license unknown"):
         run(folder, "me/geofacts")
     with pytest.raises(PolyprobeError, match="--despite-license unknown"):
-        run(folder, "me/geofacts", despite_license="other")
+        run(folder, "me/geofacts", despite_license=["other"])
     assert not read_remote(api, "me/geofacts", "dataset").exists
     run(folder, "me/geofacts", dry_run=True)
     assert "--despite-license unknown" in capsys.readouterr().out
     run(folder, "me/geofacts", private=True)
-    run(folder, "me/published", despite_license="unknown")
+    run(folder, "me/published", despite_license=["unknown"])
     assert held(api, "me/geofacts") == held(api, "me/published") == contents(folder)
 
 

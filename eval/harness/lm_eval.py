@@ -7,8 +7,8 @@ import yaml
 
 from polyprobe import PolyprobeError, __version__
 
-from ..table import SLOT
-from .source import Source
+from ..slot import SLOT
+from .configuration import Configuration
 
 HARNESS = "lm-eval 0.4.13"
 METRICS = ("acc", "acc_norm", "acc_bytes")
@@ -66,25 +66,25 @@ A row with several right answers counts where the best choice is one of them, as
 group's figure is the unweighted mean over its languages, polyprobe's `mean`."""
 
 
-def render_lm_eval(source: Source, scoring: str) -> dict[str, str]:
+def render_lm_eval(configuration: Configuration, scoring: str) -> dict[str, str]:
     """Return the texts of the group, the shared part and the tasks by file name."""
     if scoring == "object":
-        check_prefixes(source)
-    stem = source.stem(scoring)
-    tasks = {language: f"{stem}_{language}" for language in source.files}
+        check_prefixes(configuration)
+    stem = configuration.stem(scoring)
+    tasks = {language: f"{stem}_{language}" for language in configuration.files}
     return {
-        f"{stem}.yaml": render_group(source, scoring, list(tasks.values())),
-        f"_{stem}_yaml": dump(describe_shared(source, scoring)),
+        f"{stem}.yaml": render_group(configuration, scoring, list(tasks.values())),
+        f"_{stem}_yaml": dump(describe_shared(configuration, scoring)),
         **{
-            f"{task}.yaml": dump(describe_task(source, f"_{stem}_yaml", task, language))
+            f"{task}.yaml": dump(describe_task(configuration, f"_{stem}_yaml", task, language))
             for language, task in tasks.items()
         },
     }
 
 
-def check_prefixes(source: Source) -> None:
+def check_prefixes(configuration: Configuration) -> None:
     """Refuse prompts with digits alone before the slot: lm-eval reads them as a choice's number."""
-    for language, prefixes in source.prefixes.items():
+    for language, prefixes in configuration.prefixes.items():
         for row, prefix in enumerate(prefixes):
             if prefix.isdigit():
                 raise PolyprobeError(
@@ -93,11 +93,11 @@ def check_prefixes(source: Source) -> None:
                 )
 
 
-def render_group(source: Source, scoring: str, tasks: list[str]) -> str:
+def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -> str:
     """Return the group's file: what is asked and what differs, as a comment, and the tasks."""
-    stem = source.stem(scoring)
+    stem = configuration.stem(scoring)
     head = f"""\
-{source.name}/{source.config}, Parquet files {source.fingerprint}; made for {HARNESS} by
+{configuration.title}, Parquet files {configuration.fingerprint}; made for {HARNESS} by
 `polyprobe export --format lm-eval --scoring {scoring}` (polyprobe {__version__}). In this folder:
 lm_eval run --model hf --model_args pretrained=MODEL --include_path . --tasks {stem}
 
@@ -114,11 +114,11 @@ lm_eval run --model hf --model_args pretrained=MODEL --include_path . --tasks {s
     return "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines()) + dump(group)
 
 
-def describe_shared(source: Source, scoring: str) -> dict[str, Any]:
+def describe_shared(configuration: Configuration, scoring: str) -> dict[str, Any]:
     """Return what all tasks have in common."""
-    hub = {"dataset_path": source.dataset_id, "dataset_name": source.config}
+    hub = {"dataset_path": configuration.dataset_id, "dataset_name": configuration.name}
     return {
-        **(hub if source.dataset_id else {"dataset_path": "parquet"}),
+        **(hub if configuration.dataset_id else {"dataset_path": "parquet"}),
         "output_type": "multiple_choice",
         "num_fewshot": 0,
         **ASKED[scoring],
@@ -128,18 +128,20 @@ def describe_shared(source: Source, scoring: str) -> dict[str, Any]:
             {"metric": metric, "aggregation": "mean", "higher_is_better": True}
             for metric in METRICS
         ],
-        "metadata": {"version": 1.0, "fingerprint": source.fingerprint},
+        "metadata": {"version": 1.0, "fingerprint": configuration.fingerprint},
     }
 
 
-def describe_task(source: Source, shared: str, task: str, language: str) -> dict[str, Any]:
+def describe_task(
+    configuration: Configuration, shared: str, task: str, language: str
+) -> dict[str, Any]:
     """Return the task of a language."""
-    files = {"data_files": {language: list(source.files[language])}}
+    files = {"data_files": {language: list(configuration.files[language])}}
     return {
         "include": shared,
         "task": task,
         "test_split": language,
-        **({} if source.dataset_id else {"dataset_kwargs": files}),
+        **({} if configuration.dataset_id else {"dataset_kwargs": files}),
     }
 
 

@@ -1,7 +1,6 @@
 """The texts that the harnesses score: those that polyprobe's scorers score."""
 
 import ast
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -10,12 +9,12 @@ import jinja2
 import pytest
 import yaml
 
-from polyprobe.builder.harness import export_dataset
 from polyprobe.eval.engine import Plan
+from polyprobe.eval.harness import export_dataset
 from polyprobe.eval.scorers.causal import CausalScorer
 from polyprobe.eval.scorers.object import CausalObjectScorer
 
-from .harness_rows import ROWS, write_dataset
+from .harness_rows import ROWS, load_module, write_dataset
 
 ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
 EVERY = [row for rows in ROWS.values() for row in rows]
@@ -92,11 +91,7 @@ def lighteval(monkeypatch) -> None:
 
 
 def load(folder: Path, output: Path, scoring: str = "bmlama", **options) -> ModuleType:
-    file = export_dataset(folder, "lighteval", output, scoring=scoring, **options)[0]
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(export_dataset(folder, "lighteval", output, scoring=scoring, **options)[0])
 
 
 def choices(doc) -> list[str]:
@@ -147,7 +142,7 @@ def test_a_task_a_language_and_none_without_bos_where_a_prompt_begins_with_the_s
     stem = "polyprobe_tiny_default"
     assert names == [f"{stem}:en", f"{stem}:ja", f"{stem}_no_bos:en"]
     assert "prompts that begin with the slot: ja (2)." in module.__doc__
-    assert {task.hf_repo for task in module.TASKS_TABLE} == {str(tmp_path / "out" / stem)}
+    assert {task.hf_repo for task in module.TASKS_TABLE} == {str(tmp_path / "out" / f"{stem}.data")}
     assert [task.evaluation_splits for task in module.TASKS_TABLE] == [["en"], ["ja"], ["en"]]
 
 

@@ -1,11 +1,12 @@
 """The folder that an export is written to."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from polyprobe import PolyprobeError
 
-from ..write import explain_errors, write_text
+from ..writing import write_whole
 
 OURS = ("polyprobe_", "_polyprobe_", "__pycache__")
 
@@ -29,11 +30,9 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     shared file of the group, the only name of `texts` that begins with `_`.
     """
     paths = {name: folder / name for name in texts}
-    with explain_errors(folder):
-        for path in paths.values():
-            path.parent.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        write_text(paths[name], text)
+        write = partial(Path.write_text, data=text, encoding="utf-8", newline="\n")
+        write_whole(paths[name], write, "choose another --output")
     shared = [name for name in texts if name.startswith("_")]
     for path in folder.glob("polyprobe_*.yaml") if shared else ():
         if path.name not in texts and f"include: {shared[0]}\n" in path.read_text("utf-8"):

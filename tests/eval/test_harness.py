@@ -1,15 +1,16 @@
 """What `polyprobe export DATASET` writes, without the harnesses that read it."""
 
+import json
 import re
 from pathlib import Path
 
 import datasets
-import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from polyprobe import PolyprobeError
-from polyprobe.builder.harness import HARNESSES, export_dataset
+from polyprobe.eval.harness import HARNESSES, export_dataset
 
 from .harness_rows import ROWS, write_dataset
 
@@ -78,7 +79,7 @@ def test_names_hold_nothing_that_a_harness_reads_as_its_own(tmp_path):
     for harness in HARNESSES:
         for path in export_dataset(folder, harness, tmp_path / harness):
             name = path.relative_to(tmp_path / harness).parts[0]
-            assert re.fullmatch(r"_?polyprobe_a-b-c-d-_53-repaired[\w]*(\.yaml|\.py)?", name)
+            assert re.fullmatch(r"_?polyprobe_a-b-c-d-_53-repaired\w*(\.yaml|\.py|\.data)?", name)
 
 
 def test_what_an_earlier_export_left_of_the_same_tasks_goes(folder, tmp_path):
@@ -90,7 +91,7 @@ def test_what_an_earlier_export_left_of_the_same_tasks_goes(folder, tmp_path):
 
 
 def test_the_card_has_datasets_read_what_lies_in_the_folder_now(folder, tmp_path):
-    place = str(tmp_path / "out" / "polyprobe_tiny_default")
+    place = str(tmp_path / "out" / "polyprobe_tiny_default.data")
     export_dataset(folder, "lighteval", tmp_path / "out")
     first = datasets.load_dataset(place, "default")
     assert list(first) == list(ROWS)
@@ -102,7 +103,7 @@ def test_the_card_has_datasets_read_what_lies_in_the_folder_now(folder, tmp_path
 
 def test_the_version_changes_with_the_files(folder, tmp_path):
     texts = []
-    for rows in (ROWS, {**ROWS, "ja": ROWS["ja"][::-1]}, ROWS):
+    for rows in (ROWS, {x: own[::-1] for x, own in ROWS.items()}, ROWS):
         write_dataset(folder, rows)
         texts.append(export_dataset(folder, "lighteval", tmp_path / "out")[0].read_text("utf-8"))
     versions = [re.search(r"^VERSION = (\d+)$", text, re.MULTILINE)[1] for text in texts]
@@ -112,10 +113,11 @@ def test_the_version_changes_with_the_files(folder, tmp_path):
 WRONG = {
     "unknown language 'fr'": {"languages": ["fr"]},
     "no languages were named": {"languages": []},
-    "unknown configuration '17'": {"config": "17"},
+    "unknown configuration in '.*/17'; available: .*default": {"config": "17"},
     "unknown harness 'helm'": {"harness": "helm"},
     "--scoring pll is no protocol": {"scoring": "pll"},
     "--dataset-id 'tiny' is no name": {"dataset_id": "tiny"},
+    "--dataset-id '-a/tiny' is no name": {"dataset_id": "-a/tiny"},
 }
 
 
@@ -129,29 +131,27 @@ def test_what_is_asked_wrongly_is_told_in_a_line(folder, tmp_path, message):
 
 
 BAD = {
-    "row 0: the prompt must hold the slot": {"prompt": ["no slot"] * 4},
-    "row 1: the prompt must hold the slot": {"prompt": ["[Y]", "[Y] [Y]", "[Y]", "[Y]"]},
-    "row 2: a value is missing": {"prompt": ["[Y]", "[Y]", None, "[Y]"]},
-    "row 3: a value is missing": {"candidates": [["a", "b", "c"]] * 3 + [["a", None]]},
-    "row 0: there are no candidates": {"candidates": [[]] * 4},
-    "row 0: a candidate is empty": {"candidates": [["a", " ", "c"]] * 4},
-    "row 0: there is no right answer": {"answers": [[]] * 4},
-    "row 0: an answer is no index": {"answers": [[3]] * 4},
-    "has no column 'answers'": {"answers": None},
-    "column 'prompt' is list<element: string>; expected string": {
-        "prompt": pa.array([["[Y]"]] * 4, pa.list_(pa.string()))
+    "language 'en', row 1 (P1:Q1:Q0): the prompt must hold the slot": {
+        "prompt": ["[Y]", "[Y] [Y]", "[Y]", "[Y]"]
     },
+    "language 'en' has no column 'answers'": {"answers": None},
 }
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
 @pytest.mark.parametrize("message", BAD)
-def test_rows_that_cannot_be_asked_are_refused(tmp_path, harness, message):
+def test_rows_that_polyprobe_cannot_ask_are_refused(tmp_path, harness, message):
     folder = write_dataset(tmp_path / "bad", {"en": ROWS["en"]}, **BAD[message])
-    with pytest.raises(PolyprobeError, match=re.escape(message)) as told:
+    with pytest.raises(PolyprobeError, match=re.escape(message)):
         export_dataset(folder, harness, tmp_path / "out")
-    assert "language 'en'" in str(told.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_splits_that_are_not_parallel_are_refused(tmp_path):
+    folder = write_dataset(tmp_path / "bad", {"en": ROWS["en"], "ja": ROWS["ja"][:3]})
+    with pytest.raises(PolyprobeError, match="'en' has 4 rows, 'ja' has 3"):
+        export_dataset(folder, "lm-eval", tmp_path / "out")
+    assert export_dataset(folder, "lm-eval", tmp_path / "out", languages=["ja"])
 
 
 def test_digits_alone_before_the_slot_are_refused_where_lm_eval_would_read_a_number(tmp_path):
@@ -169,12 +169,35 @@ def test_folders_that_are_no_dataset(folder, tmp_path):
     (folder / "data/default/en.parquet").rename(whole / "train.parquet")
     cases = {
         "no such folder": tmp_path / "none",
-        "is no dataset that can be loaded": tmp_path / "empty",
+        "no dataset '.*empty' here": tmp_path / "empty",
         "has the splits train, and not one a language": whole,
     }
     for message, place in cases.items():
-        with pytest.raises(PolyprobeError, match=message):
+        with pytest.raises(PolyprobeError, match=message) as told:
             export_dataset(place, "lighteval", tmp_path / "out")
+        assert "\n" not in str(told.value)
+
+
+def test_files_that_are_no_parquet(folder, tmp_path):
+    rows = pq.read_table(folder / "data/default/en.parquet").to_pylist()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "en.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    card = (folder / "README.md").read_text("utf-8").partition("  - split: ja")[0]
+    card = card.replace("data/default/en.parquet", "en.jsonl")
+    (other / "README.md").write_text(f"{card}---\n", encoding="utf-8")
+    with pytest.raises(PolyprobeError, match=r"en\.jsonl is no Parquet file"):
+        export_dataset(other, "lm-eval", tmp_path / "out")
+
+
+def test_no_task_of_lighteval_is_a_path_beside_its_file(folder, tmp_path):
+    """lighteval opens such a one as a file that lists tasks."""
+    for scoring in ("bmlama", "object"):
+        file = export_dataset(folder, "lighteval", tmp_path / "out", scoring=scoring)[0]
+        line = re.search(r'chat_template=False" \\\n +(\S+) --custom', file.read_text("utf-8"))
+        names = {line[1], *re.findall(r'task\("([^"]+)"', file.read_text("utf-8"))}
+        assert file.stem in names
+        assert not [name for name in names if (tmp_path / "out" / name).exists()]
 
 
 def test_an_output_folder_of_others_is_left_alone(folder, tmp_path):

@@ -5,14 +5,13 @@ from pathlib import Path
 
 from polyprobe import PolyprobeError
 
-from ..names import unknown
+from .configuration import Configuration, read_configuration
 from .folder import check_output, write_files
 from .lighteval import render_lighteval
 from .lm_eval import render_lm_eval
-from .source import Source, read_source
 
 # Each returns the texts of the files by name, given what is asked and the scoring.
-HARNESSES: dict[str, Callable[[Source, str], Mapping[str, str]]] = {
+HARNESSES: dict[str, Callable[[Configuration, str], Mapping[str, str]]] = {
     "lm-eval": render_lm_eval,
     "lighteval": render_lighteval,
 }
@@ -48,12 +47,12 @@ def export_dataset(
             output folder with files of others.
     """
     if harness not in HARNESSES:
-        raise unknown("harness", harness, "`polyprobe export`", HARNESSES)
+        raise PolyprobeError(f"unknown harness {harness!r}; known: {', '.join(HARNESSES)}")
     if scoring not in SCORINGS:
         raise PolyprobeError(
             f"--scoring {scoring} is no protocol that the harnesses can follow; "
             f"known: {', '.join(SCORINGS)}"
         )
-    source = read_source(Path(folder), config, languages, dataset_id)
+    configuration = read_configuration(folder, config, languages, dataset_id)
     check_output(output)
-    return write_files(output, HARNESSES[harness](source, scoring))
+    return write_files(output, HARNESSES[harness](configuration, scoring))

@@ -10,10 +10,13 @@ import yaml
 
 from polyprobe import __version__
 
-from ..table import SLOT
-from .source import Source
+from ..slot import SLOT
+from .configuration import Configuration
 
 HARNESS = "lighteval 0.13.0"
+# Of the data folder, behind the stem, which has no dot: a task that is a path as well lighteval
+# opens as a list of tasks.
+DATA = ".data"
 WHOLE = f'''\
 def ask_sentence(line, task_name):
     """Return the sentence with each candidate in its slot, behind nothing."""
@@ -74,38 +77,38 @@ A row with several right answers counts where the best choice is one of them, as
 figure of all tasks is the unweighted mean over the languages, polyprobe's `mean`."""
 
 
-def render_lighteval(source: Source, scoring: str) -> dict[str, str]:
+def render_lighteval(configuration: Configuration, scoring: str) -> dict[str, str]:
     """Return the texts of the tasks' file and, for local data, of a card, by file name."""
-    stem = source.stem(scoring)
-    tasks = {f"{stem}.py": render_tasks(source, scoring)}
-    if source.dataset_id:
+    stem = configuration.stem(scoring)
+    tasks = {f"{stem}.py": render_tasks(configuration, scoring)}
+    if configuration.dataset_id:
         return tasks
-    return {**tasks, f"{stem}/README.md": render_card(source)}
+    return {**tasks, f"{stem}{DATA}/README.md": render_card(configuration)}
 
 
-def render_tasks(source: Source, scoring: str) -> str:
+def render_tasks(configuration: Configuration, scoring: str) -> str:
     """Return the Python file that `--custom-tasks` takes."""
-    stem = source.stem(scoring)
-    local = f'str(Path(__file__).resolve().parent / "{stem}")'
+    stem = configuration.stem(scoring)
+    local = f'str(Path(__file__).resolve().parent / "{stem}{DATA}")'
     template = Template(files(__package__).joinpath("lighteval_tasks.txt").read_text("utf-8"))
     return template.substitute(
-        head=render_head(source, scoring),
-        repository=json.dumps(source.dataset_id) if source.dataset_id else local,
-        config=source.config,
-        languages=pformat(list(source.files), width=90, compact=True),
-        version=int(source.fingerprint[:7], 16),
+        head=render_head(configuration, scoring),
+        repository=json.dumps(configuration.dataset_id) if configuration.dataset_id else local,
+        config=configuration.name,
+        languages=pformat(list(configuration.files), width=90, compact=True),
+        version=int(configuration.fingerprint[:7], 16),
         prompts=WHOLE if scoring == "bmlama" else OBJECT,
-        tables=render_tables(source, scoring),
+        tables=render_tables(configuration, scoring),
     )
 
 
-def render_tables(source: Source, scoring: str) -> str:
+def render_tables(configuration: Configuration, scoring: str) -> str:
     """Return the lines of TASKS_TABLE."""
-    stem = source.stem(scoring)
+    stem = configuration.stem(scoring)
     line = '    *(task("{}", {}, language) for language in {}),'
     if scoring == "object":
         return line.format(stem, "ask_object", "LANGUAGES")
-    left = list_unprefixed(source)
+    left = list_unprefixed(configuration)
     known = f"LANGUAGES if language not in {left}" if left else "LANGUAGES"
     return "\n".join(
         (
@@ -115,50 +118,54 @@ def render_tables(source: Source, scoring: str) -> str:
     )
 
 
-def list_unprefixed(source: Source) -> dict[str, int]:
+def list_unprefixed(configuration: Configuration) -> dict[str, int]:
     """Return the languages with prompts that begin with the slot, and how many.
 
     A model without a BOS has nothing before their choices.
     """
     counts = {
         language: sum(not prefix.strip() for prefix in prefixes)
-        for language, prefixes in source.prefixes.items()
+        for language, prefixes in configuration.prefixes.items()
     }
     return {language: count for language, count in counts.items() if count}
 
 
-def render_head(source: Source, scoring: str) -> str:
+def render_head(configuration: Configuration, scoring: str) -> str:
     """Return what is asked, what differs, and how to run it."""
-    stem = source.stem(scoring)
-    one = f"{stem}:{next(iter(source.files))}"
-    left = list_unprefixed(source)
+    stem = configuration.stem(scoring)
+    one = f"{stem}:{next(iter(configuration.files))}"
+    left = list_unprefixed(configuration)
     rows = ", ".join(f"{language} ({count})" for language, count in left.items())
     told = f"\n  Left out of it are languages with prompts that begin with the slot: {rows}."
     protocol = PROTOCOLS[scoring].replace("{stem}", stem)
     return f"""\
-{source.name}/{source.config} for {HARNESS}, Parquet files {source.fingerprint}.
+{configuration.title} for {HARNESS}, Parquet files {configuration.fingerprint}.
 
 Made by `polyprobe export --format lighteval --scoring {scoring}` (polyprobe {__version__}). Run it:
 lighteval accelerate "model_name=MODEL,override_chat_template=False" \\
-    {stem if len(source.files) > 1 else one} --custom-tasks {stem}.py
+    {stem if len(configuration.files) > 1 else one} --custom-tasks {stem}.py
 The task of a single language is {one}.
+lighteval keeps a model's answers in CACHE/MODEL, CACHE being ~/.cache/huggingface/lighteval or what
+",cache_dir=" behind MODEL says. An absolute path as MODEL makes this the model's own folder; a path
+relative to the working folder does not.
 
 {protocol.replace("{left_out}", told if left else "")}
 {COMMON}"""
 
 
-def render_card(source: Source) -> str:
+def render_card(configuration: Configuration) -> str:
     """Return a card that names the Parquet files where they lie.
 
     `datasets` 5.2 caches a folder by the configurations in its card alone: by the fingerprint among
     them it reads anew what has changed.
     """
     config: Mapping[str, object] = {
-        "config_name": source.config,
-        "description": f"Parquet files {source.fingerprint}",
+        "config_name": configuration.name,
+        "description": f"Parquet files {configuration.fingerprint}",
         "data_files": [
-            {"split": language, "path": list(paths)} for language, paths in source.files.items()
+            {"split": language, "path": list(paths)}
+            for language, paths in configuration.files.items()
         ],
     }
     head = yaml.safe_dump({"configs": [config]}, sort_keys=False, allow_unicode=True, width=10**6)
-    return f"---\n{head}---\n\nWhere the tasks find {source.name}/{source.config}.\n"
+    return f"---\n{head}---\n\nWhere the tasks find {configuration.title}.\n"

@@ -1,6 +1,8 @@
 """A dataset of four rows with what a template or a tokenizer may trip over."""
 
+import importlib.util
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,6 +42,7 @@ def make_table(rows, columns) -> pa.Table:
     prompts, candidates, answers = zip(*rows, strict=True) if rows else ((), (), ())
     values = {
         "fact_id": [f"P1:Q{k}:Q0" for k in range(len(rows))],
+        "relation": ["P1"] * len(rows),
         "prompt": list(prompts),
         "candidates": list(candidates),
         "answers": list(answers),
@@ -51,3 +54,11 @@ def make_table(rows, columns) -> pa.Table:
             for k, v in kept.items()
         }
     )
+
+
+def load_module(file: Path) -> ModuleType:
+    """Return what a file outside the package defines."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from huggingface_hub import DatasetCard, try_to_load_from_cache
-from huggingface_hub.errors import HFValidationError
-from huggingface_hub.utils import validate_repo_id
 
 from polyprobe import PolyprobeError
 
 from ..dataset import locate
+from ..dataset_id import check_dataset_id
 from ..revision import is_hash
 from ..run import Run, Settings
 from .rows import Row, list_rows
@@ -21,7 +20,7 @@ from .rows import Row, list_rows
 MANY = 10  # languages that are counted rather than named
 
 
-class Source(NamedTuple):
+class Exported(NamedTuple):
     """A run to be exported.
 
     Attributes:
@@ -75,14 +74,22 @@ class Source(NamedTuple):
         settings, names = self.settings, ", ".join(self.settings.languages)
         if len(settings.languages) > MANY:
             names = f"{len(settings.languages)} languages"
-        if settings.sample:
-            return f"{names}; partial: a sample of {settings.sample} rows"
-        return f"{names}; " + (
-            f"partial: the first {settings.limit} rows" if settings.limit else "all rows"
-        )
+        return f"{names}; partial: {self.part}" if self.part else f"{names}; all rows"
+
+    @property
+    def part(self) -> str | None:
+        """Return in words which rows were asked, None where all were.
+
+        Where fewer came than were asked for, there were no more.
+        """
+        if self.results["n_queries"] < (self.settings.sample or self.settings.limit or 0):
+            return None
+        if self.settings.sample:
+            return f"a sample of {self.settings.sample} rows"
+        return f"the first {self.settings.limit} rows" if self.settings.limit else None
 
 
-def read_source(folder: Path, dataset_id: str | None) -> Source:
+def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     """Return what is to be exported of a run folder.
 
     Raises:
@@ -99,21 +106,14 @@ def read_source(folder: Path, dataset_id: str | None) -> Source:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PolyprobeError(f"{folder}/results.json lacks figures; {_remedy(run)}") from error
     name = choose_dataset_id(settings.dataset, dataset_id)
-    return Source(folder, settings, results, rows, name, find_config(settings), _last_scored(run))
+    return Exported(folder, settings, results, rows, name, find_config(settings), _last_scored(run))
 
 
 def choose_dataset_id(dataset: str, given: str | None) -> str | None:
     """Return the dataset's name on the Hub: the given one, else the run's own where it has one."""
     own = None if Path(dataset).is_absolute() or dataset.count("/") != 1 else dataset
     name = given or own
-    try:
-        if name is not None:
-            validate_repo_id(name)
-    except HFValidationError:
-        name = ""
-    if name is not None and name.count("/") != 1:
-        raise PolyprobeError(f"--dataset-id {given!r} is no name on the Hub; expected OWNER/NAME")
-    return name
+    return check_dataset_id(name) if name else None
 
 
 def find_config(settings: Settings) -> str:

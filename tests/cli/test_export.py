@@ -1,0 +1,54 @@
+"""`polyprobe export DATASET`: which datasets a name finds, and what is told otherwise."""
+
+import re
+
+import pytest
+
+from polyprobe import PolyprobeError
+from polyprobe.cli.export import export, find_dataset
+from polyprobe.eval.dataset import locate
+from tests.eval.facts import write_facts
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder outside the checkout, with a dataset of its own."""
+    write_facts(tmp_path / "datasets" / "facts")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_dataset_is_found_as_eval_and_push_find_it(place, tmp_path):
+    path = type(tmp_path)
+    own = place / "datasets" / "facts"
+    for given in ("facts", "datasets/facts", str(own)):
+        assert find_dataset(path(given), "lm-eval") == own, given
+    for given in ("geofacts", "datasets/geofacts"):
+        assert find_dataset(path(given), "lm-eval") == path(locate("geofacts")), given
+    write_facts(place / "datasets" / "geofacts")
+    for given in ("geofacts", "datasets/geofacts"):
+        assert find_dataset(path(given), "lm-eval") == place / "datasets" / "geofacts", given
+
+
+def test_the_output_is_named_after_the_dataset(place, tmp_path, capsys):
+    export(tmp_path / "datasets" / "facts", "lighteval", languages="en,ru")
+    stem = "polyprobe_facts_small"
+    names = [f"facts-lighteval/{stem}.py", f"facts-lighteval/{stem}.data/README.md"]
+    assert capsys.readouterr().out.split() == names
+    assert all((place / name).is_file() for name in names)
+
+
+def test_a_run_is_no_dataset(place, tmp_path):
+    run = place / "runs" / "a"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text("{}")
+    for harness in ("lm-eval", "lighteval"):
+        said = f"runs/a is a run; {harness} takes a dataset's folder"
+        with pytest.raises(PolyprobeError, match=f"^{re.escape(said)}$"):
+            export(type(tmp_path)("runs/a"), harness)
+
+
+def test_what_nothing_has_is_told(place, tmp_path):
+    for given in ("nothing", "datasets/nothing", "me/nothing"):
+        with pytest.raises(PolyprobeError, match=f"^no such folder: {given};"):
+            export(type(tmp_path)(given), "lm-eval")

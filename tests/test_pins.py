@@ -1,0 +1,27 @@
+"""What is pinned in more than one file is pinned to the same version."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from polyprobe.eval.harness import lighteval, lm_eval
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("harness", [lm_eval, lighteval])
+def test_tasks_are_for_the_harness_that_make_installs(harness):
+    name, version = harness.HARNESS.split()
+    pins = re.findall(r"(lm_eval|lighteval)(?:\[hf\])?==([\d.]+)", (ROOT / "Makefile").read_text())
+    assert (name.replace("-", "_"), version) in pins
+    head = (ROOT / "bench" / "harness.md").read_text("utf-8").partition("\n")[0]
+    assert harness.HARNESS in head
+
+
+def test_spaces_run_the_gradio_that_was_tested():
+    pin = re.search(r"^gradio==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)[1]
+    cards = sorted(ROOT.glob("metrics/*/README.md"))
+    assert len(cards) >= 10
+    for card in cards:
+        assert f"\nsdk_version: {pin}\n" in card.read_text("utf-8"), card
