@@ -57,7 +57,7 @@ def columns_table(configs: Sequence[Config]) -> str:
     """Return the table of columns, of which each has its description."""
     fields = {field.name: field for config in configs for field in config.schema}
     rows = [
-        (f"`{name}`", str(field.type).replace("element: ", ""), COLUMNS[name])
+        (f"`{name}`", f"`{field.type}`".replace("element: ", ""), COLUMNS[name])
         for name, field in fields.items()
     ]
     return markdown_table(("column", "type", "what"), rows)

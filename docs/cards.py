@@ -4,7 +4,7 @@ A hook of mkdocs. `metrics/NAME/README.md` and `datasets/NAME/README.md` become 
 YAML head; a metric's page ends with the functions of its module. In any page
 `<!-- table FILE N -->` stands for the N-th table of a Markdown file of the repository, so that no
 figure is typed twice. mkdocstrings is shown the package under its name, which the folder of a
-checkout does not have.
+checkout does not have, and with the doctests of its docstrings fenced.
 """
 
 import ast
@@ -24,6 +24,7 @@ PACKAGE = TemporaryDirectory(prefix="polyprobe-docs-")
 HEAD = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 TABLE = re.compile(r"^<!-- table (\S+) (\d+) -->$", re.MULTILINE)
 TABLE_ROWS = re.compile(r"(?:^\|.*\|\n)+", re.MULTILINE)
+DOCTEST = re.compile(r'^( *)>>> .+(?:\n\1(?!""").+)*', re.MULTILINE)
 IN_PYTHON = """
 ## In Python
 
@@ -42,7 +43,8 @@ def on_config(config: Any) -> Any:
     package.mkdir(exist_ok=True)
     shutil.copy(ROOT / "__init__.py", package)
     for room in ROOMS:
-        shutil.copytree(ROOT / room, package / room, ignore=ignore_others, dirs_exist_ok=True)
+        options = {"ignore": ignore_others, "copy_function": copy_code, "dirs_exist_ok": True}
+        shutil.copytree(ROOT / room, package / room, **options)
     for folder in package.glob("metrics/*/"):  # namespace packages, which are not looked into
         (folder / "__init__.py").touch()
     (package / "metrics" / "__init__.py").touch()
@@ -55,15 +57,26 @@ def ignore_others(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if not (name.endswith(".py") or Path(folder, name).is_dir())]
 
 
+def copy_code(source: str, target: str) -> None:
+    """Copy a module, a fence around each doctest; Markdown takes a bare `>>>` for quotations."""
+    text = Path(source).read_text(encoding="utf-8")
+    Path(target).write_text(DOCTEST.sub(r"\1```pycon\n\g<0>\n\1```", text), encoding="utf-8")
+
+
 def on_files(files: Files, config: Any) -> Files:
-    """Add a page for each card of metrics/, and for each dataset's card that is committed."""
+    """Add a page for each card of metrics/, and for each dataset that is in the navigation."""
     for card in sorted(ROOT.glob("metrics/*/README.md")):
         text = read_card(card) + list_functions(card.parent.name)
         files.append(File.generated(config, f"metrics/{card.parent.name}.md", content=text))
-    for name in ("bmlama", "fluent-mlama", "geofacts"):
-        text = read_card(ROOT / "datasets" / name / "README.md")
-        files.append(File.generated(config, f"datasets/{name}.md", content=text))
+    for page in sorted(set(re.findall(r"datasets/([\w-]+)\.md", str(config.nav))) - written_here()):
+        text = read_card(ROOT / "datasets" / page / "README.md")
+        files.append(File.generated(config, f"datasets/{page}.md", content=text))
     return files
+
+
+def written_here() -> set[str]:
+    """Return the names of the pages on datasets that are no cards."""
+    return {page.stem for page in ROOT.glob("docs/datasets/*.md")}
 
 
 def on_page_markdown(markdown: str, **kwargs: Any) -> str:

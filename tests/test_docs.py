@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -78,19 +79,30 @@ def test_every_page_and_card_is_in_the_navigation():
         pytest.skip("no git checkout: which datasets are committed is not known")
     folders = [*tracked.stdout.split(), *(f"metrics/{name}/README.md" for name in METRICS)]
     cards = {path.replace("/README.md", ".md") for path in folders}
-    assert len(METRICS) == 10
     assert sorted(read_nav()) == sorted({*PAGES, *cards})
 
 
-def test_figures_in_prose_stand_in_a_card_or_a_bench():
-    """Tables are taken in by docs/cards.py, output is compared by test_blocks; this is the rest."""
-    places = ("metrics/*/README.md", "datasets/*/README.md", "bench/**/*.md")
-    known = " ".join(p.read_text(encoding="utf-8") for place in places for p in ROOT.glob(place))
-    for page in (page for page in PAGES if not page.startswith(("reproduce/", "training"))):
-        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-        prose = re.sub(r"^( *)```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
-        for figure in re.findall(r"(?<![\w.])\d*\.\d+(?![\w.])", prose):
-            assert figure in known, f"{page}: {figure}"
+def test_rows_in_the_choice_of_datasets_are_those_of_their_cards():
+    page = (ROOT / "docs" / "datasets" / "index.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if re.match(r"\| \[`", line)]
+    assert len(rows) == 4
+    for _, name, _, languages, queries, *_ in rows:
+        card = ROOT / "datasets" / re.search(r"\]\((.*)\.md\)", name)[1] / "README.md"
+        lines = re.findall(r"^\| `.+?` \| (\d+) \| ([\d,]+) \|", card.read_text(), re.MULTILINE)
+        known = {number for line in lines for number in line}
+        assert set(re.findall(r"[\d,]*\d", languages + queries)) <= known, name
+
+
+def test_the_citation_is_of_this_version_and_the_same_everywhere():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    page = " ".join((ROOT / "docs" / "citing.md").read_text(encoding="utf-8").split())
+    for part in (cited["title"], cited["version"], cited["license"], cited["authors"][0]["name"]):
+        assert part in page
+    entries = "".join(p.read_text(encoding="utf-8") for p in ROOT.glob("metrics/*/README.md"))
+    for paper in cited["references"]:
+        assert f'url = "{paper["url"]}"' in entries
 
 
 @pytest.mark.slow
@@ -135,6 +147,20 @@ def test_pages_hold_the_cards_the_tables_and_the_docstrings(site):
     assert "goes on where it was when it is repeated" in text("api/eval.html")
     assert "not parallel to English, worst language" in text("datasets/index.html")
     assert "<!-- table" not in "".join(p.read_text() for p in site.rglob("*.html"))
+
+
+@pytest.mark.slow
+def test_doctests_of_docstrings_are_code_and_no_quotations(site):
+    texts = {path.relative_to(site).as_posix(): path.read_text() for path in site.rglob("*.html")}
+    nested = re.compile(r"<blockquote>\s*<blockquote>")
+    assert [name for name, text in texts.items() if nested.search(text)] == []
+    for name, line in (
+        ("metrics/answer_agreement.html", "agreement_matrix({"),
+        ("metrics/coverlap.html", "coverlap_matrix({"),
+    ):
+        blocks = re.findall(r"<pre>.*?</pre>", texts[name], re.DOTALL)
+        shown = [re.sub(r"<[^>]+>", "", block) for block in blocks]
+        assert any(f"&gt;&gt;&gt; {line}" in block for block in shown), name
 
 
 @pytest.mark.slow

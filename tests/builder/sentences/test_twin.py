@@ -247,7 +247,7 @@ def test_the_configuration_stays_and_the_card_tells_of_both(tiny):
     assert "3 of 4 rows. Translator: `phrasebook|1`. Lemmatiser: hu: none." in text
     assert "| hu | 4 | 3 | 3 | 1 | 1 | 3 | 1 |" in text
     assert "| hu | empty | 1 |" in text
-    assert "| `object_last` | bool |" in text
+    assert "| `object_last` | `bool` |" in text
     build_dataset("tiny", ["more"], output=tiny)
     assert "### `default-sentence`" in (tiny / "README.md").read_text(encoding="utf-8")
 
