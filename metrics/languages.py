@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from rows import mark_right
 from sheet import Sheet, need, read_lists, read_marks, read_numbers, read_only, read_texts
 
 _LINE = ("query", "candidate")
@@ -20,10 +21,15 @@ class Scores(NamedTuple):
     Attributes:
         rows: language to scores, a row a query, a score a candidate.
         answers: language to the right indices of each query; empty where they are not told.
+        relations: of each query, where the files of a run tell it.
+        clusters: of each query the fact that it asks for, where some ask for the same one: a fact's
+            templates are drawn together.
     """
 
     rows: dict[str, list[np.ndarray]]
     answers: dict[str, list[list[int]]]
+    relations: list[str] | None = None
+    clusters: list[str] | None = None
 
 
 class Choices(NamedTuple):
@@ -32,14 +38,19 @@ class Choices(NamedTuple):
     Attributes:
         chosen: language to indices.
         answers: right indices of each query.
-        notes: what a reader must know.
+        right: probability that each query is right, of candidates that share the best score each
+            being chosen as often [queries, languages].
+        tied: best scores that are shared, over all languages.
         chance: of two random choices to be the same; None where pools are not known.
+        clusters: as in Scores.
     """
 
     chosen: dict[str, list[int]]
     answers: list[list[int]]
-    notes: list[str]
-    chance: float | None
+    right: np.ndarray
+    tied: int = 0
+    chance: float | None = None
+    clusters: list[str] | None = None
 
 
 def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> Scores:
@@ -57,11 +68,6 @@ def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> Scores:
 
 def read_aligned(sheets: Mapping[str, Sheet]) -> Scores:
     """Return scores of two languages or more, which are about the same facts in the same order."""
-    facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
-    first = next(iter(facts), None)
-    for name, ids in facts.items():
-        if ids != facts[first]:
-            raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")
     scores = read_scores(sheets)
     _check_languages(scores.rows)
     return scores
@@ -74,17 +80,20 @@ def read_choices(sheets: Mapping[str, Sheet]) -> Choices:
     """
     if "right" in next(iter(sheets.values())) and len(sheets) == 1:
         chosen, answers = _read_answers(read_only(sheets))
-        return Choices(chosen, answers, [], None)
+        marks = [[i in a for i, a in zip(c, answers, strict=True)] for c in chosen.values()]
+        return Choices(chosen, answers, np.array(marks, dtype=np.float64).T)
     scores = read_aligned(sheets)
     answers = next(iter(scores.answers.values()), None)
     if answers is None:
         need(read_only(sheets), "query", "right")
-    notes, tied = [], sum(int((r == r.max()).sum() > 1) for c in scores.rows.values() for r in c)
-    if tied:
-        notes.append(f"{tied:,} best scores are shared: the first of these candidates is taken.")
     chosen = {name: [int(r.argmax()) for r in rows] for name, rows in scores.rows.items()}
-    sizes = [len(row) for row in next(iter(scores.rows.values()))]
-    return Choices(chosen, answers, notes, float(np.mean(1 / np.array(sizes))))
+    best = [[row == row.max() for row in rows] for rows in scores.rows.values()]
+    sizes = np.array([len(row) for row in best[0]])
+    marks = np.split(mark_right(answers, sizes), np.cumsum(sizes)[:-1])
+    right = [[m[b].mean() for m, b in zip(marks, rows, strict=True)] for rows in best]
+    tied = sum(int(row.sum() > 1) for rows in best for row in rows)
+    chance = float(np.mean(1 / sizes))
+    return Choices(chosen, answers, np.array(right).T, tied, chance, scores.clusters)
 
 
 def _read_lines(sheet: Sheet, marked: bool) -> Scores:
@@ -116,13 +125,26 @@ def _read_lines(sheet: Sheet, marked: bool) -> Scores:
 
 def _read_run(sheets: Mapping[str, Sheet]) -> Scores:
     rows, answers = {}, {}
+    facts = _read_facts(sheets)
     for name, sheet in sheets.items():
         try:
             cells, answers[name] = need(sheet, "scores", "answers")
         except ValueError as error:
             raise ValueError(f"{name}: {error}; several files must be those of a run") from None
         rows[name] = _read_rows(cells, name)
-    return Scores(rows, answers)
+    several = facts is not None and len(set(facts)) < len(facts)
+    relations = next(iter(sheets.values())).get("relation")
+    return Scores(rows, answers, relations, facts if several else None)
+
+
+def _read_facts(sheets: Mapping[str, Sheet]) -> list[str] | None:
+    """Return the facts that all files are about; other facts in one of them are an error."""
+    facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
+    first = next(iter(facts), None)
+    for name, ids in facts.items():
+        if ids != facts[first]:
+            raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")
+    return facts.get(first)
 
 
 def _read_rows(cells: Sequence[Any], name: str) -> list[np.ndarray]:

@@ -21,6 +21,7 @@ def draw_pairs(figures: Sequence[Figure], low: float | None = None) -> go.Figure
 
     Without `low` it is chance, or the lowest value if that is below chance. Of many languages the
     colours end at the highest value, so that they can be told apart. A single pair is a bar.
+    Numbers too small to be read, in the cells of a narrow page, are hidden by it (space.py).
     """
     pairs = [f for f in figures if len(f.of) == 2 and f.name == figures[0].name]
     if len(pairs) == 1:

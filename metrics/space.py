@@ -23,7 +23,7 @@ same value, is not certainty.
 What you paste or choose is worked on in this Space alone; files are deleted after an hour. A file
 is read in place of the table.
 """
-# The pictures do not know whether the page is light or dark; the page does.
+# The pictures do not know whether the page is light or dark, or how wide; the page does.
 _STYLE = """
 .js-plotly-plot :is(.xtick, .ytick, .cbaxis, .legendtext, .annotation-text, .gtitle, .xtitle,
   .ytitle) text, .js-plotly-plot text:is(.legendtext, .annotation-text, .xtitle, .ytitle),
@@ -31,6 +31,12 @@ _STYLE = """
   fill: var(--body-text-color) !important;
 }
 .js-plotly-plot .errorbar path { stroke: var(--body-text-color) !important; }
+/* plotly fits numbers into their cells; what is too small to be read is in the table and hover */
+.heatmap-label text:is(
+  [style*="font-size: 1px"], [style*="font-size: 2px"], [style*="font-size: 3px"],
+  [style*="font-size: 4px"], [style*="font-size: 5px"], [style*="font-size: 6px"],
+  [style*="font-size: 7px"], [style*="font-size: 8px"]
+) { display: none; }
 .picture { max-width: 760px; }
 .download { text-decoration: underline; }
 .paste textarea { font-family: var(--font-mono); font-size: 13px; white-space: pre; }

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from figures import Answer, Figure, pick
 from languages import read_scores
+from means import estimate_means
 from picture import draw_bars
 from sheet import Sheet
 from space import Page, load_beside, serve
@@ -27,23 +29,31 @@ How often is the best-scored candidate a right one? Give a line a candidate: `qu
 READING = """\
 **1** is always right, **chance** what guessing reaches. A right candidate that shares the best
 score with t others counts 1 / (t + 1); `released` takes the earliest of them instead. The interval
-is that of the queries drawn anew: the bar's whisker. Where chance lies within it, nothing is shown
-to be known.
+is that of the queries drawn anew, for all languages at once: the bar's whisker. Where chance lies
+within it, nothing is shown to be known. *all languages* is their mean.
 """
 
 
 def measure(sheets: Mapping[str, Sheet], ties: str = "expected") -> Answer:
-    """Return the accuracy of every language."""
+    """Return the accuracy of all languages together and of each."""
     module = load_beside(__file__)
     scores = read_scores(sheets, marked=True)
-    figures, notes = [], []
+    right, figures, notes = [], [], []
     for language, rows in scores.rows.items():
-        found = module.measure_accuracy(rows, scores.answers[language], ties=ties)
+        answers = scores.answers[language]
+        right.append(module.right_probability(rows, answers, ties))
+        found = module.measure_accuracy(rows, answers, ties, n_resamples=0)
         counts = found["n_queries"], found["chance"]
         figures.append(pick(found, (language,), "accuracy_at_1", *counts))
         if found["n_tied"]:
             share = f"{found['n_tied']:,} of {found['n_queries']:,}"
             notes.append(f"{language}: the best score is shared in {share} queries.")
+    found = estimate_means([*scores.rows], np.column_stack(right), clusters=scores.clusters)
+    figures = [f._replace(interval=found[f"{f.label}_ci"]) for f in figures]
+    if len(figures) > 1:
+        chance = float(np.mean([f.chance for f in figures]))
+        n = len(right[0])
+        figures.insert(0, pick(found, ("all languages",), "accuracy_at_1", n, chance, "mean"))
     return Answer(figures, notes)
 
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 from figures import Answer, Figure, pick
 from languages import read_choices
+from means import estimate_means
 from picture import draw_pairs
 from sheet import Sheet
 from space import Page, load_beside, serve
@@ -44,12 +46,18 @@ cell is the agreement of a pair. Agreement on wrong answers is not knowledge.
 
 def compare(sheets: Mapping[str, Sheet]) -> Answer:
     """Return agreement and its parts over all languages and for every pair of them."""
-    choices = read_choices(sheets)
-    found = load_beside(__file__).measure_agreement(
-        list(zip(*choices.chosen.values(), strict=True)),
+    choices, module = read_choices(sheets), load_beside(__file__)
+    table = np.column_stack([*choices.chosen.values()])
+    found = module.measure_agreement(
+        table.tolist(),
         languages=list(choices.chosen),
         answers=choices.answers,
+        clusters=choices.clusters,
     )
+    same = module.divide_pairs(table)["agreement"].astype(np.float64)
+    found["agreement_ci"] = estimate_means([*found["pairs"]], same, clusters=choices.clusters)[
+        "mean_ci"
+    ]
     n = found["n_queries"]
     figures = [
         pick(found, ("all pairs",), name, n, choices.chance if name == "agreement" else None)
@@ -59,7 +67,11 @@ def compare(sheets: Mapping[str, Sheet]) -> Answer:
     for pair, of_pair in pairs:
         figures.append(pick(of_pair, pair, "agreement", n, choices.chance))
         figures += [pick(of_pair, pair, name, n) for name in PARTS]
-    return Answer(figures, choices.notes)
+    note = (
+        f"{choices.tied:,} best scores are shared: the first of these candidates is taken, where "
+        "a run's results.json takes each in equal parts."
+    )
+    return Answer(figures, [note] if choices.tied else [])
 
 
 def draw(figures: Sequence[Figure]) -> Any:

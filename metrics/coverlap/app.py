@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from figures import Answer, Figure, pick
 from languages import read_choices
+from means import estimate_overlap, split_right
 from picture import draw_pairs
 from sheet import Sheet
-from space import Page, load_beside, serve
+from space import Page, serve
 
 EXAMPLES = {
     "the card's": """\
@@ -28,27 +29,31 @@ answers a language; a prediction is right if it is spelled like a right answer. 
 READING = """\
 **1**: whatever is right in one language is right in the other. **Chance** is what two languages of
 these accuracies a and b share if their right answers have nothing to do with each other, ab / (a +
-b − ab). n are the facts right in either; without any there is no value. The interval is that of the
-queries drawn anew. In the picture each cell is a pair of languages.
+b − ab). n are the facts right in either; without any there is no value. *all pairs* is the mean of
+the pairs that have one. The interval is that of the queries drawn anew, for all languages at once.
+In the picture each cell is a pair of languages.
 """
 
 
 def compare(sheets: Mapping[str, Sheet]) -> Answer:
-    """Return COverlap of every pair of languages."""
-    module = load_beside(__file__)
+    """Return COverlap of all pairs of languages together and of each."""
     choices = read_choices(sheets)
-    table = np.array([*choices.chosen.values()]).T
-    accuracy = dict(
-        zip(choices.chosen, module.find_right(table, choices.answers).mean(axis=0), strict=True)
-    )
+    pairs = [*combinations(choices.chosen, 2)]
+    labels = [" – ".join(pair) for pair in pairs]
+    found = estimate_overlap(labels, choices.right, clusters=choices.clusters)
+    counted = split_right(choices.right).denominators > 0
+    expected = split_right(choices.right.mean(axis=0, keepdims=True))
     figures = []
-    for pair in combinations(choices.chosen, 2):
-        one, other = (choices.chosen[name] for name in pair)
-        found = module.compare_right(one, other, choices.answers)
-        a, b = (float(accuracy[name]) for name in pair)
-        chance = a * b / (a + b - a * b) if found["either"] else None
-        figures.append(pick(found, pair, "coverlap", found["either"], chance))
-    return Answer(figures, choices.notes)
+    for i, (label, pair) in enumerate(zip(labels, pairs, strict=True)):
+        both, either = float(expected.numerators[0, i]), float(expected.denominators[0, i])
+        chance = both / either if either else None
+        figures.append(pick(found, pair, "coverlap", int(counted[:, i].sum()), chance, label))
+    if len(figures) > 1:
+        known = [f.chance for f in figures if f.chance is not None]
+        chance, n = float(np.mean(known)) if known else None, int(counted.any(axis=1).sum())
+        figures.insert(0, pick(found, ("all pairs",), "coverlap", n, chance, "mean"))
+    note = f"{choices.tied:,} best scores are shared: these candidates count in equal parts."
+    return Answer(figures, [note] if choices.tied else [])
 
 
 def draw(figures: Sequence[Figure]) -> Any:

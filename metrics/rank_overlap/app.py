@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 from figures import Answer, pick
 from languages import read_aligned
+from means import estimate_means
 from picture import draw_pairs
 from sheet import Sheet
 from space import Page, load_beside, serve
@@ -49,32 +50,34 @@ seconds.
 def compare(sheets: Mapping[str, Sheet], ties: str = "expected", k: str = "1, 2") -> Answer:
     """Return RBO, tau-b and the overlap of the best k of every pair and of all together."""
     module = load_beside(__file__)
-    scores = read_aligned(sheets).rows
+    read = read_aligned(sheets)
+    scores = read.rows
     depths = [int(depth) for depth in k.split(",")]
     values = {
         pair: module.overlap_per_query(scores[pair[0]], scores[pair[1]], k=depths, ties=ties)
         for pair in combinations(scores, 2)
     }
-    if len(values) > 1:
-        tables = {name: [found[name] for found in values.values()] for name in _first(values)}
-        means = {name: np.mean(table, axis=0) for name, table in tables.items()}
-        values = {("all pairs",): means, **values}
-    measures = {
-        f"{' – '.join(pair)} {name}": column
-        for pair, found in values.items()
-        for name, column in found.items()
+    labels = [" – ".join(pair) for pair in values]
+    tables = {
+        name: np.column_stack([found[name] for found in values.values()]) for name in _first(values)
     }
-    found = module.summarize(measures)
+    found = {
+        name: estimate_means(labels, table, clusters=read.clusters)
+        for name, table in tables.items()
+    }
     sizes = [len(row) for row in _first(scores)]
     chance = {name: by.mean() for name, by in module.overlap_chance(sizes, k=depths).items()}
-    return Answer(
-        [
-            pick(found, pair, name, int((~np.isnan(column)).sum()), chance.get(name, 0), key)
-            for pair, columns in values.items()
-            for name, column in columns.items()
-            for key in [f"{' – '.join(pair)} {name}"]
-        ]
-    )
+    figures = [
+        pick(found[name], pair, name, int((~np.isnan(column)).sum()), chance.get(name, 0), label)
+        for label, (pair, columns) in zip(labels, values.items(), strict=True)
+        for name, column in columns.items()
+    ]
+    of_all = [
+        pick(found[name], ("all pairs",), name, n, chance.get(name, 0), "mean")
+        for name, table in tables.items()
+        for n in [int((~np.isnan(table)).any(axis=1).sum())]
+    ]
+    return Answer([*(of_all if len(values) > 1 else []), *figures])
 
 
 def _first(mapping):

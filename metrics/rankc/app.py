@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 from figures import Answer, pick
 from languages import read_aligned
+from means import estimate_means
 from picture import draw_pairs
 from sheet import Sheet
 from space import Page, load_beside, serve
@@ -46,7 +47,8 @@ def compare(
 ) -> Answer:
     """Return RankC, plain and adjusted, of every pair of languages and of all together."""
     module = load_beside(__file__)
-    scores = read_aligned(sheets).rows
+    read = read_aligned(sheets)
+    scores = read.rows
     pairs = [*combinations(scores, 2)]
     if ties == "expected":
         values = module.rankc_pairs(scores, weights)
@@ -56,18 +58,18 @@ def compare(
     sizes = np.array([len(row) for row in next(iter(scores.values()))])
     chance = module.rankc_chance(sizes, weights)
     room = np.where(sizes > 1, 1 - chance, np.nan)
-    if len(pairs) > 1:
-        pairs, values = [("all pairs",), *pairs], np.column_stack([values.mean(axis=1), values])
-    measures = {}
-    for pair, column in zip(map(" – ".join, pairs), values.T, strict=True):
-        measures |= {pair: column, f"{pair} adjusted": (column - chance) / room}
-    found = module.summarize(measures)
+    adjusted = (values - chance[:, None]) / room[:, None]
+    labels = [" – ".join(pair) for pair in pairs]
+    found, of_adjusted = (
+        estimate_means(labels, table, clusters=read.clusters) for table in (values, adjusted)
+    )
+    n, n_adjusted = len(sizes), int((sizes > 1).sum())
+    named = [*zip(labels, pairs, strict=True)]
+    named = [("mean", ("all pairs",)), *named] if len(pairs) > 1 else named
     figures = []
-    for pair in pairs:
-        key = " – ".join(pair)
-        figures.append(pick(found, pair, "rankc", len(sizes), chance.mean(), key))
-        n_adjusted = int((sizes > 1).sum())
-        figures.append(pick(found, pair, "rankc_adjusted", n_adjusted, 0, f"{key} adjusted"))
+    for key, pair in named:
+        figures.append(pick(found, pair, "rankc", n, chance.mean(), key))
+        figures.append(pick(of_adjusted, pair, "rankc_adjusted", n_adjusted, 0, key))
     return Answer(figures)
 
 

@@ -4,6 +4,7 @@ One app is started by `python app.py` in a copy of its folder, the others as ser
 """
 
 import csv
+import json
 import os
 import shutil
 import signal
@@ -152,6 +153,20 @@ def page(browser):
 
 def foreign(request):
     return not request.url.startswith(("http://127.0.0.1:", "data:", "blob:"))
+
+
+@pytest.mark.parametrize(("languages", "hidden"), [(4, False), (12, True)])
+def test_numbers_too_small_for_a_phone_are_hidden(languages, hidden, addresses, page):
+    scores = {f"l{i:02d}": [[3, 2, 1], [1, i]] for i in range(languages)}
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(addresses["rankc"])
+    page.get_by_label("table", exact=True).fill(json.dumps(scores))
+    page.get_by_role("button", name="Compute").click()
+    texts = page.locator(".heatmap-label text")
+    texts.first.wait_for(state="attached")
+    n_pairs = languages * (languages - 1) // 2
+    assert texts.count() == n_pairs
+    assert page.locator(".heatmap-label text:visible").count() == (0 if hidden else n_pairs)
 
 
 @pytest.mark.parametrize("name", NAMES)

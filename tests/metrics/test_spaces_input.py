@@ -27,6 +27,7 @@ FIRST = {
         ("English – Spanish", "top_k_overlap@2"): (1 / 2 + 1) / 2,
     },
     "accuracy_at_1": {
+        ("all languages", "accuracy_at_1"): (1 / 2 + 3 / 4) / 2,
         ("English", "accuracy_at_1"): (1 + 0) / 2,
         ("Spanish", "accuracy_at_1"): (1 + 1 / 2) / 2,
     },
@@ -37,6 +38,7 @@ FIRST = {
         ("Russian", "mean_rank"): (2 + 3.5) / 2,
     },
     "coverlap": {
+        ("all pairs", "coverlap"): (1 / 2 + 1 / 3 + 0 / 3) / 3,
         ("English – Spanish", "coverlap"): 1 / 2,
         ("English – Finnish", "coverlap"): 1 / 3,
         ("Spanish – Finnish", "coverlap"): 0 / 3,
@@ -179,7 +181,7 @@ def run(tmp_path):
             ((E**2 + E / 2 + 1) / (E**2 + E + 1) + (E / 2 + 1) / (E + 1)) / 2,
         ),
         ("rank_overlap", ("en – es", "top_k_overlap@1"), (1 + 1 / 2) / 2),
-        ("coverlap", ("en – es", "coverlap"), 1 / 2),
+        ("coverlap", ("en – es", "coverlap"), 1 / (1 + 1 / 2)),
         ("answer_agreement", ("en – es", "agreement"), (1 + 0) / 2),
     ],
 )
@@ -187,7 +189,8 @@ def test_the_scores_of_a_run(name, key, value, run, monkeypatch):
     answer = compute(import_app(name, monkeypatch), files=run)
     assert values(answer)[key] == pytest.approx(value)
     if name in ("coverlap", "answer_agreement"):
-        assert answer.notes == ["1 best scores are shared: the first of these candidates is taken."]
+        [note] = answer.notes
+        assert note.startswith("1 best scores are shared: ")
 
 
 def test_pairs_equal_the_module_itself(monkeypatch):
