@@ -70,7 +70,25 @@ def read_aligned(sheets: Mapping[str, Sheet]) -> Scores:
     """Return scores of two languages or more, which are about the same facts in the same order."""
     scores = read_scores(sheets)
     _check_languages(scores.rows)
+    first, *others = scores.rows
+    for name in others:
+        _check_like(scores, first, name)
     return scores
+
+
+def _check_like(scores: Scores, first: str, name: str) -> None:
+    """Refuse a language whose queries have other pools or other right answers than the first's."""
+    pairs = enumerate(zip(scores.rows[first], scores.rows[name], strict=False), start=1)
+    place = f"in {name!r} than in {first!r}; expected the same"
+    for row in (row for row, (one, other) in pairs if len(one) != len(other)):
+        raise ValueError(f"row {row} has other candidates {place}")
+    answers, others = scores.answers.get(first) or [], scores.answers.get(name) or []
+    pairs = enumerate(zip(answers, others, strict=False), start=1)
+    for row in (row for row, (one, other) in pairs if [*one] != [*other]):
+        raise ValueError(f"row {row} has other right answers {place}")
+    pairs = enumerate(zip(scores.rows[name], answers, strict=False), start=1)
+    for row in (row for row, (own, known) in pairs if not 0 <= min(known) <= max(known) < len(own)):
+        raise ValueError(f"row {row}: a right answer is none of the candidates of {name!r}")
 
 
 def read_choices(sheets: Mapping[str, Sheet]) -> Choices:
@@ -78,7 +96,8 @@ def read_choices(sheets: Mapping[str, Sheet]) -> Choices:
 
     Out of scores it is the best candidate, the first of those that tie.
     """
-    if "right" in next(iter(sheets.values())) and len(sheets) == 1:
+    first = next(iter(sheets.values()))
+    if len(sheets) == 1 and "right" in first and "candidate" not in first:
         chosen, answers = _read_answers(read_only(sheets))
         marks = [[i in a for i, a in zip(c, answers, strict=True)] for c in chosen.values()]
         return Choices(chosen, answers, np.array(marks, dtype=np.float64).T)
@@ -166,7 +185,7 @@ def _read_rows(cells: Sequence[Any], name: str) -> list[np.ndarray]:
 def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:
     """Give indices to the answers of a query as they first occur, the right ones first."""
     right = read_lists(need(sheet, "query", "right")[1], "right")
-    languages = [name for name in sheet if name not in ("query", "right", "candidate")]
+    languages = [name for name in sheet if name not in ("query", "right")]
     _check_languages(languages)
     texts = {name: read_texts(sheet[name], name) for name in languages}
     index = [

@@ -108,24 +108,32 @@ def read_texts(cells: Sequence[Any], name: str) -> list[str]:
     return texts
 
 
-def read_lists(cells: Sequence[Any], name: str) -> list[list[str]]:
-    """Return a column of lists, their parts divided by `|` where they are a text; none is empty."""
+def read_lists(cells: Sequence[Any], name: str, gaps: bool = False) -> list[list[str]]:
+    """Return a column of lists, their parts divided by `|` where they are a text; none is empty.
+
+    A part between two others may be empty where there may be `gaps`.
+    """
     lists = [split_list(cell) for cell in cells]
-    for row in (row for row, parts in enumerate(lists, start=1) if not parts):
-        raise ValueError(f"row {row}, column {name!r} is empty; expected a text or several with |")
+    for row, parts in enumerate(lists, start=1):
+        if not parts or ("" in parts and not gaps):
+            what = "has an empty part" if parts else "is empty"
+            raise ValueError(
+                f"row {row}, column {name!r} {what}; expected a text or several with |"
+            )
     return lists
 
 
 def split_list(cell: Any) -> list[str]:
-    """Return the parts of a cell, without blanks around them or empty parts.
+    """Return the parts of a cell, without blanks around them or empty parts at its ends.
 
-    >>> split_list("English | French|")
-    ['English', 'French']
+    >>> split_list("English | French|"), split_list("x||y")
+    (['English', 'French'], ['x', '', 'y'])
     """
     if cell is None:
         return []
-    parts = cell if isinstance(cell, list) else str(cell).split("|")
-    return [text for text in (str(part).strip() for part in parts) if text]
+    parts = cell if isinstance(cell, list) else str(cell).strip().strip("|").split("|")
+    texts = [str(part).strip() for part in parts]
+    return texts if any(texts) else []
 
 
 def _read_cells(text: str) -> Sheet:

@@ -37,7 +37,7 @@ def measure(sheets: Mapping[str, Sheet], ambiguous: str = "leave out") -> Answer
     sheet = read_only(sheets)
     relations, subjects, right, predictions = need(sheet, *COLUMNS)
     further = [sheet[name] for name in sheet if name not in COLUMNS]
-    given = read_lists(predictions, "predictions")
+    given = read_lists(predictions, "predictions", gaps=True)
     for row, answers in enumerate(given):
         answers += [part for column in further for part in split_list(column[row])]
     subjects = read_texts(subjects, "subject")

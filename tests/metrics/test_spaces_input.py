@@ -237,7 +237,11 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
         ("rankc", '[{"query": "q"}, 7]', "row 2 is 7; expected the names of row 1"),
         ("rankc", '{"en": [[1, 2]', "line 1 is no JSON: Expecting ',' delimiter"),
         ("rankc", '{"en": [[1], [2]], "fr": [[1]]}', "column 'fr' has 1 rows, 'en' 2"),
-        ("rankc", '{"en": [[1, 2]], "fr": [[1]]}', "query 0 has 2 candidates in 'en', 1 in 'fr'"),
+        (
+            "rankc",
+            '{"en": [[1, 2]], "fr": [[1]]}',
+            "row 1 has other candidates in 'fr' than in 'en'",
+        ),
         ("rankc", '{"en": [[1], 2], "fr": [[1], [2]]}', "row 2 of 'en' is 2; expected a list"),
         ("rankc", '{"en": [[1, "x"]], "fr": [[1, 2]]}', "row 1 of 'en': score row 2, column 'en'"),
         ("rank_overlap", "query,candidate,en\nx,y,1", "1 columns of languages; expected two"),
@@ -321,3 +325,44 @@ def test_a_page_is_built(name, monkeypatch):
     space = import_module("space")
     page = space.Page("Title", app.ASK, app.READING, app.EXAMPLES, print, {"ties": ["a", "b"]})
     assert space.build(page, print).title == "Title"
+
+
+MARKED = """\
+query,candidate,right,English,Spanish
+The Godfather,Italian,1,-1.2,-0.9
+The Godfather,English,0,-1.9,-3.5
+Kenya,Nairobi,1,-2.4,-0.6
+Kenya,Mombasa,0,-2.0,-1.8
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "key"), [("coverlap", "coverlap"), ("answer_agreement", "agreement")]
+)
+def test_lines_of_scores_with_marks_are_scores_in_every_space(folder, key, monkeypatch):
+    """English is right in the first of two queries, Spanish in both."""
+    found = values(compute(import_app(folder, monkeypatch), MARKED))
+    assert {v for (_, figure), v in found.items() if figure == key} == {1 / 2}
+
+
+def test_an_empty_answer_between_two_is_an_answer(monkeypatch):
+    head = "relation,subject,right,predictions\n"
+    app = import_app("paraphrase_consistency", monkeypatch)
+    found = values(compute(app, head + "P19,Einstein,Ulm,x||x\nP19,Bohr,Bern,y|y|y\n"))
+    assert found["all relations", "consistency"] == pytest.approx((1 / 3 + 1) / 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answers": [[1], [0]]}, "row 1 has other right answers in 'es' than in 'en'"),
+        ({"scores": [[1.0, 2.0, 3.0], [1.0, 2.0]]}, "row 1 has other candidates in 'es'"),
+    ],
+)
+def test_files_of_a_run_that_do_not_fit(change, message, tmp_path, monkeypatch):
+    own = {"fact_id": ["a", "b"], "scores": [[1.0, 2.0], [2.0, 1.0]], "answers": [[0], [0]]}
+    for name, table in {"en": own, "es": {**own, **change}}.items():
+        pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
+    files = [str(tmp_path / f"{name}.parquet") for name in ("en", "es")]
+    with pytest.raises(ValueError, match=message):
+        compute(import_app("coverlap", monkeypatch), files=files)
