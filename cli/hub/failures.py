@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from huggingface_hub import constants, get_token
+from huggingface_hub import constants, get_session, get_token
 from huggingface_hub.errors import (
     HfHubHTTPError,
     HFValidationError,
@@ -17,6 +17,7 @@ from huggingface_hub.errors import (
 
 from polyprobe import PolyprobeError
 
+WAIT = 60  # seconds without a byte of an answer; by itself the client waits for ever
 AGAIN = "run the same command again: what was uploaded is not sent twice"
 _XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*)\)")
 _TOKEN = re.compile(r"\bhf_(?:oauth_)?[A-Za-z0-9._-]{8,}")
@@ -44,6 +45,7 @@ def explain_hub(repo_id: str, left: Left | None = None) -> Iterator[None]:
         PolyprobeError: all else.
     """
     left = left or Left()
+    get_session().timeout = WAIT
     try:
         yield
     except PolyprobeError:

@@ -9,7 +9,6 @@ from huggingface_hub import (
     CommitOperationDelete,
     HfApi,
     RepoCard,
-    get_session,
     get_token,
 )
 
@@ -19,7 +18,6 @@ from .failures import Left, endpoint, explain_hub, how_to_log_in
 from .remote import MAIN, Plan, Remote, compare, read_remote
 from .source import Source
 
-WAIT = 60  # seconds without an answer or a byte of it
 # Of hf_xet, which uploads large files: it notes what it has sent every 20 s only, so that a killed
 # upload would begin anew, and waits up to four minutes before it tries a request again.
 XET = {
@@ -50,7 +48,6 @@ def check_token(api: HfApi, repo_id: str) -> None:
 
     Of a fine-grained token only the Hub knows what it may: it says so when it is asked to.
     """
-    get_session().timeout = WAIT
     with explain_hub(repo_id):
         token = get_token()
         if not token or not token.isascii():

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe import PolyprobeError
-from polyprobe.cli.hub import publish
+from polyprobe.cli.hub import failures, publish
 from polyprobe.cli.hub.checks import check_source
 from polyprobe.cli.hub.source import read_source
 from tests.hub.client import environment
@@ -214,12 +214,13 @@ def test_a_package_may_have_another_name_than_its_module(tmp_path):
 def test_a_server_that_never_answers(api, hub, folder, monkeypatch):
     from huggingface_hub import constants
 
-    monkeypatch.setattr(publish, "WAIT", 0.2)
+    monkeypatch.setattr(failures, "WAIT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setattr(constants, "ENDPOINT", address)
         with pytest.raises(PolyprobeError, match=f"no connection to {address} .*timed out"):
             run(folder, "me/geofacts")
+        run(folder, "me/geofacts", dry_run=True)
 
 
 @pytest.mark.slow
