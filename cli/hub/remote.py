@@ -10,6 +10,7 @@ from huggingface_hub.hf_api import RepoFile
 
 from polyprobe import PolyprobeError
 
+from . import failures
 from .files import is_published
 from .source import File, Source
 
@@ -74,12 +75,12 @@ def read_remote(api: HfApi, repo_id: str, kind: str, revision: str = MAIN) -> Re
         PolyprobeError: the revision is a tag.
     """
     try:
-        info = api.repo_info(repo_id, repo_type=kind, revision=revision)
+        info = api.repo_info(repo_id, repo_type=kind, revision=revision, timeout=failures.WAIT)
         branch = True
     except RepositoryNotFoundError:
         return NOTHING
     except RevisionNotFoundError:
-        info, branch = api.repo_info(repo_id, repo_type=kind), False
+        info, branch = api.repo_info(repo_id, repo_type=kind, timeout=failures.WAIT), False
     if branch and revision != MAIN and not revision.startswith("refs/"):
         refs = api.list_repo_refs(repo_id, repo_type=kind)
         if revision not in {ref.name for ref in refs.branches}:
