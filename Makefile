@@ -2,7 +2,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint format docs harness bench clean
+.PHONY: demo test acceptance check lint format docs harness bench clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	python3 -m venv $(VENV)
@@ -13,7 +13,11 @@ demo: $(VENV)/installed
 	$(BIN)/polyprobe demo
 
 test: $(VENV)/installed
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile -m 'not acceptance'
+
+# What takes other programs (Chromium, `make harness`), and long: Spaces, harnesses, pages, pushes.
+acceptance: $(VENV)/installed
+	$(BIN)/pytest --numprocesses 2 --dist loadfile -m acceptance
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check

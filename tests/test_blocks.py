@@ -59,6 +59,7 @@ def test_every_block_is_run_or_named(page):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 @pytest.mark.parametrize("page", RUN)
 def test_the_blocks_run_and_print_what_the_page_shows(page, readers):
     todo = [step for step in steps_of(page) if step.is_run]
@@ -75,6 +76,7 @@ def test_the_blocks_run_and_print_what_the_page_shows(page, readers):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 @pytest.mark.upstream
 def test_the_lines_that_read_the_papers_data(upstream, readers):
     found = [s for p in PAGES for s in known_steps(p) if s.entry and s.entry.kind == "upstream"]
@@ -167,6 +169,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_step_that_fails_is_told_with_its_place(kind, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

@@ -106,6 +106,7 @@ def test_the_citation_is_of_this_version_and_the_same_everywhere():
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_the_site_loads_nothing_from_elsewhere(site, built):
     assert len(built) > 20
     for name, page in built.items():
@@ -117,6 +118,7 @@ def test_the_site_loads_nothing_from_elsewhere(site, built):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_every_link_inside_the_site_resolves(site, built):
     checked = 0
     for name, page in built.items():
@@ -136,6 +138,7 @@ def test_every_link_inside_the_site_resolves(site, built):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_pages_hold_the_cards_the_tables_and_the_docstrings(site):
     def text(name):
         return re.sub(r"<[^>]+>", "", (site / name).read_text(encoding="utf-8"))
@@ -150,6 +153,7 @@ def test_pages_hold_the_cards_the_tables_and_the_docstrings(site):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_doctests_of_docstrings_are_code_and_no_quotations(site):
     texts = {path.relative_to(site).as_posix(): path.read_text() for path in site.rglob("*.html")}
     nested = re.compile(r"<blockquote>\s*<blockquote>")
@@ -164,6 +168,7 @@ def test_doctests_of_docstrings_are_code_and_no_quotations(site):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_a_table_that_is_not_there_is_told(monkeypatch):
     plugins = pytest.importorskip("mkdocs.exceptions", reason="needs polyprobe[docs]")
     monkeypatch.syspath_prepend(ROOT / "docs")

@@ -13,6 +13,7 @@ from tests.hub.client import NOWHERE, run_client, run_polyprobe, run_process
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "docs" / "examples" / "finetune.py"
+pytestmark = pytest.mark.acceptance
 PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PEERS = load_module(ROOT / "bench" / "harness_peers.py")
 LANGUAGES = ["en", "ja", "tr"]
 CLOSE = 1e-3  # nats, of a sentence
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.acceptance]
 
 
 @pytest.fixture(autouse=True)

@@ -69,7 +69,7 @@ FILES = {  # name, table; what the headline then says
     ),
 }
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.acceptance]
 
 
 def free_port():

@@ -11,6 +11,7 @@ from tests.metrics.test_modules import CASES, RESULTS
 from .clients import TOKEN, hub_token
 from .folders import ROOT
 
+pytestmark = pytest.mark.acceptance
 LOAD_DATASET = """
 import pyarrow.parquet as pq
 from datasets import get_dataset_config_names, load_dataset
