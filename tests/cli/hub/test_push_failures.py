@@ -11,6 +11,7 @@ from .folders import small_dataset
 from .test_push import contents, held, messages, run
 
 __all__ = ["api"]
+pytestmark = pytest.mark.acceptance
 
 # Every kind of request of a push, and whether the client asks again by itself.
 REQUESTS = {

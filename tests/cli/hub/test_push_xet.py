@@ -10,6 +10,7 @@ from .folders import small_dataset
 from .test_push import contents, held, run
 
 __all__ = ["api"]
+pytestmark = pytest.mark.acceptance
 
 SENT = "/v1/xorb-grants/"
 REGISTERED = "/v2/shards"
