@@ -133,9 +133,10 @@ def introduce(machine: str) -> list[str]:
     return [
         "# Where the object stands: ours and Fluent-mLAMA's own extraction",
         "",
-        f"`python bench/objects.py`, on {REPOSITORY.name} at {REPOSITORY.commit[:12]}, all rows "
-        "whose object the paper found. Equal: the object (`gt_infl_object`) and all before it "
-        "(`gt_prompt`) are the same characters, as released. Verbatim rows: the label stands in "
+        f"`python bench/objects.py`, on {REPOSITORY.name} at {REPOSITORY.commit[:12]}, six of "
+        "its nine languages, all rows whose object the paper found. Equal: the object "
+        "(`gt_infl_object`) and all before it (`gt_prompt`) are the same characters, as released. "
+        "Verbatim rows: the label stands in "
         "the sentence as it is; inflected: all others, other names included. Wrong label: "
         "something is found for another label of the relation, drawn at random (seed 0), with its "
         "aliases; some of these do stand in the sentence. Aliases are tried after the label, the "

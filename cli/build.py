@@ -31,8 +31,9 @@ def build(
         list[str] | None,
         typer.Option(
             help="Configurations to build, as 17,53; all without it. bmlama: 17, 53, 17-repaired, "
-            "53-repaired. fluent-mlama: da, es, ru, uk, vi, zh, each also with -sentence; "
-            "ru-chatgpt, uk-chatgpt. Of balanced it names the new set."
+            "53-repaired. fluent-mlama: cs, da, es, hr, id, ru, uk, vi, zh, each also with "
+            "-sentence; cs-chatgpt, hr-chatgpt, ru-chatgpt, uk-chatgpt. Of balanced it names the "
+            "new set."
         ),
     ] = None,
     mirror: Annotated[

@@ -1,22 +1,22 @@
 """Fluent-mLAMA (arXiv:2510.15115), mLAMA with whole sentences translated.
 
-The sentences are Google's and (ru, uk) ChatGPT's. A zip inside the repository holds a quoted TSV
-for a language and relation (`LANG_P36_nogpt.tsv`), one row a fact: Wikidata ids, the labels in
-English and in the language, LAMA's English sentence, mLAMA's template filled with bare labels,
-Google's sentence, its part before the object (`gt_prompt`) and the object as it is inflected there
-(`gt_infl_object`), and the object's aliases joined by `|||`.
+The sentences are Google's and (cs, hr, ru, uk) ChatGPT's. A zip inside the repository holds a
+quoted TSV for a language and relation (`LANG_P36_nogpt.tsv`), one row a fact: Wikidata ids, the
+labels in English and in the language, LAMA's English sentence, mLAMA's template filled with bare
+labels, Google's sentence, its part before the object (`gt_prompt`) and the object as it is
+inflected there (`gt_infl_object`), and the object's aliases joined by `|||`.
 
 Labels, aliases and prompts are read; the templates are got back from the filled ones, English's
 from LAMA's sentences. ChatGPT's beginnings and objects, which no other language has, are for the
 paper's own rows alone (`fluent_mlama_pools.py`). Not read: its whole sentences, and the XLSX
 documents in gt_doc/, the translations before the object was looked for: the TSVs hold the same
-sentences with ids. The documents cover six languages more (cs el et he hr id) that never got an
-extraction, and have neither ids nor objects.
+sentences with ids. The documents cover three more languages (el et he), without ids and objects;
+the archive does not have them.
 
 Defects:
 - `ERROR` stands for the prompt and the object where the object was not found in Google's sentence
   (9 % of the rows; often it is there in other words): no prompt is made of these.
-- Four extractions are empty, likewise.
+- 40 extractions are empty, most of them in id (25) and hr (8): no prompt is made of these either.
 - The alias list is one field, which the released code reads as one string: here it is split. The
   names are of the language and of English together; a label may stand among them.
 - Templates are mLAMA's, some plainly wrong (the capital as a letter in zh, as money in vi): they
@@ -60,7 +60,7 @@ REPOSITORY = Repository(
     ),
 )
 [ARCHIVE] = REPOSITORY.sha256
-TRANSLATED = ("da", "es", "ru", "uk", "vi", "zh")
+TRANSLATED = ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
 LANGUAGES = tuple(sorted(("en", *TRANSLATED)))
 FILE = re.compile(r"fixed_data/(?P<language>[a-z]+)_(?P<relation>P\d+)_\w+\.tsv")
 SEPARATOR = "|||"

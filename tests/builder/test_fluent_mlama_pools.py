@@ -84,8 +84,9 @@ def number(name):
 
 
 def test_prompts_are_the_released_beginnings_with_their_blanks(mirror):
-    prompts = [[row.prompt for row in build(config, mirror)["da"]] for config in CONFIGS[:2]]
-    assert CONFIGS[:2] == ("da", "da-sentence")
+    prompts = [
+        [row.prompt for row in build(config, mirror)["da"]] for config in ("da", "da-sentence")
+    ]
     assert prompts == [
         ["Oslo ligger i [Y]", "Lima ligger i [Y]", "Bern ligger i [Y]"],
         [" Oslo findes i [Y]", " Lima er [Y]", " Bern[Y]"],
@@ -170,9 +171,21 @@ def test_the_dataset_is_built_and_its_card_written(mirror, tmp_path):
 
 # What is released: the archive's own text, and the authors' logs of LLaMA-2's ranks.
 
-# Table 4 of the paper, es: what was evaluated, before the filter by length.
-SPANISH = {"P103": 882, "P108": 149, "P159": 483, "P19": 919, "P36": 647, "P364": 394, "P407": 702,
-           "P740": 782}  # fmt: skip
+# Table 4 of the paper: facts before the filter by length, in the order of RELATIONS. Its LaTeX is
+# in the authors' repository (tables/relation_table_all.tex at 9b8548c).
+TABLE_4 = {
+    "cs": (396, 458, 51, 246, 214, 240, 248, 418, 453, 181, 355, 99, 54, 205, 256),
+    "da": (737, 92, 259, 597, 439, 228, 342, 233),
+    "es": (882, 149, 483, 919, 647, 394, 702, 782),
+    "hr": (226, 231, 18, 84, 174, 84, 103, 158, 294, 64, 163, 39, 102, 81, 88),
+    "id": (334, 52, 221, 194, 428, 183, 287, 160),
+    "ru": (605, 736, 91, 402, 217, 450, 493, 679, 614, 373, 583, 242, 151, 414, 416),
+    "uk": (396, 445, 52, 258, 216, 303, 193, 342, 617, 212, 404, 96, 130, 240, 214),
+    "vi": (269, 46, 93, 86, 361, 71, 193, 78),
+    "zh": (554, 162, 465, 272, 538, 319, 223, 275),
+}
+FEWER = {("cs", "P740"): 1}  # the release has 255 facts
+LOGGED = ("da", "ru", "uk", "vi", "zh")
 KINDS = {"": "template", "-sentence": "gt", "-chatgpt": "chatgpt"}
 # SPEC section 4: recall@1 and mean rank by language and wording.
 CELLS = {
@@ -214,8 +227,7 @@ def logs():
     with zipfile.ZipFile(LOGS) as archive:
         return {
             (language, f"{relation}:{row['sub_uri']}:{row['obj_uri']}"): row
-            for language in RELATIONS
-            if language != "es"
+            for language in LOGGED
             for relation in RELATIONS[language]
             for row in read_tsv(archive, f"stats/{language}_{relation}_")
         }
@@ -233,13 +245,13 @@ def is_long(row):
 
 
 def letters(text):
-    """A text without blanks, line breaks, soft hyphens."""
-    return re.sub(r"[\s\u200b\u00ad]", "", text)
+    """A text without blanks, line breaks, soft hyphens, marks of direction."""
+    return re.sub(r"[\s\u200b\u200f\u00ad]", "", text)
 
 
 @pytest.mark.upstream
 def test_rows_and_right_forms_are_those_of_the_logs(rows, logs):
-    for language in ("da", "ru", "uk", "vi", "zh"):
+    for language in LOGGED:
         built = {row.fact_id: row for row in rows[language]}
         logged = {fact: row for (x, fact), row in logs.items() if x == language and is_long(row)}
         assert built.keys() == logged.keys()
@@ -286,15 +298,18 @@ def read_ranks(rows, logs, config):
 
 @pytest.mark.upstream
 def test_relations_have_as_many_facts_as_the_papers_table(rows, released):
-    """The filter by length takes 160 facts more."""
+    """The filter by length takes 225 facts more."""
     for language, relations in RELATIONS.items():
-        for relation in relations:
+        for relation, size in zip(relations, TABLE_4[language], strict=True):
             found = [row for row in released[language, relation] if is_whole(row)]
-            assert language != "es" or len(found) == SPANISH[relation]
+            assert len(found) == size - FEWER.get((language, relation), 0)
             kept = [row for row in rows[language] if row.relation == relation]
             assert len(kept) == sum(map(is_long, found))
     whole = [row for part in released.values() for row in part if is_whole(row)]
-    assert (len(whole), sum(map(is_long, whole))) == (22_474, 22_314)
+    assert (len(whole), sum(map(is_long, whole))) == (30_115, 29_890)
+    assert {language: len(rows[language]) for language in ("cs", "hr", "ru", "uk")} == {
+        "cs": 3831, "hr": 1897, "ru": 6365, "uk": 4067,
+    }  # fmt: skip
 
 
 def is_whole(row):
@@ -343,7 +358,8 @@ def test_prompts_are_the_released_ones(rows, released):
             for row, text in zip(rows[config], texts, strict=True)
             if row.prompt != f"{text}[Y]"
         ]
-        assert len(differ) == (config in ("ru", "ru-sentence", "ru-chatgpt", "uk-chatgpt"))
+        cleaned = ("hr", "hr-chatgpt", "ru", "ru-sentence", "ru-chatgpt", "uk-chatgpt")
+        assert len(differ) == (config in cleaned)
         assert all(letters(prompt) == f"{letters(text)}[Y]" for prompt, text in differ)
 
 
