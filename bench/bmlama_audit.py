@@ -1,7 +1,7 @@
 """Audit BMLAMA, as published and repaired, for its card.
 
 Run `python bench/bmlama_audit.py [MIRROR]`; MIRROR is a folder with the upstream archives, without
-it they are downloaded. Writes builder/sources/bmlama_audit.csv, a line for each configuration and
+it they are downloaded. Writes builder/recipes/bmlama/audit.csv, a line for each configuration and
 language, from which the card's figures are made; tests/builder/test_repaired.py makes it again.
 """
 
@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.sources.bmlama import CONFIGS
-from polyprobe.builder.sources.bmlama_card import AUDIT, Line, summarize
+from polyprobe.builder.recipes.bmlama.build import CONFIGS
+from polyprobe.builder.recipes.bmlama.card import AUDIT, Line, summarize
 
 
 def main(mirror: Path | None) -> None:

@@ -15,17 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.analysis.all_languages import find_kappa
-from polyprobe.metrics.analysis.beyond_accuracy import find_excess
-from polyprobe.metrics.analysis.figures import (
-    estimate_figure,
-    find_coverlap,
-    find_rankc,
-    name_pairs,
-)
-from polyprobe.metrics.analysis.significance import TESTS, compare_figures
-from polyprobe.metrics.intervals import summarize
+from polyprobe.metrics.joint.all_languages import find_kappa
+from polyprobe.metrics.joint.figures import estimate_figure, find_coverlap, find_rankc, name_pairs
+from polyprobe.metrics.joint.outcomes import find_excess
+from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.rankc import rankc_pairs
+from polyprobe.metrics.shared.intervals import summarize
 
 RUNS = 2000
 LARGE = 2_000_000

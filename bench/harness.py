@@ -21,7 +21,7 @@ from harness_chains import Case, Chain, follow_objects, follow_sentences
 from harness_peers import ROOT
 from harness_replay import Lists
 
-from polyprobe.eval.sample import choose_rows
+from polyprobe.eval.run.sample import choose_rows
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 
 SAMPLE = 40

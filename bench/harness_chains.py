@@ -9,8 +9,8 @@ from harness_peers import Answers, run_lighteval, run_lm_eval
 from harness_replay import Lists, cut_apart, cut_together, replay
 
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.harness import export_dataset
-from polyprobe.eval.run import Run, read_aligned
+from polyprobe.eval.run.folder import Run, read_aligned
+from polyprobe.publish.harness import export_dataset
 
 RUNS = {"lm-eval": run_lm_eval, "lighteval": run_lighteval}
 CUTS = {"lm-eval": cut_together, "lighteval": cut_apart}

@@ -8,7 +8,7 @@ import numpy as np
 from harness_peers import Answers
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.engine import Input, Plan
+from polyprobe.eval.scoring.engine import Input, Plan
 
 Ids = list[int]
 Lists = dict[str, list[list[float]]]

@@ -31,8 +31,8 @@ from objects_verdicts import (
     tabulate_verdicts,
 )
 
-from polyprobe.builder.lemmatizers import UNINFLECTED
-from polyprobe.builder.objects import Found
+from polyprobe.builder.objects.find import Found
+from polyprobe.builder.objects.lemmatizers import UNINFLECTED
 from polyprobe.builder.sources.fluent_mlama import REPOSITORY
 
 LANGUAGES = ("ru", "uk", "es", "da", "vi", "zh")

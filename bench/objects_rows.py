@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import ratio
 
-from polyprobe.builder import objects
-from polyprobe.builder.download import read_files
-from polyprobe.builder.lemmatizers import Lemmatizer, Word, load_lemmatizer
-from polyprobe.builder.objects import UNSEGMENTED, Found
+from polyprobe.builder.objects import find as objects
+from polyprobe.builder.objects.find import UNSEGMENTED, Found
+from polyprobe.builder.objects.lemmatizers import Lemmatizer, Word, load_lemmatizer
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE, FAILED, FILE, REPOSITORY, SEPARATOR
+from polyprobe.system.download import read_files
 
 THRESHOLD = 75
 HEADS = {"ru": " язык"}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from objects_rows import Row
 
-from polyprobe.builder.objects import Found
+from polyprobe.builder.objects.find import Found
 
 JUDGED = Path(__file__).with_name("objects_judged.csv")
 ALIKE = Path(__file__).with_name("objects_alike.csv")

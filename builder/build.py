@@ -1,35 +1,25 @@
-"""From a dataset's name to its folder: source, Parquet, card."""
+"""Build datasets: from a name to a folder of Parquet files and a card."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import explain_missing_extras
 
-from .benchmark import render_benchmark
-from .card import MARK, is_built, read_config, render_card
-from .names import unknown
-from .table import SENTENCE
-from .write import recover, write_config, write_text
+from .output.card import is_built, read_config
+from .output.folder import check_folder, check_mirror, list_configs, write_card
+from .output.write import recover, write_config
+from .recipes.table import BALANCED, choose_configs, list_known, load_source
 
-if TYPE_CHECKING:  # it needs polars, an extra
+if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
     import polars as pl
 
-    from .balanced import Notes
-    from .request import Request
-
-BALANCED = "balanced"  # the dataset that is made as one asks for it, of any source of facts
-SOURCES = {
-    "bmlama": "polyprobe.builder.sources.bmlama",
-    "fluent-mlama": "polyprobe.builder.sources.fluent_mlama_pools",
-    "geofacts": "polyprobe.builder.sources.geofacts",
-}
-STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: whole, begun, set aside
-EXTRAS = {"builder": ("babel", "polars", "pooch", "requests", "scipy"), "sentences": ("rapidfuzz",)}
+    from .output import sentence_part
+    from .recipes.balanced.build import Notes
+    from .recipes.balanced.request import Request
+    from .recipes.sentences import request as sentences
+    from .translators import Translator
 
 
 def build_dataset(
@@ -71,10 +61,10 @@ def build_balanced(
     """
     folder = output or Path("datasets", BALANCED)
     with explain_missing_extras():
-        from . import balanced_card
-        from .balanced import balance, list_costs
-        from .material import gather
-        from .request import check_buildable
+        from .recipes.balanced import card as balanced_card
+        from .recipes.balanced.build import balance, list_costs
+        from .recipes.balanced.material import gather
+        from .recipes.balanced.request import check_buildable
 
         check_buildable(request)
         check_mirror(mirror)
@@ -100,110 +90,78 @@ def check_same(folder: Path, request: "Request") -> None:
         )
 
 
-def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
-    """Write card and `eval.yaml` of what lies in the folder; `source` has `describe`."""
-    default = getattr(source, "DEFAULT_CONFIG", configs[0])
-    write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
-    write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))
+def build_sentences(
+    dataset: str,
+    config: str = "default",
+    translator: "str | Translator" = "googletrans",
+    languages: Sequence[str] = (),
+    lemmatizer: str = "auto",
+    stanza_dir: Path | None = None,
+    threshold: float = 75,
+    source_language: str = "en",
+    translator_options: Mapping[str, str] | None = None,
+    mirror: Path | None = None,
+    output: Path | None = None,
+) -> "tuple[Path, sentence_part.Notes]":
+    """Build `CONFIG-sentence` beside `CONFIG` and return the folder, and how it came about.
 
+    Args:
+        dataset: name of a dataset; its folder is `output`, or `datasets/NAME`.
+        config: the configuration of templates; it is built where it does not lie in the folder,
+            a balanced one must.
+        translator: name of one (`translators.TRANSLATORS`) or one made already.
+        languages: splits of the configuration; all by default. The source language is always there.
+        lemmatizer: as in `objects.find_objects`, with the folder of Stanza's models.
+        stanza_dir: see there.
+        threshold: least likeness of object and label, 0 to 100; what is below is left out.
+        source_language: the split whose sentences are translated.
+        translator_options: of the translator, where it is named.
+        mirror: folder with the upstream archives, for a configuration that is not built.
+        output: folder to write to.
 
-def list_configs(folder: Path) -> list[str]:
-    """Return the configurations in a folder, those that hold nothing but Parquet."""
-    found = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
-    return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
-
-
-def list_known(folder: Path, name: str) -> list[str]:
-    """Return what the folder may hold: the dataset's configurations, and the twins that are there.
-
-    Of a balanced set it is what lies there.
+    Raises:
+        PolyprobeError: unknown names, a pair that the translator does not know, a missing package,
+            a twin made with other settings, no fact that every language has. What was translated
+            is kept (`translators/memory.py`), what was lost is written with its reason.
     """
-    here = list_configs(folder)
-    if name == BALANCED:
-        return here
-    own = load_source(name).CONFIGS
-    return [*own, *(config for config in here if is_twin(name, config))]
+    from .recipes.sentences.build import prepare_translator
+
+    engine = prepare_translator(translator, translator_options or {})
+    options = (engine.name, tuple(languages), lemmatizer, float(threshold), source_language)
+    with explain_missing_extras():
+        from .recipes.sentences.base import choose_languages, read_base
+        from .recipes.sentences.build import check_settings, settle, word_all, write_twin
+        from .recipes.sentences.request import Request, check_request
+
+        request = Request(dataset, config, *options)
+        check_request(request)
+        if stanza_dir is not None and not stanza_dir.is_dir():
+            raise PolyprobeError(f"no folder {stanza_dir}; give --stanza one with Stanza's models")
+        folder = find_base(request, mirror, output)
+        base = read_base(folder, config)
+        targets = choose_languages(base, languages, source_language, f"{dataset}/{config}")
+        request = request._replace(languages=tuple(targets))
+        settings = settle(request, engine, stanza_dir)
+        check_settings(folder, request, settings)
+        worded = word_all(request, base, engine, stanza_dir)
+        notes = write_twin(folder, request, settings, base, worded)
+    return folder, notes
 
 
-def is_twin(name: str, config: str) -> bool:
-    """Tell whether a configuration of a dataset would be a sentence-level twin, by its name."""
-    own = () if name == BALANCED else load_source(name).CONFIGS
-    return config.endswith(SENTENCE) and config not in own
-
-
-def load_describer(name: str) -> ModuleType:
-    """Return the module whose `describe` says what the card of a dataset has of its own."""
-    return import_module(".balanced_card", __package__) if name == BALANCED else load_source(name)
-
-
-def load_source(name: str) -> ModuleType:
-    """Return the module that makes the dataset `name`."""
-    if name not in SOURCES:
-        raise unknown("dataset", name, "polyprobe", (*SOURCES, BALANCED))
-    return import_module(SOURCES[name])
-
-
-def choose_configs(name: str, source: ModuleType, configs: Sequence[str]) -> list[str]:
-    """Return the configurations asked for, all where none is, in the source's order."""
-    for config in configs:
-        if config not in source.CONFIGS:
-            raise unknown("configuration", config, name, source.CONFIGS)
-    return [config for config in source.CONFIGS if config in configs or not configs]
-
-
-def check_mirror(mirror: Path | None) -> None:
-    """Raise PolyprobeError where the mirror is no folder."""
-    if mirror is not None and mirror.is_file():
-        raise PolyprobeError(f"{mirror} is a file; give --mirror the folder with the archives")
-    if mirror is not None and not mirror.is_dir():
-        raise PolyprobeError(f"no mirror folder {mirror}")
-
-
-def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
-    """Raise PolyprobeError unless the folder is missing, empty, or a build of this dataset.
-
-    A build is told by its card, or, where it was killed before the card was written, by holding
-    nothing but a licence and `data` with folders of ours.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise PolyprobeError(f"{folder} is a file; give --output a folder")
-    card = folder / "README.md"
-    if card.is_file():
-        ours = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
-    else:
-        ours = all(path in own_paths(folder, configs) for path in list_paths(folder))
-    if not ours:
-        raise PolyprobeError(
-            f"{folder} holds something other than a build of {name}; give another --output"
-        )
-    place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise PolyprobeError(f"cannot write to {place}; give another --output")
-
-
-def list_paths(folder: Path) -> list[Path]:
-    """Return what lies in the folder and in its `data`."""
-    return [*folder.glob("*"), *folder.glob("data/*")]
-
-
-def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
-    """Return what a build may have left in its folder and in `data`, killed or not."""
-    data = folder / "data"
-    twins = [config + SENTENCE for config in configs]
-    states = {data / state.format(config) for config in (*configs, *twins) for state in STATES}
-    states = {path for path in (*states, folder / "sentences") if not path.is_file()}
-    return {data, folder / ".README.md.new", *folder.glob("LICENSE*")} | states
-
-
-@contextmanager
-def explain_missing_extras() -> Iterator[None]:
-    """Turn the want of a package that only the builder needs into one line."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        extra = next((extra for extra, packages in EXTRAS.items() if error.name in packages), None)
-        if not extra:
-            raise
-        raise PolyprobeError(
-            f"building needs the package {error.name}: pip install 'polyprobe[{extra}]'"
-        ) from error
+def find_base(request: "sentences.Request", mirror: Path | None, output: Path | None) -> Path:
+    """Return the folder that holds the configuration, which is built where it is missing."""
+    folder = output or Path("datasets", request.dataset)
+    check_mirror(mirror)
+    if request.dataset != BALANCED:
+        choose_configs(request.dataset, load_source(request.dataset), [request.config])
+    check_folder(folder, request.dataset, [*list_known(folder, request.dataset), request.config])
+    for config in (request.config, request.name):
+        recover(folder, config)
+    if not is_built(folder, request.config):
+        if request.dataset == BALANCED:
+            raise PolyprobeError(
+                f"no configuration {request.config} in {folder}; build it first: polyprobe build "
+                f"balanced --source SOURCE --languages en,… --config {request.config}"
+            )
+        build_dataset(request.dataset, [request.config], mirror, output)
+    return folder

@@ -7,7 +7,8 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from polyprobe import PolyprobeError, __version__
+from polyprobe import __version__
+from polyprobe.system.errors import PolyprobeError
 
 from .audit import audit
 from .build import build

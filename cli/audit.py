@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
 
 from .eval import split_languages
 
@@ -29,7 +29,7 @@ def audit(
     ] = None,
 ) -> None:
     """Count what is wrong with a dataset, by language, and what that does to RankC."""
-    from polyprobe.builder.build import explain_missing_extras
+    from polyprobe.system.extras import explain_missing_extras
 
     with explain_missing_extras():
         from polyprobe.builder.audit import audit_table, audit_tables, render_page, to_json
@@ -49,8 +49,9 @@ def read_tables(
 ) -> "dict[str, pa.Table]":
     """Return the tables of a dataset of our schema, unchecked, or of a folder of BMLAMA's TSVs."""
     from polyprobe.builder.audit import is_raw, read_raw
-    from polyprobe.builder.names import unknown
-    from polyprobe.eval.dataset import locate, read_splits
+    from polyprobe.schema.load import read_splits
+    from polyprobe.schema.locate import locate
+    from polyprobe.system.errors import unknown
 
     if languages == []:
         raise PolyprobeError("--languages names none; give codes as en,fr, or leave it out for all")
@@ -78,6 +79,6 @@ def read_tables(
 
 def write(file: Path, text: str) -> None:
     """Write a text file whole."""
-    from polyprobe.eval.writing import write_whole
+    from polyprobe.system.files import write_whole
 
     write_whole(file, lambda part: part.write_text(text, encoding="utf-8"), "choose another file")

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyprobe import PolyprobeError
-
-from .costs import show_costs, show_costs_in_short, show_left_out
-from .sentences import SentenceOptions, build_twin, find_twin
+from polyprobe.cli.show.costs import show_costs, show_costs_in_short, show_left_out
+from polyprobe.cli.show.sentences import SentenceOptions, build_twin, find_twin
+from polyprobe.system.errors import PolyprobeError
 
 if TYPE_CHECKING:  # polars is an extra
-    from polyprobe.builder.balanced import Notes
+    from polyprobe.builder.recipes.balanced.build import Notes
 
 SET = "balanced only"  # the heading of its options in the help
 TWIN = "sentences instead of templates: --config C-sentence"
@@ -153,7 +152,8 @@ def build(
     ] = None,
 ) -> None:
     """Make a dataset from its sources: Parquet files and a card."""
-    from polyprobe.builder.build import BALANCED, build_dataset
+    from polyprobe.builder.build import build_dataset
+    from polyprobe.builder.recipes.table import BALANCED
 
     own = {
         "source": source,
@@ -210,15 +210,17 @@ def build_set(
     plan: bool,
 ) -> None:
     """Build a balanced set, or show what its languages cost; `given` are fields of Request."""
-    from polyprobe.builder.build import build_balanced, check_mirror, explain_missing_extras
+    from polyprobe.builder.build import build_balanced
+    from polyprobe.builder.output.folder import check_mirror
+    from polyprobe.system.extras import explain_missing_extras
 
     if "source" not in given:
         raise PolyprobeError("balanced needs --source, as --source mpararel")
     if len(configs) > 1:
         raise PolyprobeError(f"balanced builds one configuration, --config names {len(configs)}")
     with explain_missing_extras():
-        from polyprobe.builder.balanced import plan as find_costs
-        from polyprobe.builder.request import Request
+        from polyprobe.builder.recipes.balanced.build import plan as find_costs
+        from polyprobe.builder.recipes.balanced.request import Request
 
         request = Request(**given, config=configs[0] if configs else "")  # type: ignore[arg-type]
         if plan:

@@ -10,10 +10,11 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from polyprobe import PolyprobeError, cache_folder
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.store import cache_folder
 
 if TYPE_CHECKING:
-    from polyprobe.eval.cache import Stored
+    from polyprobe.eval.work.cache import Stored
 
 cache = typer.Typer(
     help="Show or remove the scores that are kept for later runs.", no_args_is_help=True
@@ -24,7 +25,7 @@ ABOUT = ("revision", "scoring", "dtype")
 @cache.command()
 def info() -> None:
     """Show what scores are kept, a row for each model and way to score."""
-    from polyprobe.eval.cache import list_stores
+    from polyprobe.eval.work.cache import list_stores
 
     folder = cache_folder()
     stores = list_stores(folder)
@@ -45,7 +46,7 @@ def clear(
     ] = False,
 ) -> None:
     """Remove the scores that are kept for later runs; the runs' own folders stay as they are."""
-    from polyprobe.eval.cache import list_stores, remove
+    from polyprobe.eval.work.cache import list_stores, remove
 
     folder = cache_folder()
     stores = list_stores(folder)

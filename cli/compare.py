@@ -1,21 +1,17 @@
 """`polyprobe compare`: do two runs differ on the same facts, or is it chance?"""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
 
 if TYPE_CHECKING:
-    from polyprobe.eval.compare import Comparison
-    from polyprobe.eval.run import Run
-    from polyprobe.eval.twins import Twins, Wanted
+    from polyprobe.eval.compare.sentences.compare import Wanted
+    from polyprobe.eval.run.folder import Run
 
-TWINS = "Twins (CONFIG and CONFIG-sentence)"
+from polyprobe.cli.show.comparison import TWINS, as_json, show, show_twins, write_json
 
 
 def compare(
@@ -67,9 +63,9 @@ def compare(
     Of a run on templates and one on the same configuration's -sentence twin, in any order, it also
     tells what sentences change: recall@k, mean rank, inflection, texts.
     """
-    from polyprobe.eval.compare import compare_runs
-    from polyprobe.eval.run import Run
-    from polyprobe.eval.twins import find_twins
+    from polyprobe.eval.compare.runs import compare_runs
+    from polyprobe.eval.compare.sentences.compare import find_twins
+    from polyprobe.eval.run.folder import Run
 
     runs = (Run(run_a), Run(run_b))
     options = {
@@ -96,8 +92,8 @@ def read_wanted(
     gender: Path | None, stanza: Path | None, python: str | None, model: str | None
 ) -> "Wanted":
     """Return what is asked for of twins; options that need another one are refused without it."""
-    from polyprobe.eval.twin_comet import REFERENCE_FREE, Comet
-    from polyprobe.eval.twins import Wanted
+    from polyprobe.eval.compare.sentences.compare import Wanted
+    from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
 
     if stanza and not gender:
         raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
@@ -115,87 +111,3 @@ def refuse_alone(runs: "tuple[Run, Run]", given: dict[str, object]) -> None:
             f"{', '.join(named)}: only of a template run and its sentence twin; {one} and {other} "
             "are none (expected a configuration and the same one with -sentence)"
         )
-
-
-def show_twins(
-    twins: "Twins", wanted: "Wanted", options: dict, output: Path | None, page: Path | None
-) -> list[str]:
-    """Print and write the comparison of twins; return what was asked for and failed."""
-    from polyprobe.eval import twin_table
-    from polyprobe.eval.compare import compare_runs
-    from polyprobe.eval.report.twins import write_page
-    from polyprobe.eval.twins import compare_twins
-
-    console = Console()
-    found = compare_runs(twins.sentence, twins.template, **options)
-    between = compare_twins(twins, wanted, **options)
-    head = "A is the run on sentences, B its twin on templates: differences are sentence - template"
-    console.print(head, markup=False, highlight=False, soft_wrap=True)
-    show(found, options["correction"], options["n_resamples"])
-    console.print(twin_table.twins_table(between, options["correction"]))
-    lines = "\n".join(twin_table.list_notes(between))
-    console.print(lines, markup=False, highlight=False, soft_wrap=True)
-    if output:
-        write_json(output, {**as_json(found), "twins": twin_table.as_json(between)})
-    if page:
-        write_page(twins, between, options, page)
-        console.print(f"report: {page}", markup=False, highlight=False, soft_wrap=True)
-    return between.failures if wanted.gender or wanted.comet else []
-
-
-def write_json(output: Path, values: dict) -> None:
-    """Write a comparison, whole or not at all."""
-    from polyprobe.eval.writing import write_whole
-
-    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-    write_whole(
-        output, lambda part: part.write_text(text, encoding="utf-8"), "choose another --json"
-    )
-
-
-def as_json(found: "Comparison") -> dict:
-    """Return a comparison as JSON holds it: figure, then name, then what was found."""
-    differences = {
-        figure: {row.name: dict(list(row._asdict().items())[1:]) for row in rows}
-        for figure, rows in found.differences.items()
-    }
-    return {**found._asdict(), "differences": differences}
-
-
-def show(found: "Comparison", correction: str, resamples: int) -> None:
-    """Print the means and the languages' accuracies, and how many pairs differ."""
-    from polyprobe.eval.table import difference_cells
-
-    console = Console()
-    table = Table(header_style="bold", highlight=False)
-    for name in ("figure", "A", "B", "A - B", "95 %", f"p ({correction})"):
-        table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
-    for figure, rows in found.differences.items():
-        for row in rows if figure == "accuracy" else rows[-1:]:
-            table.add_row(f"{figure} {row.name}", *difference_cells(row))
-    console.print(table)
-    lines = [f"A: {found.runs[0]}", f"B: {found.runs[1]}", *notes(found, correction, resamples)]
-    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
-
-
-def notes(found: "Comparison", correction: str, resamples: int) -> list[str]:
-    """Return what a reader must know beside the table, a line each."""
-    from polyprobe.eval.least_p import explain_least
-
-    test, clusters = found.settings["test"], found.settings["clusters"]
-    units = "" if clusters == "none" else f" in {found.n_units:,} {clusters}s"
-    lines = [
-        f"{found.n_queries:,} rows{units}, {len(found.languages)} languages: "
-        f"{', '.join(found.languages)}; {test}, {resamples:,} resamples"
-    ]
-    if found.left_out_languages:
-        lines.append(f"languages of one run alone: {', '.join(found.left_out_languages)}")
-    if any(found.left_out):
-        only = " and ".join(f"{n:,} of {x}" for n, x in zip(found.left_out, "AB", strict=True))
-        lines.append(f"left out, because the other run has them not: {only}")
-    for figure, rows in found.differences.items():
-        tested = [row.p_adjusted for row in rows[:-1] if row.p_adjusted is not None]
-        differ = sum(p < 0.05 for p in tested)
-        lines.append(f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05")
-    told = explain_least(found, correction, resamples)
-    return [*lines, told] if told else lines

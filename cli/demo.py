@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .output import show_run
+from polyprobe.cli.show.run import show_run
 
 TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 UNTAUGHT = ("el", "hy", "ka", "ko", "ta", "th")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .output import show_run
+from polyprobe.cli.show.run import show_run
 
 
 def evaluate(

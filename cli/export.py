@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
 
 RUN = "A run's results"
 DATASET = "A dataset as tasks"
@@ -52,9 +52,9 @@ def export(
     ] = None,
 ) -> None:
     """Write results where people look for them, or tasks for other harnesses."""
-    from polyprobe.builder.names import unknown
-    from polyprobe.eval.export import RUN_FORMATS, export_run
-    from polyprobe.eval.harness import HARNESSES, export_dataset
+    from polyprobe.publish.export import RUN_FORMATS, export_run
+    from polyprobe.publish.harness import HARNESSES, export_dataset
+    from polyprobe.system.errors import unknown
 
     of_run, of_dataset = (
         {"card": card},
@@ -79,9 +79,8 @@ def export(
 
 def find_dataset(given: Path, format: str) -> Path:
     """Return the folder that `polyprobe eval --dataset` or else `polyprobe push` would take."""
-    from polyprobe.eval.dataset import locate
-
-    from .hub.source import find_folder
+    from polyprobe.publish.push.source import find_folder
+    from polyprobe.schema.locate import locate
 
     if (given / "run.json").is_file():
         raise PolyprobeError(f"{given} is a run; {format} takes a dataset's folder")

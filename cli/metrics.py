@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .output import show_run
+from polyprobe.cli.show.run import show_run
 
 
 def metrics(
@@ -19,8 +19,8 @@ def metrics(
     ] = "none",
 ) -> None:
     """Compute results.json and the report again from the scores, without the model."""
-    from polyprobe.eval.results import Resampling, compute_results
-    from polyprobe.eval.run import Run
+    from polyprobe.eval.results.compute import Resampling, compute_results
+    from polyprobe.eval.run.folder import Run
 
     for folder in runs:
         compute_results(Run(folder), Resampling(resamples, seed, cluster))

@@ -1,14 +1,19 @@
 """Put a model in front of a dataset: scorer, scores, metrics, report."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for editors and type checkers
+    from .evaluate import evaluate_model
+    from .scoring.load import load_scorer
+    from .training.callback import ConsistencyCallback
 
 __all__ = ["ConsistencyCallback", "evaluate_model", "load_scorer"]
 
 _HOME = {
-    "ConsistencyCallback": "callback",
+    "ConsistencyCallback": "training.callback",
     "evaluate_model": "evaluate",
-    "load_scorer": "models",
+    "load_scorer": "scoring.load",
 }
 
 

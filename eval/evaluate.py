@@ -6,17 +6,25 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from .dataset import fingerprint, load_facts
-from .decoding import DecodingChoices, DecodingOptions, take_decoding
-from .fill import fill_scores
-from .fill_predictions import fill_predictions
-from .lock import locked
-from .models import Loaded, ModelOptions, load
-from .protocol import as_asked, check_askable, protocol_of
-from .results import compute_results
-from .run import Run, Settings
-from .sample import choose_rows
-from .who import WorkerChoices, choose_workers, forget_own, open_store, take_workers
+from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
+from polyprobe.eval.run.sample import choose_rows
+from polyprobe.eval.run.settings import Settings
+from polyprobe.eval.scoring.decoding import DecodingChoices, DecodingOptions, take_decoding
+from polyprobe.eval.scoring.load import Loaded, ModelOptions, load
+from polyprobe.eval.work.choose import (
+    WorkerChoices,
+    choose_workers,
+    forget_own,
+    open_store,
+    take_workers,
+)
+from polyprobe.eval.work.fill import fill_scores
+from polyprobe.eval.work.fill_predictions import fill_predictions
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import load_facts
+from polyprobe.system.files import locked
 
 
 class Options(ModelOptions, DecodingChoices, WorkerChoices, total=False):

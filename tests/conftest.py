@@ -14,8 +14,7 @@ os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 os.environ["POLYPROBE_CACHE"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 
 from polyprobe.builder.build import build_dataset
-
-from .hub.fixture import hub
+from polyprobe.tests.hub.fixture import hub
 
 __all__ = ["hub"]
 

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.builder.build import SOURCES
-from polyprobe.builder.facts import FACT_SOURCES
-from polyprobe.builder.truths import SOURCES as TRUTH_SOURCES
-from polyprobe.eval.protocol import PROTOCOLS
-from polyprobe.eval.scorers import FAMILIES, SCORINGS
+from polyprobe.builder.recipes.table import RECIPES
+from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
+from polyprobe.eval.run.protocol import PROTOCOLS
+from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("builder", "cli", "eval", "metrics")
@@ -39,7 +38,7 @@ def test_dataset_folders_hold_no_code():
 
 def test_sources_and_families_name_every_file():
     in_sources = {p.stem for p in modules("builder/sources") if "\ndef build(" in p.read_text()}
-    assert {module.rpartition(".")[2] for module in SOURCES.values()} == in_sources
+    assert {module.rpartition(".")[2] for module in RECIPES.values()} == in_sources
     of_facts = {p.stem for p in modules("builder/sources") if "\ndef read_facts(" in p.read_text()}
     assert {module.rpartition(".")[2] for module in FACT_SOURCES.values()} == of_facts
     of_truths = {
@@ -50,7 +49,7 @@ def test_sources_and_families_name_every_file():
     assert set(FAMILIES) == in_scorers
     assert {name.partition("-")[0] for name in SCORINGS} == set(PROTOCOLS)
     for name, scorer in FAMILIES.items():
-        assert scorer.__module__ == f"polyprobe.eval.scorers.{name}"
+        assert scorer.__module__ == f"polyprobe.eval.scoring.scorers.{name}"
 
 
 ALLOWED = {"builder": {"builder", "metrics"}, "eval": {"eval", "metrics"}, "metrics": {"metrics"},
@@ -67,7 +66,7 @@ def test_arrows_between_rooms_run_one_way(room):
 
 
 def absolute_name(node, path):
-    """What `from ..card import` in a file means, as polyprobe.builder.card."""
+    """What `from ..card import` in a file means, as polyprobe.builder.output.card."""
     package = ["polyprobe", *path.relative_to(ROOT).parent.parts]
     above = package[: len(package) + 1 - node.level] if node.level else []
     return ".".join([*above, *filter(None, [node.module])])
@@ -108,7 +107,7 @@ def test_the_wheel_carries_metrics_dataset_and_model_and_nothing_but_polyprobe(t
         "datasets/geofacts/README.md", "datasets/geofacts/data/default/zh.parquet",
         "datasets/geofacts/LICENSE-UNICODE.txt", "eval/embedded/geolm/model.safetensors",
         "metrics/rankc/rankc.py", "metrics/rankc/README.md", "metrics/rankc/app.py",
-        "metrics/rankc/requirements.txt", "eval/report/report.css", "builder/sources/bmlama.sha256",
+        "metrics/rankc/requirements.txt", "eval/report/report.css", "builder/sources/bmlama/bmlama.sha256",
     ):  # fmt: skip
         assert f"polyprobe/{part}" in names
     for name in tracked.stdout.split("\0"):

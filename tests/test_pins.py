@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.eval.harness import lighteval, lm_eval
+from polyprobe.publish.harness import lighteval, lm_eval
 
 ROOT = Path(__file__).parents[1]
 

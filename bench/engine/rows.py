@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from polyprobe.eval.sample import choose_rows
+from polyprobe.eval.run.sample import choose_rows
 
 CONFIG = "17"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..download import Repository, read_files
+from polyprobe.system.download import Repository, read_files
 
 MASC, FEM, NEUT = "MASC", "FEM", "NEUT"
 SG, PL = "SG", "PL"

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
 
 # The names under which the cases stand in the prompts, in capitals; UniMorph's but for INST.
 CASES = frozenset(

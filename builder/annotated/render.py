@@ -7,7 +7,8 @@ from typing import NamedTuple
 from .entities import END, X_MARK, Y_MARK, Entity
 from .gender import FEM, PL, Agreement, Traits
 from .grammar import Article, Choice, Option, Prompt, Slot, Text
-from .inflection import Inflector, load_inflector
+from .inflection import load_inflector
+from .inflector import Inflector
 from .rules import PLAIN, RULES
 
 KEPT = "labels that stay as they are where a case is asked for"

@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import articles_el, articles_es, articles_fr
 from .entities import MARK, Entity, Phrase
 from .gender import Agreement, Traits, agree_hebrew, agree_plainly
+from .languages import el as articles_el
+from .languages import es as articles_es
+from .languages import fr as articles_fr
 
 
 def write_none(name: str, form: str, entity: Entity, case: str) -> Phrase | None:

@@ -7,10 +7,10 @@ of each is in its repository (mostly CC BY-SA 3.0).
 from collections.abc import Collection
 from pathlib import Path
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
 
 from .gender import FEM, MASC, NEUT, PL, SG, Agreement
-from .inflection import Inflector, split_tail
+from .inflector import Inflector, split_tail
 
 CODES = {
     "bn": "ben", "el": "ell", "es": "spa", "fr": "fra", "he": "heb", "hu": "hun", "ru": "rus",

@@ -1,9 +1,10 @@
 """What is wrong with a dataset, counted: `audit_tables` reads any tables of our schema."""
 
+from polyprobe.builder.sources.bmlama.tsv import is_raw, read_raw
+
 from .audit import Audit, LanguageAudit, audit_tables
 from .page import render_page
 from .report import audit_table, to_json
-from .tsv import is_raw, read_raw
 
 __all__ = [
     "Audit",

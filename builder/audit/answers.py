@@ -5,7 +5,8 @@ from collections import defaultdict
 import numpy as np
 from scipy.stats import chisquare
 
-from ..truths import SYMMETRIC
+from polyprobe.builder.facts.truths import SYMMETRIC
+
 from .split import Split
 
 

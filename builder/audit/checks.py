@@ -3,10 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from ..alphabets import unmix
-from ..invisible import find_invisible
-from ..labels import fold
-from ..table import SLOT
+from polyprobe.builder.facts.alphabets import unmix
+from polyprobe.builder.facts.invisible import find_invisible
+from polyprobe.builder.facts.labels import fold
+from polyprobe.schema.columns import SLOT
+
 from .answers import find_second_answers
 from .split import Split
 

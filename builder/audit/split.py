@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from polyprobe import PolyprobeError
-
-from ..table import SCHEMA
+from polyprobe.schema.columns import SCHEMA
+from polyprobe.system.errors import PolyprobeError
 
 NEEDED = ("prompt", "candidates", "answers")
 

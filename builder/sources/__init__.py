@@ -1,1 +1,71 @@
-"""Where rows come from: one file a source."""
+"""Sources of facts: one module or package for each released dataset."""
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+
+from polyprobe.builder.facts.facts import Facts
+from polyprobe.system.errors import unknown
+
+FACT_SOURCES = {
+    "bmlama": "polyprobe.builder.sources.bmlama.facts",
+    "fluent-mlama": "polyprobe.builder.sources.fluent_mlama",
+    "mlama": "polyprobe.builder.sources.mlama",
+    "mlama-hub": "polyprobe.builder.sources.mlama_hub",
+    "mpararel": "polyprobe.builder.sources.mpararel",
+    "polyglot": "polyprobe.builder.sources.polyglot",
+    "xfactr": "polyprobe.builder.sources.xfactr",
+}
+
+
+def load_source(name: str) -> ModuleType:
+    """Return the module that reads the source `name`.
+
+    It has LICENCE (what the source states, and what it derives from), LANGUAGES (codes),
+    REPOSITORY (or URL) and `read_facts(mirror, languages=None) -> Facts`.
+    """
+    if name not in FACT_SOURCES:
+        raise unknown("source", name, "polyprobe", FACT_SOURCES)
+    return import_module(FACT_SOURCES[name])
+
+
+def read_source(
+    name: str, mirror: Path | None = None, languages: Sequence[str] | None = None
+) -> Facts:
+    """Return what the source `name` knows in the languages given, in all of its own without."""
+    source = load_source(name)
+    for language in languages or ():
+        if language not in source.LANGUAGES:
+            raise unknown("language", language, name, source.LANGUAGES)
+    return source.read_facts(mirror, languages)
+
+
+TRUTH_SOURCES = {
+    "mpararel": "polyprobe.builder.sources.mpararel",
+    "xfactr": "polyprobe.builder.sources.xfactr",
+    "readers": "polyprobe.builder.sources.curated",
+}
+
+
+def load_teller(name: str) -> ModuleType:
+    """Return the module of one of TRUTH_SOURCES.
+
+    It has LICENCE, REPOSITORY (or URL) and `read_truths(mirror)`, a table of `facts.FACTS`.
+    """
+    return import_module(TRUTH_SOURCES[name])
+
+
+def read_truths(
+    mirror: Path | None, sources: Iterable[str] | None = None
+) -> dict[str, pl.DataFrame]:
+    """Return {source: its facts} (`facts.FACTS`), of all TRUTH_SOURCES by default.
+
+    X-FACTR lists every object of a subject, also those that no prompt asks for. Of BMLAMA-17's
+    rows 1,023 have a distractor that is right by mParaRel, and 1,685 by X-FACTR as well (with
+    symmetric and inverse relations read both ways).
+    """
+    names = TRUTH_SOURCES if sources is None else sources
+    return {name: load_teller(name).read_truths(mirror) for name in names}

@@ -39,14 +39,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe import PolyprobeError
-
-from ..download import Repository, parse_sums, read_files
-from ..facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
-from ..invisible import normalise
-from ..labels import count_contradictions, settle_labels
-from ..progress import track
-from ..table import SLOT
+from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
+from polyprobe.builder.facts.invisible import normalise
+from polyprobe.builder.facts.labels import count_contradictions, settle_labels
+from polyprobe.schema.columns import SLOT
+from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import track
 
 LICENCE = (
     "none stated in the repository; facts, labels and templates from mLAMA, which is CC-BY-NC-4.0, "

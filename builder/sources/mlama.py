@@ -32,14 +32,14 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from polyprobe import PolyprobeError
+from polyprobe.builder.facts.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts.invisible import normalise
+from polyprobe.builder.facts.labels import count_changed, count_contradictions, settle_labels, tidy
+from polyprobe.system.download import read_archive
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import track
 
-from ..download import read_archive
-from ..facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
-from ..invisible import normalise
-from ..labels import count_changed, count_contradictions, settle_labels, tidy
-from ..progress import track
-from . import bmlama_files
+from .bmlama import files as bmlama_files
 
 LICENCE = (
     "CC-BY-NC-4.0, as the repository states; the Hub's copy says CC-BY-NC-SA-4.0: the two do not "

@@ -15,9 +15,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe import PolyprobeError
+from polyprobe.builder.facts.facts import Facts
+from polyprobe.system.errors import PolyprobeError
 
-from ..facts import Facts
 from . import mlama
 
 LICENCE = mlama.LICENCE

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from ..download import Repository, parse_sums, read_files
-from ..facts import ALIASES, PROMPTS, TEMPLATES, Facts, empty
-from ..progress import track
+from polyprobe.builder.facts.facts import ALIASES, PROMPTS, TEMPLATES, Facts, empty, is_template
+from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.progress import track
 
 LICENCE = (
     "none stated in the repository; forked from mLAMA, which is CC-BY-NC-4.0, "
@@ -193,8 +193,3 @@ def repair(pattern: str) -> str:
     for found, replacement in REPAIRS:
         pattern = found.sub(replacement, pattern)
     return pattern
-
-
-def is_template(text: str) -> bool:
-    """Return whether `[X]` and `[Y]` stand in the text once each, and no further bracket."""
-    return sorted(re.findall(r"\[[XY]\]|[][]", text)) == ["[X]", "[Y]"]

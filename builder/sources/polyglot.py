@@ -27,11 +27,12 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from ..download import Repository, parse_sums, read_files
-from ..facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
-from ..labels import count_changed, count_contradictions, settle_labels, tidy
-from ..progress import track
-from ..table import SLOT
+from polyprobe.builder.facts.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts.labels import count_changed, count_contradictions, settle_labels, tidy
+from polyprobe.schema.columns import SLOT
+from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.progress import track
+
 from . import mpararel
 
 LICENCE = (

@@ -19,10 +19,19 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from ..download import Repository, parse_sums, read_files
-from ..facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
-from ..progress import track
-from .xfactr_grammar import is_template, reduce_prompt
+from polyprobe.builder.facts.facts import (
+    ALIASES,
+    FACTS,
+    PROMPTS,
+    TEMPLATES,
+    Facts,
+    empty,
+    is_template,
+)
+from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.progress import track
+
+from .xfactr_prompts import reduce_prompt
 
 LICENCE = (
     "none stated in the repository; facts of T-REx, English prompts after LAMA (CC-BY-NC-4.0), "
@@ -34,6 +43,7 @@ LANGUAGES = (
     "mr", "nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh",
 )
 # fmt: on
+MARKED_PROMPTS = True  # they can be written out as sentences: `recipes.balanced.sentences`
 REPOSITORY = Repository(
     name="jzbjyb/X-FACTR",
     commit="c1938ec7262ebc34ac0b39daff3f446e103e8a87",
@@ -118,22 +128,6 @@ def read_truths(mirror: Path | None) -> pl.DataFrame:
     ]
     tables = [list_facts(parse_tuples(read)), pl.DataFrame(listed, schema=FACTS, orient="row")]
     return pl.concat(tables).unique().sort(pl.all())
-
-
-def render_sentences(
-    known: Facts, mirror: Path | None, languages: Sequence[str], unimorph: str | None = None
-) -> Facts:
-    """Return the facts with a sentence each, written out from the annotated prompts.
-
-    What no sentence could honour is counted among the repairs. `unimorph` is a folder of UniMorph's
-    tables.
-    """
-    from ..annotated.prompts import render_prompts
-
-    lost: Counter[str] = Counter()
-    tables = Path(unimorph) if unimorph else None
-    prompts = render_prompts(known.facts, known.labels, mirror, languages, tables, lost)
-    return known._replace(prompts=prompts, repairs={**known.repairs, **lost})
 
 
 def split_line(line: str) -> tuple[str, str, str]:

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, get_args
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, unknown
 
-from ..names import unknown
 from .failures import packages_explained
 from .translator import Translation, Translator
 
@@ -42,7 +41,7 @@ def load_translator(name: str, **options: str) -> Translator:
     if name not in TRANSLATORS:
         raise unknown("translator", name, "polyprobe", TRANSLATORS)
     with packages_explained(name):
-        engine = getattr(import_module(f".{name}", __name__), TRANSLATORS[name])
+        engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])
         own = list_options(engine)
         kinds = SETTINGS | own
         for option in options:

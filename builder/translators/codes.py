@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from functools import cache
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
 
 # CLDR keeps these apart where engines and Wikipedia, whose codes ours are, do not.
 SAME = {"no": ("nb",), "nb": ("no",)}

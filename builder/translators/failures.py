@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit, urlunsplit
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
 
 RETRIED = frozenset({302, 303, 307, 408, 409, 425, 429})  # a redirect is Google's "are you human?"
 REMEDIES = {

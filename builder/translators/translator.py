@@ -4,13 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from polyprobe import cache_folder
+from polyprobe.system.store import cache_folder, key_of
 
-from .asking import Question, Translation, answer
 from .failures import packages_explained
 from .loop import run
-from .memory import key_of
 from .pace import Pace
+from .run import Question, Translation, answer
 
 __all__ = ["Terms", "Translation", "Translator"]
 

@@ -25,10 +25,10 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from ..dataset import load_facts
-from ..engine import Input, Plan
-from ..scorers import FAMILIES, Scorer
-from ..slot import SLOT
+from polyprobe.eval.scoring.engine import Input, Plan
+from polyprobe.eval.scoring.scorers import FAMILIES, Scorer
+from polyprobe.schema.columns import SLOT
+from polyprobe.schema.load import load_facts
 
 TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 TAUGHT_IN_TESTS = ("en", "ru", "zh")

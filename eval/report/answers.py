@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ..figures import masked_scores
-from ..run import Run
+from polyprobe.eval.results.facts import masked_scores
+from polyprobe.eval.run.folder import Run
 
 KINDS = ("tied", "both_right", "both_wrong", "different")
 TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)

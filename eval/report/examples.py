@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe import PolyprobeError
+from polyprobe.eval.run.protocol import as_asked, protocol_of
+from polyprobe.eval.run.settings import Settings
+from polyprobe.schema.identity import fingerprint, key_rows
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
 
-from ..dataset import fingerprint, key_rows, load_facts
-from ..protocol import as_asked, protocol_of
-from ..run import Settings
 from .answers import Answers, compare, count_kinds
 
 EXAMPLES = 4  # of each kind and pair, as far as there are so many and they fit

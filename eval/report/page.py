@@ -8,10 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from polyprobe import PolyprobeError
+from polyprobe.eval.run.folder import Run
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import write_whole
 
-from ..run import Run
-from ..writing import write_whole
 from .answers import read_answers
 from .examples import collect_examples
 from .sections import MEANINGS, MEASURES, RunPart, comparison, run_section, summary

@@ -5,8 +5,8 @@ from html import escape
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from ..run import Settings
-from ..table import interval, number
+from polyprobe.eval.results.table import interval, number
+from polyprobe.eval.run.settings import Settings
 
 MEASURES = {"rankc": "RankC", "rankc_adjusted": "adjusted RankC", "coverlap": "COverlap"}
 MEANS = {

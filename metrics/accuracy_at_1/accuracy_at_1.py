@@ -13,9 +13,9 @@ import datasets
 import evaluate
 import numpy as np
 
-from .intervals import summarize
-from .rows import Answers, Scores, mark_right, read_rows
-from .ties import check_ties
+from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
+from polyprobe.metrics.shared.ties import check_ties
 
 _DESCRIPTION = """\
 Accuracy@1 is the share of queries whose best-scored candidate is a right answer; candidates that \

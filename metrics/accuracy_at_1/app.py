@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from figures import Answer, Figure, pick
-from languages import read_scores
-from means import estimate_means
-from picture import draw_bars
-from sheet import Sheet
-from space import Page, load_beside, serve
+
+from polyprobe.metrics.space.answer import Answer, Figure, pick
+from polyprobe.metrics.space.languages import read_scores
+from polyprobe.metrics.space.means import estimate_means
+from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.picture import draw_bars
+from polyprobe.metrics.space.sheet import Sheet
 
 EXAMPLES = {
     "the card's": """\

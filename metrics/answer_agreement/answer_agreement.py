@@ -19,9 +19,21 @@ import datasets
 import evaluate
 import numpy as np
 
-from .choices import Choices, find_right, name_languages, read_choices, read_columns
-from .intervals import Resampling, estimate, index_labels, summarize
-from .rows import Answers, Scores, check_answers, read_languages, split_by_size
+from polyprobe.metrics.shared.choices import (
+    Choices,
+    find_right,
+    name_languages,
+    read_choices,
+    read_columns,
+)
+from polyprobe.metrics.shared.intervals import Resampling, estimate, index_labels, summarize
+from polyprobe.metrics.shared.rows import (
+    Answers,
+    Scores,
+    check_answers,
+    read_languages,
+    split_by_size,
+)
 
 _DESCRIPTION = """\
 Answer agreement is the share of facts on which two languages choose the same candidate, as a mean \

@@ -5,12 +5,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from figures import Answer, Figure, pick
-from languages import read_choices
-from means import estimate_means
-from picture import draw_pairs
-from sheet import Sheet
-from space import Page, load_beside, serve
+
+from polyprobe.metrics.space.answer import Answer, Figure, pick
+from polyprobe.metrics.space.languages import read_choices
+from polyprobe.metrics.space.means import estimate_means
+from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.picture import draw_pairs
+from polyprobe.metrics.space.sheet import Sheet
 
 PARTS = [
     *("agree_right", "agree_wrong", "one_right"),

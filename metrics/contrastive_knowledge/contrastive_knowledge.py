@@ -19,8 +19,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from .intervals import summarize
-from .rows import Scores, read_rows
+from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.rows import Scores, read_rows
 
 _DESCRIPTION = """\
 Contrastive knowledge is the share of facts that a model finds more probable than their \

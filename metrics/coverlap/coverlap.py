@@ -16,9 +16,9 @@ import datasets
 import evaluate
 import numpy as np
 
-from .choices import find_right, read_columns
-from .intervals import Ratio, summarize
-from .rows import Answers, check_answers
+from polyprobe.metrics.shared.choices import find_right, read_columns
+from polyprobe.metrics.shared.intervals import Ratio, summarize
+from polyprobe.metrics.shared.rows import Answers, check_answers
 
 _DESCRIPTION = """\
 COverlap (correct overlap) is the number of facts that a model gets right in both of two languages \

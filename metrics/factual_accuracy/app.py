@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from figures import Answer, Figure, pick
-from picture import draw_bars
-from sheet import Sheet, need, read_lists, read_marks, read_only, read_texts
-from space import Page, load_beside, serve
+from polyprobe.metrics.space.answer import Answer, Figure, pick
+from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.picture import draw_bars
+from polyprobe.metrics.space.sheet import Sheet, need, read_lists, read_marks, read_only, read_texts
 
 NAMES = {"all": "accuracy", "single": "accuracy_single", "multi": "accuracy_multi"}
 COUNTS = {"all": "n_queries", "single": "n_single", "multi": "n_multi"}

@@ -15,7 +15,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from .intervals import summarize
+from polyprobe.metrics.shared.intervals import summarize
 
 _DESCRIPTION = """\
 Inflection delta is by how many ranks, on average, a model puts the inflected form of an answer \

@@ -22,9 +22,9 @@ import datasets
 import evaluate
 import numpy as np
 
-from .columns import check_length, check_lists, check_texts
-from .intervals import summarize
-from .subsets import count_by_group, pick_counted, take
+from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.subsets import count_by_group, pick_counted, take
+from polyprobe.metrics.shared.texts import check_length, check_lists, check_texts
 
 _DESCRIPTION = """\
 Paraphrase consistency is the share of pairs of templates for the same fact to which a model gives \

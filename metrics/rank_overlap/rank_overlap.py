@@ -19,9 +19,9 @@ import datasets
 import evaluate
 import numpy as np
 
-from .intervals import summarize
-from .rows import Scores, read_languages, split_by_size
-from .ties import check_ties, count_ties, prefix_shares, read_depths
+from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
+from polyprobe.metrics.shared.ties import check_ties, count_ties, prefix_shares, read_depths
 
 _DESCRIPTION = """\
 Rank-biased overlap, Kendall's tau-b and top-k overlap tell how alike a model ranks the same \

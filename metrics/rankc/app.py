@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
-from figures import Answer, pick
-from languages import read_aligned
-from means import estimate_means
-from picture import draw_pairs
-from sheet import Sheet
-from space import Page, load_beside, serve
+
+from polyprobe.metrics.space.answer import Answer, pick
+from polyprobe.metrics.space.languages import read_aligned
+from polyprobe.metrics.space.means import estimate_means
+from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.picture import draw_pairs
+from polyprobe.metrics.space.sheet import Sheet
 
 WEIGHTS = ["softmax", "norm1", "norm2", "norm1-released", "norm2-released"]
 EXAMPLES = {

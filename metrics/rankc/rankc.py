@@ -21,9 +21,9 @@ import datasets
 import evaluate
 import numpy as np
 
-from .intervals import summarize
-from .rows import Scores, read_languages, split_by_size
-from .ties import break_ties, check_ties, count_ties, prefix_shares
+from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
+from polyprobe.metrics.shared.ties import break_ties, check_ties, count_ties, prefix_shares
 
 _DESCRIPTION = """\
 RankC (ranking-based consistency) tells how alike a model ranks the same candidates in two \

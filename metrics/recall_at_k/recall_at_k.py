@@ -22,9 +22,9 @@ import datasets
 import evaluate
 import numpy as np
 
-from .intervals import summarize
-from .rows import Answers, Scores, mark_right, read_rows
-from .ties import check_ties, read_depths
+from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
+from polyprobe.metrics.shared.ties import check_ties, read_depths
 
 _DESCRIPTION = """\
 Recall@k is the share of queries that have a right answer among their k best-scored candidates; \

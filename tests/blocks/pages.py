@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-PLACES = ("README.md", "docs/**/*.md", "datasets/*/README.md", "builder/sources/balanced.md")
+PLACES = ("README.md", "docs/**/*.md", "datasets/*/README.md", "builder/recipes/balanced/card.md")
 """The cards of metrics/ are run by tests/metrics/test_modules.py; of builder/sources/ the other
 pages are made into those of datasets/."""
 

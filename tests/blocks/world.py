@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from polyprobe.builder.table import to_table
+from polyprobe.schema.columns import to_table
+from polyprobe.tests.blocks.pages import ROOT
+from polyprobe.tests.blocks.steps import Step
 from tests.hub.client import environment
 from tests.hub.samples import rows
 from tests.hub.server import HubServer
 from tests.hub.tokens import Token
-
-from .pages import ROOT
-from .steps import Step
 
 LANGUAGES = ("en", "fr", "es", "ru", "el", "hy", "zh")
 DATASETS = {

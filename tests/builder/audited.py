@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from polyprobe.builder.table import Row, to_table
+from polyprobe.schema.columns import Row, to_table
 
 CLEAN = {
     "en": [

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.builder.sources import bmlama_files
-
-from .tiny import TINY, TINY_BLOCKS, describe, pack
+from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.tests.builder.tiny import TINY, TINY_BLOCKS, describe, pack
 
 
 @pytest.fixture

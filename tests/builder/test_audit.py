@@ -7,12 +7,11 @@ import pytest
 from rich.console import Console
 from scipy.stats import chi2
 
-from polyprobe import PolyprobeError
 from polyprobe.builder.audit import audit_table, audit_tables, render_page, to_json
 from polyprobe.builder.audit.checks import CHECKS
 from polyprobe.builder.audit.report import HEADS
-
-from .audited import IDS, make_tables, with_ids
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.audited import IDS, make_tables, with_ids
 
 # code: what is changed, and in how many rows of fr the check then finds something
 SPOILED = {

@@ -5,8 +5,8 @@ import zipfile
 import pytest
 
 from polyprobe.builder.audit import audit_tables, is_raw, read_raw
-from polyprobe.builder.sources.bmlama_files import REPOSITORY, read_rows
-from polyprobe.builder.table import to_table
+from polyprobe.builder.sources.bmlama.files import REPOSITORY, read_rows
+from polyprobe.schema.columns import to_table
 
 pytestmark = pytest.mark.upstream
 

@@ -6,8 +6,7 @@ from math import e
 import pytest
 
 from polyprobe.builder.audit import audit_tables
-
-from .audited import make_tables, with_ids
+from polyprobe.tests.builder.audited import make_tables, with_ids
 
 
 def rankc(one, other):

@@ -4,12 +4,12 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.builder import balanced, material
-from polyprobe.builder.coverage import COSTS
-from polyprobe.builder.request import Request
-
-from .test_balanced import LANGUAGES, NONE, worlds
-from .tiny_facts import CAPITALS
+from polyprobe.builder.recipes.balanced import build as balanced
+from polyprobe.builder.recipes.balanced import material
+from polyprobe.builder.recipes.balanced.coverage import COSTS
+from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.tests.builder.test_balanced import LANGUAGES, NONE, worlds
+from polyprobe.tests.builder.tiny_facts import CAPITALS
 
 
 def costs(known, languages=(), **options):

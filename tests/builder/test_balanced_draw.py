@@ -5,7 +5,9 @@ from itertools import permutations
 
 import pytest
 
-from polyprobe.builder.distractors import (
+from polyprobe.builder.facts.labels import fold
+from polyprobe.builder.facts.truths import Knowledge
+from polyprobe.builder.recipes.balanced.distractors import (
     Fact,
     Homonyms,
     Rights,
@@ -13,8 +15,6 @@ from polyprobe.builder.distractors import (
     place_answer,
     shuffle,
 )
-from polyprobe.builder.labels import fold
-from polyprobe.builder.truths import Knowledge
 
 FACT = Fact("P36", "Q142", "Q90")
 NOBODY = Homonyms({}, [])

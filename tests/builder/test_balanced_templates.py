@@ -10,17 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
-from polyprobe.builder import balanced, balanced_card, material
 from polyprobe.builder.build import build_balanced
-from polyprobe.builder.facts import TEMPLATES, read_source
-from polyprobe.builder.request import Request, check_request
-from polyprobe.builder.sources import bmlama
-from polyprobe.builder.verbalise import choose_templates, level_templates
+from polyprobe.builder.facts.facts import TEMPLATES
+from polyprobe.builder.recipes.balanced import build as balanced
+from polyprobe.builder.recipes.balanced import card as balanced_card
+from polyprobe.builder.recipes.balanced import material
+from polyprobe.builder.recipes.balanced.request import Request, check_request
+from polyprobe.builder.recipes.balanced.verbalise import choose_templates, level_templates
+from polyprobe.builder.sources import read_source
+from polyprobe.builder.sources.bmlama import facts as bmlama
 from polyprobe.cli import app
-
-from .test_balanced import NONE, balance
-from .tiny_facts import CAPITALS, make_facts, serve
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.test_balanced import NONE, balance
+from polyprobe.tests.builder.tiny_facts import CAPITALS, make_facts, serve
 
 GREEK = ["[X]: πρωτεύουσα [Y].", "[Y], πρωτεύουσα: [X]"]
 # The first and the third are equal once the zero-width space is gone, the last one's case counts.

@@ -2,12 +2,12 @@
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder import balanced, material
-from polyprobe.builder.facts import TEMPLATES, empty
-from polyprobe.builder.request import Request, check_request
-
-from .tiny_facts import make_facts
+from polyprobe.builder.facts.facts import TEMPLATES, empty
+from polyprobe.builder.recipes.balanced import build as balanced
+from polyprobe.builder.recipes.balanced import material
+from polyprobe.builder.recipes.balanced.request import Request, check_request
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny_facts import make_facts
 
 
 def name(subject, thing):

@@ -7,8 +7,9 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from polyprobe.builder import benchmark
-from polyprobe.builder.build import SOURCES, build_dataset, list_known
+from polyprobe.builder.build import build_dataset, list_known
+from polyprobe.builder.output import eval_yaml as benchmark
+from polyprobe.builder.recipes.table import RECIPES
 
 DATASETS = Path(__file__).parents[2] / "datasets"
 # https://huggingface.co/docs/hub/eval-results: name -> whether it is required
@@ -21,7 +22,7 @@ def check_fields(found: dict, known: dict) -> None:
     assert {name for name, required in known.items() if required} <= set(found)
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+@pytest.mark.parametrize("name", sorted(RECIPES))
 def test_committed_files_keep_the_documented_rules(name):
     made = yaml.safe_load((DATASETS / name / "eval.yaml").read_text(encoding="utf-8"))
     check_fields(made, FIELDS)

@@ -9,8 +9,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.sources import bmlama, bmlama_files
-from polyprobe.builder.sources.bmlama_files import (
+from polyprobe.builder.sources.bmlama import facts as bmlama
+from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.builder.sources.bmlama.files import (
     BLOCKS,
     PUBLISHED,
     REPOSITORY,
@@ -18,9 +19,8 @@ from polyprobe.builder.sources.bmlama_files import (
     list_paths,
     parse_records,
 )
-from polyprobe.builder.table import Row
-
-from .tiny import HEAD, TINY
+from polyprobe.schema.columns import Row
+from polyprobe.tests.builder.tiny import HEAD, TINY
 
 ROWS = {"17": 6792, "53": 3070}
 LANGUAGES = {"17": 17, "53": 53}
@@ -192,7 +192,7 @@ def test_skew_of_53(built):
 
 
 def card() -> str:
-    from polyprobe.builder.card import read_prose
+    from polyprobe.builder.output.card import read_prose
 
     return read_prose("bmlama")
 

@@ -3,9 +3,9 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from polyprobe.builder.download import read_files
-from polyprobe.builder.sources import bmlama_files
-from polyprobe.builder.sources.bmlama_templates import list_replacements
+from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.builder.sources.bmlama.templates import list_replacements
+from polyprobe.system.download import read_files
 
 OURS = list_replacements("53")
 ENTRIES = [

@@ -2,9 +2,10 @@ from importlib import resources
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.build import SOURCES, build_dataset, load_source
-from polyprobe.builder.sources.bmlama_files import PUBLISHED
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.recipes.table import RECIPES, load_source
+from polyprobe.builder.sources.bmlama.files import PUBLISHED
+from polyprobe.system.errors import PolyprobeError
 
 
 def listing(folder) -> list[str]:
@@ -21,10 +22,10 @@ def test_every_source_is_in_the_table():
         for path in folder.iterdir()
         if path.name.endswith(".py") and "\ndef build(" in path.read_text(encoding="utf-8")
     }
-    assert {f"polyprobe.builder.sources.{name}" for name in found} == set(SOURCES.values())
+    assert {f"polyprobe.builder.sources.{name}" for name in found} == set(RECIPES.values())
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+@pytest.mark.parametrize("name", sorted(RECIPES))
 def test_sources_keep_the_contract(name):
     source = load_source(name)
     assert source.DEFAULT_CONFIG in source.CONFIGS
@@ -56,7 +57,7 @@ def test_building_one_keeps_the_other(tiny, tmp_path):
 
 
 def test_what_was_built_before_a_failure_has_its_card(tiny, tmp_path, monkeypatch):
-    from polyprobe.builder.sources import bmlama_files
+    from polyprobe.builder.sources.bmlama import files as bmlama_files
 
     sums = {path: "00" if "53" in path else s for path, s in bmlama_files.REPOSITORY.sha256.items()}
     monkeypatch.setattr(bmlama_files, "REPOSITORY", bmlama_files.REPOSITORY._replace(sha256=sums))

@@ -6,12 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import DatasetCard
 
-from polyprobe.builder.build import SOURCES, load_source
-from polyprobe.builder.card import render_card, size_category
-from polyprobe.builder.card_tables import COLUMNS
-from polyprobe.builder.card_tables import Config as CardConfig
-from polyprobe.builder.card_tables import Split as CardSplit
-from polyprobe.builder.table import REPAIRED, SCHEMA, SENTENCES
+from polyprobe.builder.output.card import render_card, size_category
+from polyprobe.builder.output.tables import Config as CardConfig
+from polyprobe.builder.output.tables import Split as CardSplit
+from polyprobe.builder.recipes.table import RECIPES, load_source
+from polyprobe.schema.columns import DESCRIPTIONS, REPAIRED, SCHEMA, SENTENCES
 
 DATASETS = Path(__file__).parents[2] / "datasets"
 
@@ -41,7 +40,7 @@ def test_committed_bmlama_card_is_the_generated_one(built):
     assert (DATASETS / "bmlama" / "README.md").read_text(encoding="utf-8") == generated
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+@pytest.mark.parametrize("name", sorted(RECIPES))
 def test_committed_cards_load_on_the_hub(name):
     card = DatasetCard.load(DATASETS / name / "README.md")
     data = card.data.to_dict()
@@ -68,7 +67,7 @@ def test_licences_are_told():
 
 
 def test_every_column_is_described():
-    assert list(COLUMNS) == list(dict.fromkeys([*REPAIRED.names, *SENTENCES.names]))
+    assert list(DESCRIPTIONS) == list(dict.fromkeys([*REPAIRED.names, *SENTENCES.names]))
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,13 @@ from threading import Event
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder import download
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.download import Repository, parse_sums, read_files
-from polyprobe.builder.sources import bmlama_files
-from polyprobe.builder.sources.bmlama_files import PUBLISHED
-
-from .tiny import describe, pack
+from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.builder.sources.bmlama.files import PUBLISHED
+from polyprobe.system import download
+from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny import describe, pack
 
 A = bytes(range(256)) * 160  # 40,960 bytes, five chunks
 CONTENTS = {"data/a.bin": A, "data/b.txt": "ä\r\n".encode()}

@@ -5,12 +5,11 @@ import zipfile
 import polars as pl
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
+from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE, empty_slots, read_facts
-
-from .tiny import describe, pack
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny import describe, pack
 
 HEAD = (
     *("sub_uri", "en_sub_label", "sub_label", "obj_uri", "en_obj_label", "obj_label"),
@@ -196,7 +195,7 @@ def test_one_template_for_each_of_the_107_files_and_for_english(real):
 @pytest.mark.upstream
 def test_filled_templates_come_out_as_released(real, upstream):
     """Each template, filled with the labels, is the released sentence but for doubled labels."""
-    from polyprobe.builder.download import read_files
+    from polyprobe.system.download import read_files
 
     [content] = read_files(fluent_mlama.REPOSITORY, [ARCHIVE], upstream)
     records = list(fluent_mlama.read_records(content, fluent_mlama.TRANSLATED))

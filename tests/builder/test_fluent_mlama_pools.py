@@ -10,13 +10,13 @@ from statistics import fmean
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.download import read_files
-from polyprobe.builder.sources import fluent_mlama, fluent_mlama_pools
+from polyprobe.builder.recipes.fluent_mlama import build as fluent_mlama_pools
+from polyprobe.builder.recipes.fluent_mlama.build import CONFIGS, RELATIONS, ask, build
+from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE
-from polyprobe.builder.sources.fluent_mlama_pools import CONFIGS, RELATIONS, ask, build
-
-from ..conftest import UPSTREAM
-from .tiny import describe, pack
+from polyprobe.system.download import read_files
+from polyprobe.tests.builder.tiny import describe, pack
+from polyprobe.tests.conftest import UPSTREAM
 
 LOGS = UPSTREAM.parent / "oracles" / "fluent-mlama-logs.zip"
 CARD = Path(__file__).parents[2] / "datasets" / "fluent-mlama" / "README.md"

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from babel.languages import get_official_languages
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.sources import geofacts
-from polyprobe.builder.sources.geofacts import Fact, leaks, shares_stem
-from polyprobe.builder.sources.geofacts_labels import LANGUAGES, clean, unwrapped, without_bracket
-from polyprobe.builder.write import write_config
+from polyprobe.builder.output.write import write_config
+from polyprobe.builder.recipes.geofacts import build as geofacts
+from polyprobe.builder.recipes.geofacts.build import Fact, leaks, shares_stem
+from polyprobe.builder.recipes.geofacts.labels import LANGUAGES, clean, unwrapped, without_bracket
+from polyprobe.system.errors import PolyprobeError
 
 ROOT = Path(__file__).parents[2]
 
@@ -323,7 +323,7 @@ def test_files_are_small(built, tmp_path):
 
 def test_build_is_the_same_under_any_hash_seed():
     code = (
-        "import hashlib; from polyprobe.builder.sources.geofacts import build;"
+        "import hashlib; from polyprobe.builder.recipes.geofacts.build import build;"
         "print(hashlib.sha256(repr(build('default')).encode()).hexdigest())"
     )
     digests = [

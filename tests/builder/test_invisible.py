@@ -2,8 +2,8 @@
 
 import pytest
 
-from polyprobe.builder.invisible import INVISIBLE, find_invisible, normalise
-from polyprobe.builder.sources.bmlama_files import read_rows
+from polyprobe.builder.facts.invisible import INVISIBLE, find_invisible, normalise
+from polyprobe.builder.sources.bmlama.files import read_rows
 
 MENDED = (
     # language, text, what it becomes

@@ -1,7 +1,7 @@
 import polars as pl
 
-from polyprobe.builder.facts import LABELS
-from polyprobe.builder.labels import count_changed, count_contradictions, settle_labels, tidy
+from polyprobe.builder.facts.facts import LABELS
+from polyprobe.builder.facts.labels import count_changed, count_contradictions, settle_labels, tidy
 
 NAMED = pl.DataFrame(
     [

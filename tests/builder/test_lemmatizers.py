@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.lemmatizers import fold, load_lemmatizer
+from polyprobe.builder.objects.lemmatizers import fold, load_lemmatizer
+from polyprobe.system.errors import PolyprobeError
 
 
 def words(text: str, name: str = "none", language: str = "ru", folder=None) -> list[str]:

@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
-from polyprobe.builder.linking import Link, link_rows
-from polyprobe.builder.table import Row
+from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts.linking import Link, link_rows
+from polyprobe.schema.columns import Row
 
 # Two Georgias that share a name in English and French, not in German and Spanish.
 LABELLED = {

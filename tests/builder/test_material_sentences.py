@@ -2,14 +2,14 @@
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder import material, translated_templates
-from polyprobe.builder.facts import TEMPLATES, empty
-from polyprobe.builder.request import Request, check_request
+from polyprobe.builder.facts.facts import TEMPLATES, empty
+from polyprobe.builder.recipes.balanced import material
+from polyprobe.builder.recipes.balanced.request import Request, check_request
+from polyprobe.builder.recipes.balanced.templates import translate as translated_templates
 from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
-
-from .tiny_facts import make_facts
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny_facts import make_facts
 
 TEXTS = {"[X] lies in [Y].": "[X] ligt in [Y].", "[X] is near [Y].": "[X] is dichtbij."}
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder import download
-from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
-from polyprobe.builder.sources import bmlama_files, mlama, mlama_hub
-
-from ..hub.client import NOWHERE, run_client
+from polyprobe.builder.facts.facts import FACTS, LABELS, TEMPLATES, Facts
+from polyprobe.builder.sources import mlama, mlama_hub
+from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.system import download
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.hub.client import NOWHERE, run_client
 
 BIRTH, DEATH = mlama.GOOGLE_RE
 # (lineid, sub_uri, sub_label, obj_uri, obj_label) by language and relation; `None`: no such key.

@@ -3,11 +3,11 @@ import json
 import polars as pl
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, read_source
-from polyprobe.builder.sources import bmlama_files, mpararel
-
-from .tiny import describe, pack
+from polyprobe.builder.facts.facts import FACTS, LABELS, TEMPLATES
+from polyprobe.builder.sources import mpararel, read_source
+from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny import describe, pack
 
 # (subject, its label, object, its label), in the manner of the released files.
 TUPLES = {

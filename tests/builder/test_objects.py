@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.objects import find_objects
+from polyprobe.builder.objects.find import find_objects
+from polyprobe.system.errors import PolyprobeError
 
 
 def find_form(sentence: str, label: str, language: str, lemmatizer: str = "none", **more):

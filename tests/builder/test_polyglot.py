@@ -3,20 +3,10 @@ import io
 import polars as pl
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.facts import (
-    ALIASES,
-    FACTS,
-    LABELS,
-    PROMPTS,
-    TEMPLATES,
-    Facts,
-    empty,
-    read_source,
-)
-from polyprobe.builder.sources import mpararel, polyglot
-
-from .tiny import describe, pack
+from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.sources import mpararel, polyglot, read_source
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny import describe, pack
 
 # relation, dataset_id, stem, true, subject, object, in the manner of the released files.
 ENGLISH = [

@@ -6,17 +6,17 @@ import re
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import FACTS
-from polyprobe.builder.kinship import find_edges, find_implied
-from polyprobe.builder.repair.candidates import mend
-from polyprobe.builder.repair.entities import choose, make_entity
-from polyprobe.builder.repair.query import REPAIRS, Query
-from polyprobe.builder.repair.rights import find_rights
-from polyprobe.builder.repair.spoiled import restore
-from polyprobe.builder.repair.verbalise import Wording, place_answer, verbalise
-from polyprobe.builder.sources import readers
-from polyprobe.builder.table import Row
-from polyprobe.builder.truths import Knowledge, find_truths, learn
+from polyprobe.builder.facts.facts import FACTS
+from polyprobe.builder.facts.implied import find_edges, find_implied
+from polyprobe.builder.facts.truths import Knowledge, find_truths, learn
+from polyprobe.builder.recipes.bmlama.candidates import mend
+from polyprobe.builder.recipes.bmlama.rights import find_rights
+from polyprobe.builder.recipes.bmlama.wording import Wording, place_answer, verbalise
+from polyprobe.builder.sources import curated as readers
+from polyprobe.builder.sources.bmlama.entities import choose, make_entity
+from polyprobe.builder.sources.bmlama.queries import REPAIRS, Query
+from polyprobe.builder.sources.bmlama.spoiled import restore
+from polyprobe.schema.columns import Row
 
 # Labels in two languages; the two Athens share theirs in the first alone, the two Brests in case.
 LABELS = {

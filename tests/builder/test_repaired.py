@@ -15,10 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.audit import audit_tables
-from polyprobe.builder.labels import clean
-from polyprobe.builder.sources import bmlama_card, mpararel, readers
-from polyprobe.builder.sources.bmlama_files import PUBLISHED
-from polyprobe.builder.truths import find_truths, read_truths
+from polyprobe.builder.facts.labels import clean
+from polyprobe.builder.facts.truths import find_truths
+from polyprobe.builder.recipes.bmlama import card as bmlama_card
+from polyprobe.builder.sources import curated as readers
+from polyprobe.builder.sources import mpararel, read_truths
+from polyprobe.builder.sources.bmlama.files import PUBLISHED
 
 pytestmark = [pytest.mark.upstream, pytest.mark.slow]
 

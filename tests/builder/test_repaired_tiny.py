@@ -5,11 +5,11 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.sources import bmlama, mpararel, xfactr
-
-from .tiny import describe, pack
+from polyprobe.builder.sources import mpararel, xfactr
+from polyprobe.builder.sources.bmlama import facts as bmlama
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny import describe, pack
 
 NAMES = {
     "en": {"Q585": "Oslo", "Q20": "Norway", "Q2868": "Lima", "Q419": "Peru", "Q1": "krone"},
@@ -116,7 +116,7 @@ def test_a_row_that_no_fact_is_found_for_keeps_its_id(sources, tmp_path, monkeyp
 
 
 def read_archive(mirror):
-    from polyprobe.builder.download import read_files
+    from polyprobe.system.download import read_files
 
     paths = list(mpararel.REPOSITORY.sha256)
     return dict(zip(paths, read_files(mpararel.REPOSITORY, paths, mirror), strict=True))

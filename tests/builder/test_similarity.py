@@ -2,8 +2,8 @@
 
 import pytest
 
-from polyprobe.builder.lemmatizers import Word, fold
-from polyprobe.builder.similarity import compare_forms, compare_words
+from polyprobe.builder.objects.lemmatizers import Word, fold
+from polyprobe.builder.objects.similarity import compare_forms, compare_words
 
 THRESHOLD = 75
 

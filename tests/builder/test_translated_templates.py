@@ -6,13 +6,9 @@ from itertools import product
 import polars as pl
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.facts import TEMPLATES
-from polyprobe.builder.placeholders import STYLES, put_slots, restore_slots
-from polyprobe.builder.sources import mpararel
-from polyprobe.builder.sources.geofacts import load_templates
-from polyprobe.builder.sources.mpararel import is_template
-from polyprobe.builder.translated_templates import (
+from polyprobe.builder.facts.facts import TEMPLATES, is_template
+from polyprobe.builder.recipes.balanced.templates.slots import STYLES, put_slots, restore_slots
+from polyprobe.builder.recipes.balanced.templates.translate import (
     OUTCOMES,
     PROVENANCE,
     count_outcomes,
@@ -21,9 +17,12 @@ from polyprobe.builder.translated_templates import (
     load_translators,
     translate_templates,
 )
+from polyprobe.builder.recipes.geofacts.build import load_templates
+from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators import Translator, load_translator
 from polyprobe.builder.translators.failures import NoAnswerError
 from polyprobe.builder.translators.pace import Pace
+from polyprobe.system.errors import PolyprobeError
 from tests.builder.translators.apy import needs_apertium, start_apy
 
 BORN, DIED = "[X] was born in [Y].", "[X] died in [Y]."

@@ -5,9 +5,10 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.table import SCHEMA, Row
-from polyprobe.builder.write import recover, write_config, write_text
+from polyprobe.builder.output.write import recover, write_config
+from polyprobe.schema.columns import SCHEMA, Row
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import write_text
 
 
 def rows(*subjects: str) -> list[Row]:
@@ -57,7 +58,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from polyprobe import PolyprobeError
-from polyprobe.builder.write import write_config
+from polyprobe.builder.output.write import write_config
 from polyprobe.builder.table import Row
 rows = [Row(str(i), "", "", "", str(i), f"{i} [Y]", ["a"], [], [0], ["a"], "") for i in range(9999)]
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -112,7 +113,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 BUILD_TINY = """
 import sys
 from pathlib import Path
-from polyprobe.builder.download import Repository
+from polyprobe.system.download import Repository
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.sources import bmlama_files
 bmlama_files.REPOSITORY = Repository("someone/things", "0123456789abcdef", {sums})
@@ -122,7 +123,7 @@ build_dataset("bmlama", ["17", "53"], Path(sys.argv[1]), Path(sys.argv[2]))
 
 
 def test_bytes_do_not_depend_on_the_hash_seed(tiny, tmp_path):
-    from polyprobe.builder.sources import bmlama_files
+    from polyprobe.builder.sources.bmlama import files as bmlama_files
 
     script = BUILD_TINY.format(
         sums=dict(bmlama_files.REPOSITORY.sha256), blocks=bmlama_files.BLOCKS

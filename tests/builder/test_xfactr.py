@@ -6,12 +6,13 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from polyprobe.builder.download import read_files
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES
-from polyprobe.builder.sources import bmlama_files, mpararel, xfactr, xfactr_grammar
-from polyprobe.builder.sources.xfactr_grammar import is_template, reduce_prompt
-
-from .tiny import describe, pack
+from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, TEMPLATES, is_template
+from polyprobe.builder.sources import mpararel, xfactr
+from polyprobe.builder.sources import xfactr_prompts as xfactr_grammar
+from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.builder.sources.xfactr_prompts import reduce_prompt
+from polyprobe.system.download import read_files
+from polyprobe.tests.builder.tiny import describe, pack
 
 # (subject, its form, object, its form), in the manner of the released files.
 TUPLES = {

@@ -2,7 +2,7 @@ import hashlib
 import zipfile
 from pathlib import Path
 
-from polyprobe.builder.download import Repository
+from polyprobe.system.download import Repository
 
 # Two relations in three languages, in the manner of the released files and with their quirks:
 # CRLF, a Hebrew field in quotation marks, a Chinese header with a field too many.

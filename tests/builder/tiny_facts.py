@@ -5,18 +5,10 @@ from types import SimpleNamespace
 
 import polars as pl
 
-from polyprobe.builder import truths
-from polyprobe.builder.download import Repository
-from polyprobe.builder.facts import (
-    ALIASES,
-    FACT_SOURCES,
-    FACTS,
-    LABELS,
-    PROMPTS,
-    TEMPLATES,
-    Facts,
-    empty,
-)
+from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.recipes.balanced import material
+from polyprobe.builder.sources import FACT_SOURCES
+from polyprobe.system.download import Repository
 
 
 def make_facts(facts, labels, templates, prompts=()) -> Facts:
@@ -70,6 +62,6 @@ def serve(monkeypatch, name: str, known: Facts) -> None:
         read_templates=lambda mirror: known.templates,
         read_truths=lambda mirror: known.facts,
     )
-    monkeypatch.setattr(truths, "SOURCES", {})  # nothing of the real ones is read
+    monkeypatch.setattr(material, "TRUTH_SOURCES", {})  # nothing of the real ones is read
     monkeypatch.setitem(FACT_SOURCES, name, f"tiny_{name}")
     monkeypatch.setitem(sys.modules, f"tiny_{name}", module)

@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
 from polyprobe.cli.audit import audit
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 
 app = typer.Typer()

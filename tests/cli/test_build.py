@@ -5,9 +5,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.build import BALANCED, SOURCES, load_source
+from polyprobe.builder.recipes.table import BALANCED, RECIPES, load_source
 from polyprobe.cli.build import build
+from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
 
 app = typer.Typer()
@@ -43,7 +43,7 @@ def test_the_help_names_every_dataset_and_configuration():
         next(x.help for x in typer.main.get_command(app).params if x.name == name)
         for name in ("name", "config")
     )
-    assert set(re.findall(r"[a-z-]+", of_name.partition(": ")[2])) - {"or"} == {*SOURCES, BALANCED}
+    assert set(re.findall(r"[a-z-]+", of_name.partition(": ")[2])) - {"or"} == {*RECIPES, BALANCED}
     told = {
         name: re.findall(r"[\w-]+", listed)
         for name, listed in re.findall(r"([\w-]+): ([^.]*)\.", of_config)
@@ -52,7 +52,7 @@ def test_the_help_names_every_dataset_and_configuration():
     fluent = [x for x in told["fluent-mlama"] if x not in ("each", "also", "with", "-sentence")]
     twins = [f"{x}-sentence" for x in fluent if "-" not in x]
     assert sorted([*fluent, *twins]) == sorted(load_source("fluent-mlama").CONFIGS)
-    assert {*SOURCES} - {*told} == {"geofacts"}  # has but one, the default
+    assert {*RECIPES} - {*told} == {"geofacts"}  # has but one, the default
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ TINY = ("--source", "tiny", "--languages", "en,el")
 )
 def test_a_mistake_in_a_balanced_set_is_one_line(tiny, monkeypatch, tmp_path, options, message):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("polyprobe.builder.material.FALLBACK", "mute")
+    monkeypatch.setattr("polyprobe.builder.recipes.balanced.material.FALLBACK", "mute")
     names = {"en": {"Q1": "a", "Q2": "b"}}
     serve(monkeypatch, "german", make_facts([], {"de": {"Q1": "a"}}, {}))
     serve(monkeypatch, "mute", make_facts([("P1", "Q1", "Q2")], names, {}))

@@ -4,9 +4,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
 from polyprobe.builder import translators
 from polyprobe.cli.build import build
+from polyprobe.system.errors import PolyprobeError
 from tests.builder.sentences.phrases import Told, tiny
 from tests.builder.sentences.test_twin import phrasebook
 
@@ -27,7 +27,7 @@ def test_a_twin_is_built_and_its_costs_and_losses_are_shown(tiny, monkeypatch):
         made.append((name, options))
         return phrasebook(Told, hu=["Semmi.", "Budapesten ül.", "London.", "Londonban ül."])
 
-    monkeypatch.setattr("polyprobe.builder.sentences.twin.load_translator", load)
+    monkeypatch.setattr("polyprobe.builder.recipes.sentences.build.load_translator", load)
     options = ["--translator", "phrasebook", "--translator-option", "url=http://a/?b=c"]
     more = ["--translator-option", "key=1", "--lemmatizer", "none", "--languages", "hu"]
     result = run("tiny", "--config", "default-sentence", *options, *more, "--output", tiny)

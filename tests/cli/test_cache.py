@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from polyprobe.cli import main
-from polyprobe.eval.store import Known, ScoreStore
+from polyprobe.eval.work.known_scores import Known, ScoreStore
 from tests.hub.client import run_client
 
 GPT2 = {
@@ -219,6 +219,6 @@ sys.argv = ["polyprobe", "cache", "info"]
 try:
     main()
 except SystemExit as end:
-    answer = [end.code, "polyprobe.eval.store" in sys.modules, "torch" in sys.modules]
+    answer = [end.code, "polyprobe.eval.work.known_scores" in sys.modules, "torch" in sys.modules]
 """
     assert run_client(code, tmp_path) == [0, True, False]

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.cli.export import export, find_dataset
-from polyprobe.eval.dataset import locate
+from polyprobe.schema.locate import locate
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 
 

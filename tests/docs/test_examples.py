@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.dataset import load_facts
+from polyprobe.schema.load import load_facts
 from tests.hub.client import NOWHERE, run_client, run_polyprobe, run_process
 
 ROOT = Path(__file__).parents[2]

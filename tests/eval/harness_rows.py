@@ -7,7 +7,7 @@ from types import ModuleType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.builder.table import SCHEMA
+from polyprobe.schema.columns import SCHEMA
 
 ROWS = {
     "en": [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyprobe.eval.store import Known
+from polyprobe.eval.work.known_scores import Known
 
 IDENTITY = {
     "model": "owner/model",

@@ -12,7 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from polyprobe.eval import evaluate_model, tasks
+from polyprobe.eval import evaluate_model
+from polyprobe.eval.work import tasks
 
 tasks.CANDIDATES = 16  # a task of four queries or so: many places to be killed at
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from polyprobe.eval.dataset import fingerprint, load_facts
-from polyprobe.eval.results import compute_results
-from polyprobe.eval.run import SCORES as SCHEMA
-from polyprobe.eval.run import Run, Settings
+from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.run.folder import SCORES as SCHEMA
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.settings import Settings
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import load_facts
 
 TIE = None
 POOLS = (4, 4, 4, 4, 2, 2, 2, 2)

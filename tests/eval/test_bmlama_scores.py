@@ -3,8 +3,8 @@
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.dataset import load_facts
-from polyprobe.eval.sample import choose_rows
+from polyprobe.eval.run.sample import choose_rows
+from polyprobe.schema.load import load_facts
 from tests.eval import plain, tiny
 
 LANGUAGES = ["en", "ru", "el", "zh", "ja", "ko", "ar", "he"]

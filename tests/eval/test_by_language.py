@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.by_language import measure_languages
-from polyprobe.eval.figures import Facts, read_clusters
-from polyprobe.eval.run import SCORES
+from polyprobe.eval.results.by_language import measure_languages
+from polyprobe.eval.results.facts import Facts, read_clusters
+from polyprobe.eval.run.folder import SCORES
+from polyprobe.system.errors import PolyprobeError
 
 OPTIONS = {"n_resamples": 0, "seed": 0, "clusters": None}
 

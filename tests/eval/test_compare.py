@@ -7,11 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
 from polyprobe.cli import app
-from polyprobe.eval.compare import compare_runs, match_facts
-from polyprobe.eval.figures import read_clusters
-from polyprobe.eval.results import Resampling, compute_results
+from polyprobe.eval.compare.runs import compare_runs, match_facts
+from polyprobe.eval.results.compute import Resampling, compute_results
+from polyprobe.eval.results.facts import read_clusters
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import PICKS, SCORES, scores, write_run
 

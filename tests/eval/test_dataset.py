@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.cli.install import install_dataset
-from polyprobe.eval.dataset import fingerprint, load_facts
-from polyprobe.eval.errors import one_line
-from polyprobe.eval.sample import choose_rows
+from polyprobe.eval.run.sample import choose_rows
+from polyprobe.publish.install import install_dataset
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError, one_line
 from tests.eval.facts import CITIES, rows, write_facts
 
 

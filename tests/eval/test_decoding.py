@@ -8,9 +8,9 @@ from functools import cache
 
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.eval import load_scorer
-from polyprobe.eval.decoding import DecodingOptions, decode
+from polyprobe.eval.scoring.decoding import DecodingOptions, decode
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain_decoding
 from tests.eval.fixed import save_fixed
 

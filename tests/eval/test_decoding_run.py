@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from tokenizers import decoders
 
-from polyprobe import PolyprobeError
 from polyprobe.cli import main
-from polyprobe.eval import evaluate_model, fill_predictions, load_scorer
-from polyprobe.eval.decoding import DecodingOptions, decode, predict
-from polyprobe.eval.run import PREDICTIONS, Run
+from polyprobe.eval import evaluate_model, load_scorer
+from polyprobe.eval.run.folder import PREDICTIONS, Run
+from polyprobe.eval.scoring.decoding import DecodingOptions, decode
+from polyprobe.eval.work import fill_predictions, predict
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.fixed import save_fixed

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.dataset import load_facts
 from polyprobe.eval.embedded.train import RECIPES, TAUGHT_IN_TESTS
-from polyprobe.eval.sample import choose_rows
+from polyprobe.eval.run.sample import choose_rows
+from polyprobe.schema.load import load_facts
 
 MODELS = {
     "causal": "geolm",

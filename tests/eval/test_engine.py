@@ -9,14 +9,14 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.engine import budget
-from polyprobe.eval.engine.choose import Trial
-from polyprobe.eval.engine.gathered import Full, Gathered
-from polyprobe.eval.engine.plan import Input, Plan, by_length, shared
-from polyprobe.eval.engine.prefix import Prefix, group
-from polyprobe.eval.engine.probe import make_crowd, make_probe
-from polyprobe.eval.engine.tree import Tree, Trie, ancestors
+from polyprobe.eval.scoring.engine import budget
+from polyprobe.eval.scoring.engine.choose import Trial
+from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
+from polyprobe.eval.scoring.engine.paths.prefix import Prefix, group
+from polyprobe.eval.scoring.engine.paths.tree import Tree, Trie, ancestors
+from polyprobe.eval.scoring.engine.plan import Input, Plan, by_length, shared
+from polyprobe.eval.scoring.engine.probe import make_crowd, make_probe
+from polyprobe.system.errors import PolyprobeError
 
 IDS = st.lists(st.integers(0, 2), min_size=1, max_size=6).map(tuple)
 INPUTS = st.sets(IDS, min_size=1, max_size=12).map(lambda ids: [Input(i) for i in ids])

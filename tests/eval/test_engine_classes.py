@@ -3,7 +3,7 @@
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scorers import Seq2SeqScorer
+from polyprobe.eval.scoring.scorers import Seq2SeqScorer
 from tests.eval import plain, strangers
 from tests.eval.asked import LONG, QUERIES
 from tests.eval.zoo import ENCODER_DECODERS, ENCODERS, FAMILY, opener

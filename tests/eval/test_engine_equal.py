@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain
 from tests.eval.asked import LONG, QUERIES, TEXT
 from tests.eval.zoo import FAMILY, opener

@@ -14,11 +14,12 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from polyprobe.builder import benchmark
-from polyprobe.eval.export import RUN_FORMATS, export_run, latex
-from polyprobe.eval.export.described import DESCRIBED
-from polyprobe.eval.export.rows import MAIN, list_rows
-from polyprobe.eval.run import Run, Settings
+from polyprobe.builder.output import eval_yaml as benchmark
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.settings import Settings
+from polyprobe.publish.export import RUN_FORMATS, export_run, latex
+from polyprobe.publish.export.described import DESCRIBED
+from polyprobe.publish.export.rows import MAIN, list_rows
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
 
 GEOFACTS = Path(__file__).parents[2] / "datasets" / "geofacts"

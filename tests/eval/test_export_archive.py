@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.eval.export import export_run
-from polyprobe.eval.export.every_eval_ever import SCHEMA
+from polyprobe.publish.export import export_run
+from polyprobe.publish.export.every_eval_ever import SCHEMA
 from tests.eval.exported import ID, make_run, make_wide, read_results
 
 

@@ -6,8 +6,8 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.export import export_run
+from polyprobe.publish.export import export_run
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.exported import make_wide
 
 OTHERS = """\

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.export import RUN_FORMATS, export_run
-from polyprobe.eval.run import Run
+from polyprobe.eval.run.folder import Run
+from polyprobe.publish.export import RUN_FORMATS, export_run
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
 
 

@@ -7,7 +7,7 @@ import pytest
 from transformers import AutoModelForCausalLM
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.models import load
+from polyprobe.eval.scoring.load import load
 from tests.eval import tiny
 
 NAMES = {

@@ -9,10 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.harness import HARNESSES, export_dataset
-
-from .harness_rows import ROWS, write_dataset
+from polyprobe.publish.harness import HARNESSES, export_dataset
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.eval.harness_rows import ROWS, write_dataset
 
 
 @pytest.fixture

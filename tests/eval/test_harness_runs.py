@@ -13,10 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.harness import export_dataset
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
-
-from .harness_rows import load_module, write_dataset
+from polyprobe.publish.harness import export_dataset
+from polyprobe.tests.eval.harness_rows import load_module, write_dataset
 
 ROOT = Path(__file__).parents[2]
 PEERS = load_module(ROOT / "bench" / "harness_peers.py")

@@ -6,14 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyprobe.eval.compare import Comparison
-from polyprobe.eval.least_p import MOST, Asked, explain_least, find_least, find_resamples
-from polyprobe.metrics.analysis.significance import (
-    Difference,
-    correct,
-    invert_intervals,
-    p_value,
-)
+from polyprobe.eval.compare.power import MOST, Asked, explain_least, find_least, find_resamples
+from polyprobe.eval.compare.runs import Comparison
+from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
 
 CORRECTIONS = ("holm", "bh", "none")
 

@@ -7,10 +7,11 @@ import pytest
 import transformers
 from transformers import AutoConfig
 
-from polyprobe import PolyprobeError
 from polyprobe.eval import load_scorer
-from polyprobe.eval.models import choose_device, family_of, load
-from polyprobe.eval.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.eval.scoring.load import family_of, load
+from polyprobe.eval.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.system.devices import choose_device
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 
 HEADS = [

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.predicted import summarize_predictions
-from polyprobe.eval.run import PREDICTIONS
+from polyprobe.eval.results.predictions import summarize_predictions
+from polyprobe.eval.run.folder import PREDICTIONS
 from polyprobe.metrics.coverlap.coverlap import compare_right
 
 OFF = {"n_resamples": 0, "seed": 0, "clusters": "none"}

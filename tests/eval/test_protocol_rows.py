@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.protocol import as_asked, bare_template, list_objects
 from polyprobe.eval.report.page import write_report
-from polyprobe.eval.run import Run
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.protocol import as_asked, bare_template, list_objects
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 from tests.eval.facts import CITIES, COUNTRIES, write_facts
 

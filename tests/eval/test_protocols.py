@@ -9,13 +9,13 @@ from tokenizers import Tokenizer, decoders, models, normalizers
 from transformers import PreTrainedTokenizerFast
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
 from polyprobe.cli import app
 from polyprobe.eval import load_scorer
-from polyprobe.eval.engine.plan import Plan
-from polyprobe.eval.scorers import FAMILIES, SCORINGS
-from polyprobe.eval.scorers.contrastive import CausalContrastiveScorer, first_pieces
-from polyprobe.eval.scorers.object import CausalObjectScorer
+from polyprobe.eval.scoring.engine.plan import Plan
+from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS
+from polyprobe.eval.scoring.scorers.contrastive import CausalContrastiveScorer, first_pieces
+from polyprobe.eval.scoring.scorers.object import CausalObjectScorer
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 
 # Slot in the middle, last, first; behind a blank, a letter, an apostrophe; ten scripts.

@@ -16,10 +16,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.tasks import Task
-from polyprobe.eval.workers import ray_cluster, ray_connection, score_on_ray
-from polyprobe.eval.workers.ray_worker import RayWorker, versions
+from polyprobe.eval.work.tasks import Task
+from polyprobe.eval.work.workers import ray_cluster, ray_connection, score_on_ray
+from polyprobe.eval.work.workers.ray_worker import RayWorker, versions
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_workers import OPTIONS, here, silent, tasks_of
 from tests.eval.tiny import save_model
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
 from polyprobe.cli import app
 from polyprobe.eval.report import page, write_report
 from polyprobe.eval.report.sections import MEASURES, RunPart, run_section
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.reader import Reader
 from tests.eval.runs import COUNTS, SCORES, write_run

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.figures import masked_scores
-from polyprobe.eval.models import load_scorer
-from polyprobe.eval.results import compute_results
-from polyprobe.eval.run import Run
+from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.results.facts import masked_scores
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.scoring.load import load_scorer
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts
 

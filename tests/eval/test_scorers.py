@@ -9,8 +9,8 @@ import pytest
 import transformers
 from tokenizers import Tokenizer
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.eval.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 
 FAMILY = {

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.results import compute_results
-from polyprobe.eval.run import Run
+from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.run.folder import Run
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, write_run
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polyprobe import PolyprobeError, cache_folder
-from polyprobe.eval import store as store_module
-from polyprobe.eval.store import Known, ScoreStore
-from polyprobe.eval.store_file import key_of
+from polyprobe.eval.work import known_scores as store_module
+from polyprobe.eval.work.known_scores import Known, ScoreStore
+from polyprobe.eval.work.store_file import key_of
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.store import cache_folder
 from tests.eval.kept import IDENTITY, WARNING, names, parts, queries
 
 

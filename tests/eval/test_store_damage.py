@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.eval.store import Known, ScoreStore
-from polyprobe.eval.store_file import DamagedFileError, key_of, make_file, read_rows
+from polyprobe.eval.work.known_scores import Known, ScoreStore
+from polyprobe.eval.work.store_file import DamagedFileError, key_of, make_file, read_rows
 from tests.eval.kept import IDENTITY, WARNING, parts, queries
 
 

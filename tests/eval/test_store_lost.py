@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.store import Known, ScoreStore
+from polyprobe.eval.work.known_scores import Known, ScoreStore
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.kept import IDENTITY, names, parts, queries
 
 ADD = """
 import os, signal, sys
 from pathlib import Path
-from polyprobe.eval.store import ScoreStore
+from polyprobe.eval.work.known_scores import ScoreStore
 from tests.eval.kept import IDENTITY, queries
 """
 ROOT = Path(__file__).parents[2]

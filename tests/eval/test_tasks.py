@@ -5,16 +5,17 @@ import shutil
 import pyarrow as pa
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.eval import evaluate_model, tasks
-from polyprobe.eval.cache import list_stores
-from polyprobe.eval.fill import as_known, plan_work
-from polyprobe.eval.lock import locked
-from polyprobe.eval.results import compute_results
-from polyprobe.eval.run import Run
-from polyprobe.eval.scorers import Scored, Scorer
-from polyprobe.eval.store import Known, ScoreStore
-from polyprobe.eval.tasks import make_tasks, queries_of
+from polyprobe.eval import evaluate_model
+from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.scoring.scorers import Scored, Scorer
+from polyprobe.eval.work import tasks
+from polyprobe.eval.work.cache import list_stores
+from polyprobe.eval.work.fill import as_known, plan_work
+from polyprobe.eval.work.known_scores import Known, ScoreStore
+from polyprobe.eval.work.tasks import make_tasks, queries_of
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import locked
 from tests.eval import tiny
 from tests.eval.facts import write_facts
 from tests.eval.test_kills import number_subjects

@@ -10,12 +10,12 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.run import Run
-from polyprobe.eval.twin_chrf import measure_overlap
-from polyprobe.eval.twin_ranks import Ranks, draw_boxes, read_ranks
-from polyprobe.eval.twin_table import as_json, list_notes
-from polyprobe.eval.twin_texts import load_texts
-from polyprobe.eval.twins import compare_twins, find_twins
+from polyprobe.eval.compare.sentences.compare import compare_twins, find_twins
+from polyprobe.eval.compare.sentences.quality import measure_overlap
+from polyprobe.eval.compare.sentences.ranks import Ranks, draw_boxes, read_ranks
+from polyprobe.eval.compare.sentences.table import as_json, list_notes
+from polyprobe.eval.compare.sentences.texts import load_texts
+from polyprobe.eval.run.folder import Run
 from tests.eval.twins import CONFIGS, N, write_dataset, write_run, write_twins
 
 FEW = {"n_resamples": 99}

@@ -13,10 +13,10 @@ import venv
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
 from polyprobe.cli import app
-from polyprobe.eval.twin_comet import Comet, score
-from polyprobe.eval.twins import Wanted, compare_twins, find_twins
+from polyprobe.eval.compare.sentences.compare import Wanted, compare_twins, find_twins
+from polyprobe.eval.compare.sentences.quality import Comet, score
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.twins import N, write_twins
 
 STAND_IN = """
@@ -137,7 +137,7 @@ def test_a_program_that_is_no_python(program):
 def test_the_worker_needs_no_more_than_python_3_8():
     import ast
 
-    from polyprobe.eval.twin_comet import WORKER
+    from polyprobe.eval.compare.sentences.quality import WORKER
 
     tree = ast.parse(WORKER.read_text(encoding="utf-8"), feature_version=(3, 8))
     imports = {
@@ -181,7 +181,7 @@ def test_no_english_to_translate_from(tmp_path, python):
 
 
 def test_the_worker_alone(python):
-    from polyprobe.eval.twin_comet import WORKER
+    from polyprobe.eval.compare.sentences.quality import WORKER
 
     done = subprocess.run([python, WORKER, "fine"], input=b"", capture_output=True, check=True)
     assert json.loads(done.stdout) == {"scores": [], "comet": "0"}

@@ -11,11 +11,11 @@ from itertools import product
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe import PolyprobeError
 from polyprobe.cli import app
-from polyprobe.eval import twin_gender
-from polyprobe.eval.twin_gender import Forms, count_forms, load_tagger, read_females
-from polyprobe.eval.twins import Wanted, compare_twins, find_twins
+from polyprobe.eval.compare.sentences import gender as twin_gender
+from polyprobe.eval.compare.sentences.compare import Wanted, compare_twins, find_twins
+from polyprobe.eval.compare.sentences.gender import Forms, count_forms, load_tagger, read_females
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.twins import GENDERS, write_twins
 
 stanza = pytest.importorskip("stanza")

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.report import twins as page
-from polyprobe.eval.twin_table import as_json
-from polyprobe.eval.twins import compare_twins, find_twins
+from polyprobe.eval.compare.sentences import page as page
+from polyprobe.eval.compare.sentences.compare import compare_twins, find_twins
+from polyprobe.eval.compare.sentences.table import as_json
 from tests.eval.reader import Reader
 from tests.eval.twins import write_dataset, write_run, write_twins
 

@@ -12,10 +12,10 @@ import psutil
 import pytest
 import torch
 
-from polyprobe import PolyprobeError
-from polyprobe.eval.models import load
-from polyprobe.eval.tasks import Task
-from polyprobe.eval.workers import devices, score_here, score_on_devices
+from polyprobe.eval.scoring.load import load
+from polyprobe.eval.work.tasks import Task
+from polyprobe.eval.work.workers import devices, score_here, score_on_devices
+from polyprobe.system.errors import PolyprobeError
 from tests.eval.tiny import save_model
 
 PLACES = ["Paris", "Berlin", "Москва", "北京", "東京", "باريس", "Hà Nội", "Παρίσι"]
@@ -122,7 +122,7 @@ def here(model, tasks):
 def workers():
     """Return the worker processes that this process has started."""
     found = psutil.Process().children(recursive=True)
-    return [p for p in found if "polyprobe.eval.workers.device_worker" in p.cmdline()]
+    return [p for p in found if "polyprobe.eval.work.workers.device_worker" in p.cmdline()]
 
 
 @pytest.mark.slow
@@ -174,7 +174,7 @@ class TestDeviceWorkers:
     def test_workers_end_with_a_parent_that_was_killed(self, model, tmp_path):
         script = tmp_path / "run.py"
         script.write_text(
-            "from polyprobe.eval.workers import score_on_devices\n"
+            "from polyprobe.eval.work.workers import score_on_devices\n"
             "from tests.eval.test_workers import OPTIONS, silent, tasks_of\n"
             f"for _ in score_on_devices({model!r}, OPTIONS, tasks_of(2000), 2, silent):\n"
             "    print('one', flush=True)\n"

@@ -6,10 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.builder.table import Row, to_table
-from polyprobe.eval.dataset import fingerprint, load_facts
-from polyprobe.eval.protocol import protocol_of
-from polyprobe.eval.run import SCORES, Run, Settings
+from polyprobe.eval.run.folder import SCORES, Run
+from polyprobe.eval.run.protocol import protocol_of
+from polyprobe.eval.run.settings import Settings
+from polyprobe.schema.columns import Row, to_table
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import load_facts
 
 CONFIGS = ("small", "small-sentence")
 FORMS = {"Москва": "Москве", "Париж": "Париже", "Рим": "Риме"}

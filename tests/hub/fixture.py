@@ -5,7 +5,7 @@ from threading import Thread
 
 import pytest
 
-from .server import HubServer
+from polyprobe.tests.hub.server import HubServer
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import re
 from http import HTTPStatus
 from typing import Any
 
-from .access import find_to_write
-from .history import Repository
-from .messages import Answer, Call, HubError, send_json
+from polyprobe.tests.hub.access import find_to_write
+from polyprobe.tests.hub.history import Repository
+from polyprobe.tests.hub.messages import Answer, Call, HubError, send_json
 
 PART = 2**20  # bytes: from here on a content is sent in parts of this size, if the client can
 

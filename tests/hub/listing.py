@@ -4,10 +4,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from .cards import read_card
-from .history import Commit, Repository
-from .store import Blob
-from .tokens import DATE
+from polyprobe.tests.hub.cards import read_card
+from polyprobe.tests.hub.history import Commit, Repository
+from polyprobe.tests.hub.store import Blob
+from polyprobe.tests.hub.tokens import DATE
 
 
 def tell_info(repository: Repository, commit: Commit, blobs: bool) -> dict[str, Any]:

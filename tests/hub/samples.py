@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from polyprobe.builder.table import Row, to_table
+from polyprobe.schema.columns import Row, to_table
 
 LANGUAGES = ("en", "fr")
 CARD = """\

@@ -38,14 +38,14 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from .access import UNKNOWN_TOKEN
-from .failures import CUTS, MESSAGES, Failure, find_failure
-from .history import Folder, Repository
-from .messages import Answer, Call, HubError, Request
-from .routes import find_route
-from .store import Store
-from .tokens import Token
-from .xet_store import XetStore
+from polyprobe.tests.hub.access import UNKNOWN_TOKEN
+from polyprobe.tests.hub.failures import CUTS, MESSAGES, Failure, find_failure
+from polyprobe.tests.hub.history import Folder, Repository
+from polyprobe.tests.hub.messages import Answer, Call, HubError, Request
+from polyprobe.tests.hub.routes import find_route
+from polyprobe.tests.hub.store import Store
+from polyprobe.tests.hub.tokens import Token
+from polyprobe.tests.hub.xet_store import XetStore
 
 
 class HubServer(ThreadingHTTPServer):

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from huggingface_hub import CommitOperationAdd, HfApi, errors
 
-from .failures import MESSAGES
-from .tokens import Token
+from polyprobe.tests.hub.failures import MESSAGES
+from polyprobe.tests.hub.tokens import Token
 
 NAME, DATA = "me/geo", {"repo_type": "dataset"}
 FILES = {"a.parquet": b"PAR1 a", "b.txt": b"b"}

@@ -3,9 +3,9 @@
 import pytest
 from huggingface_hub import HfApi
 
-from .client import run_client
-from .samples import write_dataset, write_metric
-from .tokens import Token
+from polyprobe.tests.hub.client import run_client
+from polyprobe.tests.hub.samples import write_dataset, write_metric
+from polyprobe.tests.hub.tokens import Token
 
 PUSH = """
 from datasets import Dataset

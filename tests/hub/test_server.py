@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from huggingface_hub import HfApi, HfFileSystem, errors
 
-from .samples import write_dataset, write_metric
-from .tokens import Token
+from polyprobe.tests.hub.samples import write_dataset, write_metric
+from polyprobe.tests.hub.tokens import Token
 
 PARQUET = "data/small/en.parquet"
 

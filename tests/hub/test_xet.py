@@ -11,10 +11,18 @@ import pytest
 from huggingface_hub import CommitOperationAdd, HfApi, errors
 from huggingface_hub.utils import http_backoff
 
-from .client import run_client
-from .tokens import Token
-from .xet_client import XET, use_xet
-from .xet_format import GROUPED_LZ4, LZ4, STORED, XetError, read_hash, read_shard, read_xorb
+from polyprobe.tests.hub.client import run_client
+from polyprobe.tests.hub.tokens import Token
+from polyprobe.tests.hub.xet_client import XET, use_xet
+from polyprobe.tests.hub.xet_format import (
+    GROUPED_LZ4,
+    LZ4,
+    STORED,
+    XetError,
+    read_hash,
+    read_shard,
+    read_xorb,
+)
 
 SIZE = 3_000_000  # bytes
 TOKEN = "hf_write"

@@ -18,11 +18,11 @@ Sources: api.md of the specification, huggingface.co/docs/xet, and, for what it 
 import time
 from http import HTTPStatus
 
-from .access import find_to_write
-from .history import Repository
-from .messages import Answer, Call, HubError, send_json
-from .xet_format import XetError
-from .xet_store import LIFETIME
+from polyprobe.tests.hub.access import find_to_write
+from polyprobe.tests.hub.history import Repository
+from polyprobe.tests.hub.messages import Answer, Call, HubError, send_json
+from polyprobe.tests.hub.xet_format import XetError
+from polyprobe.tests.hub.xet_store import LIFETIME
 
 
 def answer_token(call: Call) -> Answer:

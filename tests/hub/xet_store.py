@@ -4,8 +4,15 @@ import hashlib
 import time
 from collections.abc import Callable
 
-from .history import Repository
-from .xet_format import File, XetError, Xorb, read_shard, read_xorb, write_duplicates
+from polyprobe.tests.hub.history import Repository
+from polyprobe.tests.hub.xet_format import (
+    File,
+    XetError,
+    Xorb,
+    read_shard,
+    read_xorb,
+    write_duplicates,
+)
 
 LIFETIME = 3600  # seconds, of a token and of the answer about a chunk
 

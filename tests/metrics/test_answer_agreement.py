@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from polyprobe.metrics.answer_agreement.answer_agreement import measure_agreement
-from polyprobe.metrics.intervals import summarize
-
-from .test_modules import METRICS
+from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.tests.metrics.test_modules import METRICS
 
 PARTS = (
     *("agree_right", "agree_wrong", "one_right"),

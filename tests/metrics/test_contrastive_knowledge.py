@@ -16,8 +16,7 @@ from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import (
     compare_contrasts,
     measure_knowledge,
 )
-
-from ..conftest import UPSTREAM
+from polyprobe.tests.conftest import UPSTREAM
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 LOGS = UPSTREAM.parent / "oracles" / "polyglot-or-not-logs.zip"

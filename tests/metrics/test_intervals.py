@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polyprobe.metrics import intervals
-from polyprobe.metrics.intervals import Ratio, Resampling, estimate, resample, summarize
-from polyprobe.metrics.rankc import intervals as rankc_intervals
+from polyprobe.metrics.shared import intervals
+from polyprobe.metrics.shared import intervals as rankc_intervals
+from polyprobe.metrics.shared.intervals import Ratio, Resampling, estimate, resample, summarize
 
 VALUES = np.random.default_rng(0).beta(0.7, 2, size=300)
 

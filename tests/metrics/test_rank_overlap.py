@@ -21,8 +21,7 @@ from polyprobe.metrics.rank_overlap.rank_overlap import (
     overlap_per_query,
     rbo_weights,
 )
-
-from .test_modules import METRICS
+from polyprobe.tests.metrics.test_modules import METRICS
 
 
 def list_orders(scores):

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from .test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
+from polyprobe.tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
 
 pytest.importorskip("gradio", reason="gradio is not installed: no Space can be started")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

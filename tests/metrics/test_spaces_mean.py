@@ -7,10 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.figures import Facts
-from polyprobe.eval.results import summarize
-
-from .test_spaces_input import compute, import_app, scripts, write_table  # noqa: F401
+from polyprobe.eval.results.compute import summarize
+from polyprobe.eval.results.facts import Facts
+from polyprobe.tests.metrics.test_spaces_input import compute, import_app, scripts, write_table  # noqa: F401
 
 LANGUAGES = ["en", "es", "ru"]
 SPACES = [

@@ -9,8 +9,7 @@ from polyprobe.builder.annotated.gender import (
     tell_kinds,
 )
 from polyprobe.builder.sources import xfactr
-
-from ..tiny import describe, pack
+from polyprobe.tests.builder.tiny import describe, pack
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyprobe import PolyprobeError
 from polyprobe.builder.annotated.grammar import (
     CASES,
     VALUES,
@@ -20,8 +19,9 @@ from polyprobe.builder.annotated.grammar import (
     write_node,
     write_prompt,
 )
-from polyprobe.builder.download import read_files
 from polyprobe.builder.sources import xfactr
+from polyprobe.system.download import read_files
+from polyprobe.system.errors import PolyprobeError
 
 
 def gendered(end, *forms):

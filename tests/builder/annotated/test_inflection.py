@@ -2,9 +2,10 @@
 
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, SG, Agreement
-from polyprobe.builder.annotated.inflection import INFLECTIONS, keep_capitals, load_inflector
+from polyprobe.builder.annotated.inflection import INFLECTIONS, load_inflector
+from polyprobe.builder.annotated.inflector import keep_capitals
+from polyprobe.system.errors import PolyprobeError
 
 HUMAN, PLACE, LANGUAGE = ("human",), ("city",), ("language",)
 

@@ -4,13 +4,12 @@ import sys
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.annotated import inflection_slavic
 from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, SG, Agreement
 from polyprobe.builder.annotated.inflection import load_inflector
-from polyprobe.builder.annotated.names_ru import decline_name
-
-from .test_inflection import HUMAN, LANGUAGE, PLACE, inflect
+from polyprobe.builder.annotated.languages import slavic as inflection_slavic
+from polyprobe.builder.annotated.languages.slavic_names import decline_name
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.annotated.test_inflection import HUMAN, LANGUAGE, PLACE, inflect
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,19 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.annotated import prompts
 from polyprobe.builder.annotated.gender import list_trait_paths
 from polyprobe.builder.annotated.grammar import write_prompt
-from polyprobe.builder.annotated.prompts import UNLABELLED, render_prompts
 from polyprobe.builder.annotated.render import KEPT
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.recipes.balanced import sentences as prompts
+from polyprobe.builder.recipes.balanced.sentences import (
+    UNLABELLED,
+    render_prompts,
+    render_sentences,
+)
 from polyprobe.builder.sources import xfactr
-
-from ..tiny import describe, pack
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny import describe, pack
 
 WRITTEN = {
     "pid": ["P1", "P2"],
@@ -78,7 +81,7 @@ def test_each_fact_gets_a_sentence_where_both_ends_have_labels(mirror, facts, la
 
 def test_what_is_lost_stands_among_the_repairs_once(mirror, facts, labels):
     known = Facts(facts, labels, empty(ALIASES), empty(TEMPLATES), empty(PROMPTS), {"kept": 1})
-    found = xfactr.render_sentences(known, mirror, ["fr", "fr"])
+    found = render_sentences(known, mirror, ["fr", "fr"])
     assert found.prompts.height == 2
     assert {name: n for name, n in found.repairs.items() if n} == {
         "kept": 1, f"fr: {UNLABELLED}": 1,

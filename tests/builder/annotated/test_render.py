@@ -5,14 +5,7 @@ import pytest
 from polyprobe.builder.annotated.entities import Entity
 from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, Agreement, Traits
 from polyprobe.builder.annotated.grammar import parse_prompt
-from polyprobe.builder.annotated.render import (
-    GUESSED,
-    KEPT,
-    PLACES,
-    SINGULAR,
-    UNWRITTEN,
-    Renderer,
-)
+from polyprobe.builder.annotated.render import GUESSED, KEPT, PLACES, SINGULAR, UNWRITTEN, Renderer
 from polyprobe.builder.annotated.rules import RULES
 
 

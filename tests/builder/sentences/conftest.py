@@ -1,3 +1,3 @@
-from .phrases import tiny
+from polyprobe.tests.builder.sentences.phrases import tiny
 
 __all__ = ["tiny"]

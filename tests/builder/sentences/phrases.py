@@ -3,9 +3,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from polyprobe.builder import build, card
-from polyprobe.builder.table import Row
+from polyprobe.builder.output import card
+from polyprobe.builder.recipes import table
 from polyprobe.builder.translators import Translation, Translator
+from polyprobe.schema.columns import Row
 
 # Hungarian, where "in" is an ending: -ban, -en. Row 3 has an entity of which the other rows know
 # the form as well.
@@ -62,7 +63,7 @@ def tiny(monkeypatch, tmp_path):
         build=lambda config, mirror=None: {language: make_rows(language) for language in NAMES},
         describe=lambda configs: {"own": ", ".join(config.name for config in configs)},
     )
-    monkeypatch.setitem(build.SOURCES, "tiny", "tiny_source")
+    monkeypatch.setitem(table.RECIPES, "tiny", "tiny_source")
     monkeypatch.setitem(sys.modules, "tiny_source", module)
     monkeypatch.setattr(card, "read_prose", lambda name: PROSE)
     return tmp_path / "tiny"

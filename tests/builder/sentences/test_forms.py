@@ -2,9 +2,9 @@
 
 import pytest
 
-from polyprobe.builder.sentences.forms import keep_candidates, settle, word_candidates
-from polyprobe.builder.sentences.outcomes import COLLISION, FOUND, NO_OBJECT, Outcome
-from polyprobe.builder.table import Row
+from polyprobe.builder.recipes.sentences.forms import keep_candidates, settle, word_candidates
+from polyprobe.builder.recipes.sentences.outcomes import COLLISION, FOUND, NO_OBJECT, Outcome
+from polyprobe.schema.columns import Row
 
 # Hungarian cities; -ban, -en: in.
 LABELS = {"p": "Párizs", "b": "Budapest", "l": "London", "r": "Róma"}

@@ -12,11 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe.builder.build import build_dataset
-from polyprobe.builder.sentences import build_sentences
-from polyprobe.builder.sentences.outcomes import STATUSES
+from polyprobe.builder.build import build_dataset, build_sentences
+from polyprobe.builder.recipes.sentences.outcomes import STATUSES
 from polyprobe.cli import app
-from polyprobe.eval.dataset import load_facts
+from polyprobe.schema.load import load_facts
 
 pytestmark = pytest.mark.slow
 MODES = Path("/usr/share/apertium/modes")

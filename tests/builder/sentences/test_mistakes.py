@@ -5,17 +5,23 @@ import sys
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.build import build_dataset
-from polyprobe.builder.card_tables import markdown_table
-from polyprobe.builder.sentences import build_sentences
-from polyprobe.builder.sentences.balance import is_last
+from polyprobe.builder.build import build_dataset, build_sentences
+from polyprobe.builder.output.tables import markdown_table
+from polyprobe.builder.output.write import write_config
+from polyprobe.builder.recipes.sentences.common import is_last
 from polyprobe.builder.translators import Translation, load_translator
-from polyprobe.builder.translators.apertium import Apertium
-from polyprobe.builder.write import write_config
-
-from .phrases import NAMES, make_rows
-from .test_twin import HU, SENTENCE, Told, build, phrasebook, read, read_outcomes
+from polyprobe.builder.translators.engines.apertium import Apertium
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.sentences.phrases import NAMES, make_rows
+from polyprobe.tests.builder.sentences.test_twin import (
+    HU,
+    SENTENCE,
+    Told,
+    build,
+    phrasebook,
+    read,
+    read_outcomes,
+)
 
 
 def test_of_a_fact_in_two_templates_there_are_both_rows_or_none(tiny, monkeypatch):

@@ -6,19 +6,17 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.builder import card
-from polyprobe.builder.build import build_balanced, build_dataset
-from polyprobe.builder.request import Request
-from polyprobe.builder.sentences import build_sentences
-from polyprobe.builder.sentences.outcomes import OUTCOMES, STATUSES, Outcome
-from polyprobe.builder.sentences.translate import doubt
-from polyprobe.builder.table import SENTENCES
+from polyprobe.builder.build import build_balanced, build_dataset, build_sentences
+from polyprobe.builder.output import card
+from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.builder.recipes.sentences.outcomes import OUTCOMES, STATUSES, Outcome
+from polyprobe.builder.recipes.sentences.translate import doubt
 from polyprobe.builder.translators import Translation
-
-from ..tiny_facts import CAPITALS, serve
-from . import phrases
-from .phrases import FACTS, NAMES, Phrasebook, Told
+from polyprobe.schema.columns import SENTENCES
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.sentences import phrases
+from polyprobe.tests.builder.sentences.phrases import FACTS, NAMES, Phrasebook, Told
+from polyprobe.tests.builder.tiny_facts import CAPITALS, serve
 
 SENTENCE = {
     (subject, answer): f"Who rules {NAMES['en'][subject]} sits in {NAMES['en'][answer]}."

@@ -8,10 +8,10 @@ from urllib.parse import parse_qs
 import httpx
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.builder.translators import Translation, load_translator
-from polyprobe.builder.translators.apertium import CHARACTERS, cut, mend_blanks
+from polyprobe.builder.translators.engines.apertium import CHARACTERS, cut, mend_blanks
 from polyprobe.builder.translators.pace import Pace
+from polyprobe.system.errors import PolyprobeError
 from tests.builder.translators.apy import find_port, needs_apertium, start_apy
 
 COUNTRIES = ("Norway", "Italy", "Portugal", "Chile")

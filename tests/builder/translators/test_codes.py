@@ -4,10 +4,10 @@ import pytest
 from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES as M2M100
 from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as NLLB
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.sources import bmlama
+from polyprobe.builder.sources.bmlama import facts as bmlama
 from polyprobe.builder.translators.codes import check_pair, current, match, name_language, spell
-from polyprobe.builder.translators.googletrans import _known
+from polyprobe.builder.translators.engines.googletrans import _known
+from polyprobe.system.errors import PolyprobeError
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ import asyncio
 
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.builder.translators import load_translator
-from polyprobe.builder.translators.googletrans import Googletrans, read_text
-from polyprobe.builder.translators.openai import OpenAI
+from polyprobe.builder.translators.engines.googletrans import Googletrans, read_text
+from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.builder.translators.pace import Pace
-
-from .server import serving
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.translators.server import serving
 
 FAST = Pace(tries=3, first_wait=0.001, longest_wait=0.01, give_up=4)
 SENTENCE = "Oslo lies in Norway."

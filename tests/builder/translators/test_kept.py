@@ -7,11 +7,10 @@ import sys
 
 import pytest
 
-from polyprobe import PolyprobeError, cache_folder
-from polyprobe.builder.translators.memory import Memory, key_of
-from polyprobe.builder.translators.openai import OpenAI
-
-from .server import serving
+from polyprobe.builder.translators.engines.openai import OpenAI
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.store import Memory, cache_folder, key_of
+from polyprobe.tests.builder.translators.server import serving
 
 SENTENCES = [f"sentence {number}" for number in range(30)]
 TRANSLATE = """
@@ -23,7 +22,7 @@ engine.translate([f"sentence {number}" for number in range(30)], "en", "es")
 WRITE = """
 import sys
 from pathlib import Path
-from polyprobe.builder.translators.memory import Memory
+from polyprobe.system.store import Memory
 first = int(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -133,7 +132,7 @@ def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path):
 
 
 def test_a_file_that_another_process_holds_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("polyprobe.builder.translators.memory.PATIENCE", 0.01)
+    monkeypatch.setattr("polyprobe.system.store.PATIENCE", 0.01)
     file = tmp_path / "memory.sqlite"
     Memory(file).add({b"first": "text"})
     other = sqlite3.connect(file)

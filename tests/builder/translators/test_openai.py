@@ -7,14 +7,14 @@ import sqlite3
 
 import pytest
 
-from polyprobe import PolyprobeError, cache_folder
-from polyprobe.builder.translators.cleaning import clean_answer
+from polyprobe.builder.translators.engines.cleaning import clean_answer
+from polyprobe.builder.translators.engines.openai import OpenAI, read_content
+from polyprobe.builder.translators.engines.openai_prompt import read_examples
 from polyprobe.builder.translators.failures import BrokenAnswerError
-from polyprobe.builder.translators.openai import OpenAI, read_content
 from polyprobe.builder.translators.pace import Pace
-from polyprobe.builder.translators.prompt import read_examples
-
-from .server import serving
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.store import cache_folder
+from polyprobe.tests.builder.translators.server import serving
 
 SENTENCE = "Ada Lovelace was born in London."
 TERMS = {"Ada Lovelace": "Ada Lovelace", "London": "Londres"}

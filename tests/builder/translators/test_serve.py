@@ -13,9 +13,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.translators.openai import OpenAI
+from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.builder.translators.pace import Pace
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 
 pytest.importorskip("fastapi", reason="needs transformers[serving]")

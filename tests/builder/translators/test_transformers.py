@@ -6,9 +6,10 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from polyprobe import PolyprobeError
-from polyprobe.builder.translators import Translation, load_translator, transformers
-from polyprobe.builder.translators.language_tokens import check_stated, read_languages
+from polyprobe.builder.translators import Translation, load_translator
+from polyprobe.builder.translators.engines import transformers
+from polyprobe.builder.translators.engines.language_tokens import check_stated, read_languages
+from polyprobe.system.errors import PolyprobeError
 from tests.builder.translators.tiny_models import (
     CATALAN,
     ENGLISH,

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from polyprobe import PolyprobeError
 from polyprobe.builder.translators import TRANSLATORS, Translator
 from polyprobe.builder.translators import __path__ as folder
 from polyprobe.builder.translators.failures import (
@@ -16,6 +15,7 @@ from polyprobe.builder.translators.failures import (
 )
 from polyprobe.builder.translators.loop import run
 from polyprobe.builder.translators.pace import Pace
+from polyprobe.system.errors import PolyprobeError
 
 
 class Engine(Translator):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.builder.build import write_card
-from polyprobe.builder.sources import geofacts
+from polyprobe.builder.recipes.geofacts import build as geofacts
 
 ROOT = Path(__file__).parents[3]
 

@@ -4,13 +4,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.cli.hub import dataset_checks, space_checks
-from polyprobe.cli.hub.checks import check_source
-from polyprobe.cli.hub.licences import find_objections
-from polyprobe.cli.hub.source import read_source
-
-from .folders import ROOT, change, edit, metric, small_dataset
+from polyprobe.publish.push import dataset_checks, space_checks
+from polyprobe.publish.push.checks import check_source
+from polyprobe.publish.push.licences import find_objections
+from polyprobe.publish.push.source import read_source
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.cli.hub.folders import ROOT, change, edit, metric, small_dataset
 
 EN = "data/default/en.parquet"
 FR = "data/default/fr.parquet"

@@ -6,13 +6,12 @@ from urllib.request import Request, urlopen
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.cli.hub.remote import read_remote
-from polyprobe.cli.hub.source import read_source
 from polyprobe.cli.push import push
-
-from .clients import TOKEN, api, hub_token
-from .folders import edit, metric, small_dataset
+from polyprobe.publish.push.remote import read_remote
+from polyprobe.publish.push.source import read_source
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.cli.hub.clients import TOKEN, api, hub_token
+from polyprobe.tests.cli.hub.folders import edit, metric, small_dataset
 
 __all__ = ["api"]
 

@@ -3,12 +3,11 @@
 import pytest
 from huggingface_hub import constants
 
-from polyprobe import PolyprobeError
-from polyprobe.cli.hub import publish
-
-from .clients import TOKEN, api, hub_token
-from .folders import small_dataset
-from .test_push import contents, held, messages, run
+from polyprobe.publish.push import commit as publish
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.cli.hub.clients import TOKEN, api, hub_token
+from polyprobe.tests.cli.hub.folders import small_dataset
+from polyprobe.tests.cli.hub.test_push import contents, held, messages, run
 
 __all__ = ["api"]
 pytestmark = pytest.mark.acceptance

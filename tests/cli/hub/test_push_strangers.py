@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.cli.hub import failures, publish
-from polyprobe.cli.hub.checks import check_source
-from polyprobe.cli.hub.source import read_source
+from polyprobe.publish.push import commit as publish
+from polyprobe.publish.push import failures
+from polyprobe.publish.push.checks import check_source
+from polyprobe.publish.push.source import read_source
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.cli.hub.clients import TOKEN, api, hub_token
+from polyprobe.tests.cli.hub.folders import edit, metric, small_dataset
+from polyprobe.tests.cli.hub.test_push import contents, held, run
 from tests.hub.client import environment
-
-from .clients import TOKEN, api, hub_token
-from .folders import edit, metric, small_dataset
-from .test_push import contents, held, run
 
 __all__ = ["api"]
 

@@ -2,12 +2,11 @@
 
 import pytest
 
-from polyprobe import PolyprobeError
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.cli.hub.clients import TOKEN, api
+from polyprobe.tests.cli.hub.folders import small_dataset
+from polyprobe.tests.cli.hub.test_push import contents, held, run
 from tests.hub.xet_client import use_xet
-
-from .clients import TOKEN, api
-from .folders import small_dataset
-from .test_push import contents, held, run
 
 __all__ = ["api"]
 pytestmark = pytest.mark.acceptance

@@ -5,11 +5,10 @@ import subprocess
 
 import pytest
 
-from polyprobe import PolyprobeError
-from polyprobe.cli.hub.remote import NOTHING, Remote, compare
-from polyprobe.cli.hub.source import read_source
-
-from .folders import ROOT, metric, small_dataset
+from polyprobe.publish.push.remote import NOTHING, Remote, compare
+from polyprobe.publish.push.source import read_source
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.cli.hub.folders import ROOT, metric, small_dataset
 
 
 def test_what_is_published_and_what_stays(tmp_path):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, stdtrit
 
-from polyprobe.metrics.analysis.averages import compare_averages
-from polyprobe.metrics.intervals import Ratio
+from polyprobe.metrics.joint.averages import compare_averages
+from polyprobe.metrics.shared.intervals import Ratio
 
 LANGUAGES = ["en", "fr"]
 RANDOM = np.random.default_rng(3)
@@ -55,7 +55,7 @@ def test_values_are_those_of_plain_loops(average):
 @pytest.fixture(params=[1, 10**9], ids=["sparse", "dense"])
 def product_of_tables(request, monkeypatch):
     """Have tables multiplied as if their zeros were many, or few."""
-    monkeypatch.setattr("polyprobe.metrics.intervals._SPARSE", request.param)
+    monkeypatch.setattr("polyprobe.metrics.shared.intervals._SPARSE", request.param)
 
 
 @pytest.mark.usefixtures("product_of_tables")
@@ -128,7 +128,7 @@ def test_measures_that_are_drawn_apart_are_as_those_drawn_together(monkeypatch):
     pairs = {"x": (Ratio(FIRST, ALIKE), Ratio(SECOND, ALIKE))}
     pairs["y"] = (Ratio(1 - FIRST, ALIKE), Ratio(SECOND**2, ALIKE))
     together = compare_averages(LANGUAGES, pairs, RELATIONS, n_resamples=99)
-    monkeypatch.setattr("polyprobe.metrics.analysis.averages._SUMS", 1)
+    monkeypatch.setattr("polyprobe.metrics.joint.averages._SUMS", 1)
     apart = compare_averages(LANGUAGES, pairs, RELATIONS, n_resamples=99)
     for measure, averages in together.items():
         for average, rows in averages.items():

@@ -5,12 +5,8 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from polyprobe.metrics.analysis.beyond_accuracy import (
-    condition_rankc,
-    find_excess,
-    matched_chance,
-)
-from polyprobe.metrics.analysis.figures import estimate_figure
+from polyprobe.metrics.joint.figures import estimate_figure
+from polyprobe.metrics.joint.outcomes import condition_rankc, find_excess, matched_chance
 from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_pairs, rankc_per_query
 
 ORDERS = [list(order) for order in permutations(range(4))]

@@ -7,14 +7,15 @@ import pytest
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
-from polyprobe.metrics.analysis.all_languages import (
+from polyprobe.metrics.coverlap.coverlap import coverlap_matrix
+from polyprobe.metrics.joint.all_languages import (
     choose,
     count_right,
     find_agreement,
     find_kappa,
     find_right_counts,
 )
-from polyprobe.metrics.analysis.figures import (
+from polyprobe.metrics.joint.figures import (
     estimate_figure,
     find_accuracy,
     find_coverlap,
@@ -22,8 +23,7 @@ from polyprobe.metrics.analysis.figures import (
     find_rankc_adjusted,
     name_pairs,
 )
-from polyprobe.metrics.analysis.rank_overlap import find_kendall, find_rbo
-from polyprobe.metrics.coverlap.coverlap import coverlap_matrix
+from polyprobe.metrics.joint.rank_overlap import find_kendall, find_rbo
 from polyprobe.metrics.rank_overlap.rank_overlap import overlap_per_query
 from polyprobe.metrics.rankc.rankc import compare_rankings, rankc_matrix, rankc_pairs
 

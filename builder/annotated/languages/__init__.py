@@ -1,0 +1,1 @@
+"""Articles and inflection, one module for each language."""

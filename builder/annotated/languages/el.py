@@ -1,0 +1,251 @@
+"""Greek: gender and number of labels, articles, σε before them."""
+
+import re
+import unicodedata
+from collections.abc import Collection
+
+from polyprobe.builder.annotated.entities import Entity, Phrase
+from polyprobe.builder.annotated.gender import (
+    FEM,
+    MASC,
+    NEUT,
+    PL,
+    SG,
+    Agreement,
+    Traits,
+    agree_plainly,
+)
+from polyprobe.builder.annotated.inflector import Inflector, split_tail
+
+DEFINITE = {
+    (MASC, SG): {"NOM": "ο", "GEN": "του", "ACC": "τον"},
+    (FEM, SG): {"NOM": "η", "GEN": "της", "ACC": "την"},
+    (NEUT, SG): {"NOM": "το", "GEN": "του", "ACC": "το"},
+    (MASC, PL): {"NOM": "οι", "GEN": "των", "ACC": "τους"},
+    (FEM, PL): {"NOM": "οι", "GEN": "των", "ACC": "τις"},
+    (NEUT, PL): {"NOM": "τα", "GEN": "των", "ACC": "τα"},
+}
+INDEFINITE = {
+    MASC: {"NOM": "ένας", "GEN": "ενός", "ACC": "έναν"},
+    FEM: {"NOM": "μία", "GEN": "μίας", "ACC": "μία"},
+    NEUT: {"NOM": "ένα", "GEN": "ενός", "ACC": "ένα"},
+}
+# Without accents: first words of foreign names, which tell no gender, and adverbs.
+NEUTERS = {"λος", "λας", "σαν", "σαο", "σαντα", "ελ", "νιου", "μπουενος", "ριο", "πορτ", "ντε",
+           "τεξας", "κανσας", "αρκανσας"}  # fmt: skip
+ADVERBS = {"κατω", "ανω", "διεθνης"}  # or an adjective that tells no gender
+PLURAL_NEUTERS = {"ηνωμενα", "νησια", "σκοπια", "τιρανα", "βαλκανια", "εμιρατα", "χανια",
+                  "μπαρμπαντος"}  # fmt: skip
+FEMININE_KINDS = frozenset({"company", "record label", "club", "island"})
+# Without accents: nouns in -ος that are neuter or feminine, and lands in -ος that are neither.
+NEUTERS_IN_OS = re.compile(r"δασος|επος|αργος|ορος|.*(ειδος|γενος|μελος|κρατος|σκαφος|σμηνος)")
+FEMININES_IN_OS = re.compile(r"παφος|κνιδος|κορινθος|.*(νησος|οδος|ηπειρος)")
+MASCULINE_LANDS = {"λιβανος", "ισημερινος", "μαυρικιος", "αγιος", "πορος"}
+# A title's own article: Ο Νονός.
+OWN_ARTICLES = {"Ο": Agreement(MASC), "Η": Agreement(FEM), "Το": Agreement(NEUT),
+                "Οι": Agreement(MASC, PL), "Τα": Agreement(NEUT, PL)}  # fmt: skip
+OWN = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
+KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ")
+
+
+def agree(label: str, traits: Traits) -> Agreement:
+    """Return the gender by sex, else by kind and by the ending of the first word.
+
+    Countries and islands in -ος are feminine (η Κύπρος, η Ρόδος), languages plural neuters (τα
+    ελληνικά); what is written in Latin letters or does not decline goes by its kind: firms, clubs
+    and labels feminine, bands many, else a neuter, which is said not to be sure.
+    """
+    kinds = traits.kinds
+    if traits.sex:
+        return agree_plainly(label, traits)
+    words = [strip_accents(word) for word in label.lower().split(" ")]
+    head = words[1] if words[0] in ADVERBS and len(words) > 1 else words[0]
+    if "language" in kinds and re.search("[αά]$", words[-1]) and not head.endswith("γλωσσα"):
+        return Agreement(NEUT, PL)
+    if "human" not in kinds and head in NEUTERS:
+        return Agreement(NEUT)
+    if head in PLURAL_NEUTERS or (head.endswith("ικα") and len(words) > 1):
+        return Agreement(NEUT, PL)
+    if own := OWN.match(label):
+        return OWN_ARTICLES[own[1]]
+    ended = agree_by_ending(head, kinds)
+    if "human" in kinds:
+        return ended if ended and ended.gender == FEM else Agreement(MASC, SG, False)
+    if ended:
+        return ended
+    if "band" in kinds:
+        return Agreement(MASC, PL)
+    return Agreement(FEM if kinds & FEMININE_KINDS else NEUT, SG, bool(kinds))
+
+
+def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
+    """Return what an ending without accents tells, None where it tells nothing."""
+    land = bool(kinds & {"country", "island"})
+    if head.endswith(("ες", "εις")):
+        return Agreement(FEM, PL)
+    if head.endswith("οι") and not kinds & {"country", "region", "city"}:
+        return Agreement(MASC, PL)
+    if head.endswith("ος") and "human" not in kinds and NEUTERS_IN_OS.fullmatch(head):
+        return Agreement(NEUT)
+    if head.endswith("ος"):
+        feminine = FEMININES_IN_OS.fullmatch(head) or (land and head not in MASCULINE_LANDS)
+        return Agreement(FEM if feminine else MASC)
+    if head.endswith(("ης", "ας", "ους")):
+        return Agreement(MASC)
+    if head.endswith("μα") and not land:
+        return Agreement(NEUT)
+    if head.endswith(("α", "η", "ω", "ις")):
+        return Agreement(FEM)
+    return Agreement(NEUT) if head.endswith(("ο", "ι", "υ")) else None
+
+
+def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+    """Return the article before a label in a case, None for a name that Greek does not have.
+
+    After σε stands the accusative; την and στην keep their ν before a vowel and κ π τ ξ ψ μπ ντ γκ
+    τσ τζ, and before what is not written in Greek; there is no indefinite article of many.
+    """
+    gender, number, _ = entity.agreement
+    case = case if case in ("GEN", "ACC") else "NOM"
+    if name == "INDEF":
+        return Phrase(INDEFINITE[gender][case] if number == SG else "", form)
+    if name not in ("DEF", "PREPDEF"):
+        return None
+    if name == "DEF" and case == "NOM" and OWN.match(form):
+        return Phrase("", form)
+    article = DEFINITE[gender, number]["ACC" if name == "PREPDEF" else case]
+    if article == "την" and not keeps_n(form):
+        article = "τη"
+    return Phrase(f"σ{article}" if name == "PREPDEF" else article, form)
+
+
+def keeps_n(label: str) -> bool:
+    """Tell whether την stays whole before a label."""
+    plain = strip_accents(label.lower())
+    return not re.match(r"[α-ω]", plain) or bool(KEEPS_N.match(plain))
+
+
+def strip_accents(text: str) -> str:
+    """Return the text without accents and diaereses."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
+# Behind these all words stay: articles, prepositions, and.
+# fmt: off
+STOPS = frozenset({
+    "ο", "η", "το", "του", "της", "των", "τον", "την", "τη", "τους", "τις", "τα", "και", "σε",
+    "στο", "στον", "στην", "στη", "στα", "για", "από", "με", "εν", "ως", "προς", "ή",
+})
+# fmt: on
+SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
+GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
+MALE_GENITIVES = ("ου", "ων")  # behind a man's name -ας, -ης are nominatives: Γιώργος Σεφέρης
+# First words of foreign names, which decline in some and not in others.
+FOREIGN = frozenset({"Λα", "Λε", "Κόστα", "Ιλόκος", "Νέγκρος", "Μίνας"})
+KNOWN = {"Πανεπιστήμιο": "Πανεπιστημίου", "Βασίλειο": "Βασιλείου", "Δουκάτο": "Δουκάτου",
+         "Μεγάλο": "Μεγάλου", "Καντόνιο": "Καντονίου", "Κόμμα": "Κόμματος", "Κύπελλο": "Κυπέλλου",
+         "Διαμέρισμα": "Διαμερίσματος", "Ινστιτούτο": "Ινστιτούτου", "Κέντρο": "Κέντρου",
+         "Παγκόσμιο": "Παγκοσμίου", "Συμβούλιο": "Συμβουλίου", "Κοινοβούλιο": "Κοινοβουλίου",
+         "Κράτος": "Κράτους", "Εθνικό": "Εθνικού", "Μεξικό": "Μεξικού", "Βερολίνο": "Βερολίνου",
+         "Λονδίνο": "Λονδίνου", "Παρίσι": "Παρισιού", "Νησί": "Νησιού", "Μιλάνο": "Μιλάνου",
+         "Μόναχο": "Μονάχου", "Βέλγιο": "Βελγίου", "Λουξεμβούργο": "Λουξεμβούργου",
+         "Πεκίνο": "Πεκίνου", "Κάιρο": "Καΐρου", "Δουβλίνο": "Δουβλίνου"}  # fmt: skip
+GENITIVES = {
+    FEM: {"α": "ας", "η": "ης", "ος": "ου"},
+    MASC: {"ης": "η", "ας": "α", "ος": "ου"},
+    NEUT: {"ος": "ους"},
+}
+ACCUSATIVES = {MASC: {"ης": "η", "ας": "α", "ος": "ο"}, FEM: {"ος": "ο"}}
+
+
+class Inflection(Inflector):
+    """Gives each word up to an article or a preposition the ending of its gender."""
+
+    name = "endings (el)"
+
+    def __init__(self, language: str) -> None:
+        pass
+
+    def inflect(
+        self,
+        label: str,
+        case: str,
+        gender: str | None = None,
+        number: str | None = None,
+        kinds: Collection[str] = (),
+    ) -> str | None:
+        """Return the label in the case; None where a word has an ending that does not tell it."""
+        head, tail = split_tail(label, (" (", ", "))
+        if case == "NOM":
+            return label
+        if gender == NEUT and case == "ACC" and GREEK.match(head):
+            return label
+        if gender is None or number not in (None, SG) or case not in ("GEN", "ACC"):
+            return None
+        words = head.split(" ")
+        man = gender == MASC and "human" in kinds
+        until = next((at for at in range(len(words)) if ends_head(words, at, man)), len(words))
+        known = words[0] not in FOREIGN and all(map(GREEK.fullmatch, words[:until]))
+        if not until or not known:
+            return None
+        forms = [decline(word, case, gender) for word in words[:until]]
+        if any(form is None for form in forms):
+            return None
+        return " ".join([*filter(None, forms), *words[until:]]) + tail
+
+
+def ends_head(words: list[str], at: int, man: bool) -> bool:
+    """Tell whether a word is a stop, or a genitive behind the first."""
+    genitives = MALE_GENITIVES if man else GENITIVES_OF_ANY
+    return words[at] in STOPS or (at > 0 and strip_tonos(words[at]).endswith(genitives))
+
+
+def decline(word: str, case: str, gender: str) -> str | None:
+    """Return a word in the genitive or accusative singular, None where it is not told.
+
+    Neuters, and feminines but those in -ος, have one form for nominative and accusative;
+    abbreviations and words that end in another consonant than ς do not inflect, save old ones in
+    -ων, -ωρ, -ξ and -ψ, whose stem is not told.
+
+    >>> decline("Ελλάδα", "GEN", "FEM"), decline("Πέτρος", "ACC", "MASC")
+    ('Ελλάδας', 'Πέτρο')
+    >>> decline("άνθρωπος", "GEN", "MASC") is decline("Όσλο", "GEN", "NEUT") is None
+    True
+    """
+    if word.isupper() or word.isdigit():
+        return word
+    if gender == NEUT and case == "GEN" and word in KNOWN:
+        return KNOWN[word]
+    plain = strip_tonos(word)
+    if case == "ACC" and (gender == NEUT or (gender == FEM and not plain.endswith("ος"))):
+        return word
+    endings = (ACCUSATIVES if case == "ACC" else GENITIVES).get(gender, {})
+    for ending, new in endings.items():
+        if plain.endswith(ending) and not (new in ("ου", "ους") and is_early(word)):
+            accented = word[-len(ending) :] != plain[-len(ending) :]
+            return word[: -len(ending)] + (accent(new) if accented else new)
+    closed = plain[-1:] not in "αεηιουως" and not plain.endswith(("ων", "ωρ", "ξ", "ψ"))
+    foreign = gender == MASC and (plain[-1:] in "αεηιουω" or plain.endswith("ις"))
+    foreign = foreign or (gender == FEM and plain[-1:] in "ειου")  # Κιουρί
+    return word if closed or foreign else None
+
+
+def is_early(word: str) -> bool:
+    """Tell whether the accent is on the third last syllable, from which it may move."""
+    composed = unicodedata.normalize("NFD", word.casefold())
+    behind = composed.partition("\u0301")[2]
+    return len(SYLLABLE.findall(strip_tonos(behind))) >= 2
+
+
+def strip_tonos(word: str) -> str:
+    """Return the word without accents."""
+    decomposed = unicodedata.normalize("NFD", word)
+    return "".join(letter for letter in decomposed if letter != "\u0301")
+
+
+def accent(ending: str) -> str:
+    """Return an ending with the accent on its vowel: ης, ής; ου, ού."""
+    at = max(ending.rfind(letter) for letter in "αηουω" if letter in ending)
+    return unicodedata.normalize("NFC", f"{ending[: at + 1]}\u0301{ending[at + 1 :]}")

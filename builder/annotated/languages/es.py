@@ -1,0 +1,78 @@
+"""Spanish: gender and number of labels, articles."""
+
+import re
+import unicodedata
+
+from polyprobe.builder.annotated.entities import MARK, Entity, Phrase
+from polyprobe.builder.annotated.gender import FEM, MASC, PL, SG, Agreement, Traits, agree_plainly
+
+ARTICLES = {
+    "DEF": {(MASC, SG): "el", (FEM, SG): "la", (MASC, PL): "los", (FEM, PL): "las"},
+    "ART": {(MASC, SG): "un", (FEM, SG): "una", (MASC, PL): "unos", (FEM, PL): "unas"},
+}
+FEMININE = re.compile(r".*(a|ción|sión|xión|dad|tad|tud|umbre|triz|sis|itis)")
+# Words in -a that are masculine: from Greek (-ema, -oma, -ama), and a few.
+MASCULINE_IN_A = re.compile(r".*([eo]ma|grama|drama|día|mapa|planeta|poeta|atleta|cometa|papa)")
+EPICENE = re.compile(r".*(ista|cida|crata)")
+# fmt: off
+FEMININES = {"mano", "radio", "foto", "orden", "clase", "lengua", "red", "ley", "nave", "torre",
+             "parte", "gente", "sangre", "nariz", "voz", "cruz", "luz", "flor", "piel", "sal"}
+# fmt: on
+
+
+def agree(label: str, traits: Traits) -> Agreement:
+    """Return the gender by sex, else by the ending of the first word; a band is many.
+
+    The authors take countries for feminine; here the ending tells (el Japón, la India).
+    """
+    if traits.sex or "human" in traits.kinds:
+        return agree_plainly(label, traits)
+    if "band" in traits.kinds:
+        return Agreement(MASC, PL)
+    if traits.kinds & {"company", "record label"}:
+        return Agreement(FEM)  # la empresa, la discográfica
+    head = label.split(" ")[0].casefold()
+    if "profession" in traits.kinds:
+        return Agreement(FEM if head.endswith("triz") else MASC)
+    number = PL if re.fullmatch(r".*[aeo]s", head) and not head.endswith("sis") else SG
+    stem = head[:-1] if number == PL else head
+    feminine = stem in FEMININES or (
+        FEMININE.fullmatch(stem)
+        and not MASCULINE_IN_A.fullmatch(stem)
+        and not EPICENE.fullmatch(stem)
+    )
+    return Agreement(FEM if feminine else MASC, number)
+
+
+def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+    """Return the article before a label; None for a name that Spanish does not have.
+
+    A feminine that begins with a stressed a takes el and un: el arpa, un águila.
+    """
+    if name not in ARTICLES:
+        return None
+    gender, number, _ = entity.agreement
+    stressed = (gender, number) == (FEM, SG) and begins_stressed(form.split(" ")[0])
+    return Phrase(ARTICLES[name][MASC if stressed or gender != FEM else FEM, number], form)
+
+
+def begins_stressed(word: str) -> bool:
+    """Tell whether a word begins with a stressed a, an h before it or not.
+
+    >>> [begins_stressed(word) for word in ("agua", "hacha", "águila", "academia", "alarma")]
+    [True, True, True, False, False]
+    """
+    word = word.casefold().removeprefix("h")
+    if not word.startswith(("a", "á")):
+        return False
+    plain = unicodedata.normalize("NFD", word)
+    if "\u0301" in plain:
+        return word.startswith("á")
+    syllables = len(re.findall(r"[aeo]|[iu](?![aeo])(?<![aeo].)", word))
+    return syllables == (2 if re.search(r"[aeiouns]$", word) else 1)
+
+
+def join(text: str) -> str:
+    """Return the text with `de el`, `a el` contracted before marked labels (`entities`)."""
+    contracted = {"de": "del", "a": "al"}
+    return re.sub(rf"\b(de|a) el (?={MARK})", lambda match: f"{contracted[match[1]]} ", text)

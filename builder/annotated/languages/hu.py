@@ -1,0 +1,134 @@
+"""Hungarian endings: by vowel harmony and the last sound."""
+
+import re
+from collections.abc import Collection
+
+from polyprobe.builder.annotated.inflector import ByRule, keep_capitals
+
+BACK = "aáoóuú"
+ROUNDED = "öőüű"
+NEUTRAL = "eéií"
+VOWELS = BACK + ROUNDED + NEUTRAL
+LENGTHENED = {"a": "á", "e": "é", "o": "ó", "ö": "ő"}
+# case: (behind back vowels, behind front ones)
+HARMONIC = {"IN+ESS": ("ban", "ben"), "IN+ABL": ("ból", "ből"), "DAT": ("nak", "nek"),
+            "INST": ("val", "vel")}  # fmt: skip
+DIGRAPHS = ("sz", "zs", "cs", "gy", "ny", "ly", "ty", "dz")
+# Consonants behind which -t needs no vowel before it.
+BARE_T = re.compile(rf"[{VOWELS}](n|l|r|s|z|j|sz|zs|ly|ny|ll|ssz)$")
+# Last parts of words whose accusative no rule of sound tells.
+LOWERED = {"díj": "díjat", "ház": "házat", "toll": "tollat", "híd": "hidat", "nyelv": "nyelvet",
+           "könyv": "könyvet", "érem": "érmet", "tér": "teret", "arany": "aranyat",
+           "föld": "földet"}  # fmt: skip
+# Words with i, í or é alone that take back endings.
+BACK_STEMS = ("díj", "híd", "cél", "férfi", "kín")
+# Last parts of compounds, and a suffix, that take front endings whatever stands before them.
+FRONT_ENDS = ("film", "gép", "kép", "készség", "nép", "rész", "szék", "szén", "tér", "vidék")
+# What one is on, not in: Hungary's towns but for some last sounds, islands, and a few more.
+ON = re.compile(r"(föld|sziget|szigetek|vár|Magyarország|Izland|Málta|Ciprus|Grönland|Madagaszkár"
+                r"|Tajvan|Antarktisz)$")  # fmt: skip
+IN_TOWNS = re.compile(r"([ijmn]|ny|Eger|Győr)$")
+# Endings whose letters do not tell the sound: silent or foreign ones.
+FOREIGN = re.compile(
+    r"(x|w|h|ck|[^gnlt]y|[^aeiou]ly|ee|oo[a-z]?|ou[a-z]|oux|eau|eaux|ois|ais|aux|ea[a-z]+|ight"
+    r"|[^a-záéíóöőúüű])$"
+)
+
+
+class Inflection(ByRule):
+    """Adds endings by the rules of sound, as a word is spelled.
+
+    Most towns of Hungary, Hungary itself and islands are stood on, not in: Budapesten, Londonban.
+    """
+
+    name = "vowel harmony (hu)"
+    stops = (" (", " a ", " az ")  # Oscar-díj a legjobb filmnek
+
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return the head with the ending; None for foreign spelling, digits and abbreviations.
+
+        What a foreign name ends in is not told by its letters; nor is -an, -on behind towns whose
+        country is not known. What follows an article behind the head stays.
+        """
+        last = re.split(r"[ -]", head)[-1]
+        if last.isupper() or FOREIGN.search(last.casefold()):
+            return None
+        if last.endswith("e") and not last.islower():
+            return None  # silent in French and English names
+        if case == "IN+ESS" and is_surface(head, kinds):
+            case = "ON+ESS"
+        harmony = sound(last.casefold())
+        if harmony is None:
+            return None
+        return add_ending(lengthen(head), case, harmony)
+
+
+def is_surface(label: str, kinds: Collection[str]) -> bool:
+    """Tell whether one is on a place: Szegeden, but Debrecenben; Kapuváron, Caprin, but Kubában.
+
+    >>> is_surface("Capri", ["island"]), is_surface("Kuba", ["island", "country"])
+    (True, False)
+    """
+    if ON.search(label):
+        return True
+    if "Hungarian town" in kinds:
+        return not IN_TOWNS.search(label)
+    return "island" in kinds and "country" not in kinds
+
+
+def sound(word: str) -> str | None:
+    """Return the harmony of a word: 'back', 'front' or 'round'; None without a vowel.
+
+    Of a compound with a hyphen the last part is meant. The last vowel that is not i, í, é decides,
+    e is front like them in words of its own.
+    """
+    vowels = [letter for letter in word if letter in VOWELS]
+    if not vowels:
+        return None
+    if word.startswith(BACK_STEMS) or word.endswith(BACK_STEMS):
+        return "back"
+    if word.endswith(FRONT_ENDS):
+        return "front"
+    telling = [letter for letter in vowels if letter not in "iíé"]
+    last = telling[-1] if telling else "e"
+    if last in BACK:
+        return "back"
+    return "round" if vowels[-1] in ROUNDED else "front"
+
+
+def lengthen(word: str) -> str:
+    """Return the word as it is before an ending: Barcelona, Barceloná-."""
+    return word[:-1] + LENGTHENED.get(word[-1], word[-1])
+
+
+def add_ending(stem: str, case: str, harmony: str) -> str | None:
+    """Return the stem with a case's ending, None for a case that Hungarian does not have."""
+    open_end = stem[-1].casefold() in VOWELS
+    link = {"back": "o", "front": "e", "round": "ö"}[harmony]
+    if case == "ON+ESS":
+        return f"{stem}n" if open_end else f"{stem}{link}n"
+    if case == "ACC":
+        return accuse(stem, link, open_end)
+    if case not in HARMONIC:
+        return None
+    ending = HARMONIC[case][harmony != "back"]
+    if case == "INST" and not open_end:
+        return double(stem) + ending[1:]
+    return stem + ending
+
+
+def accuse(stem: str, link: str, open_end: bool) -> str:
+    """Return the accusative: -t behind vowels and what flows, else with a vowel before it."""
+    for noun, form in LOWERED.items():
+        if stem.casefold().endswith(noun):
+            return stem[: -len(noun)] + keep_capitals(form, stem[-len(noun) :])
+    bare = open_end or BARE_T.search(stem.casefold())
+    return f"{stem}t" if bare else f"{stem}{link}t"
+
+
+def double(stem: str) -> str:
+    """Return the stem with its last consonant long: Bécs, Béccs-; Párizs, Párizzs-."""
+    for digraph in DIGRAPHS:
+        if stem.casefold().endswith(digraph):
+            return f"{stem[:-2]}{digraph[0]}{digraph}"
+    return stem if stem[-1] == stem[-2:-1] else stem + stem[-1]

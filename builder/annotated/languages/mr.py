@@ -1,0 +1,24 @@
+"""The Marathi locative, where the last letter tells it."""
+
+import re
+from collections.abc import Collection
+
+from polyprobe.builder.annotated.inflector import ByRule
+
+
+class Inflection(ByRule):
+    """Adds -त behind ī and ū, -ात behind a consonant: दिल्लीत, भारतात.
+
+    Words in -ा and -े have another stem before it, which no rule of sound tells.
+    """
+
+    name = "last sound (mr)"
+
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return the locative, None where the head does not tell its stem."""
+        if case != "LOC" or not head:
+            return None
+        if head[-1] in "ीूईऊ":
+            return f"{head}त"
+        head = re.sub("पूर$", "पुर", head)  # कोल्हापुरात
+        return f"{head}ात" if "\u0915" <= head[-1] <= "\u0939" else None

@@ -1,0 +1,280 @@
+"""Russian and Ukrainian labels in their cases, with pymorphy3.
+
+In a label of several words those inflect that agree with its head: the adjectives before it, the
+head, an adjective behind it, and of a person's name all parts. What else follows the head stays, as
+a genitive, a preposition or a title does, save behind words like город; so does what is in
+parentheses, and behind a comma if it is no person. Names that no dictionary has inflect by their
+last letter in Russian (`names_ru`).
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, SG, Agreement
+from polyprobe.builder.annotated.inflector import Inflector, keep_capitals, split_tail
+from polyprobe.system.errors import PolyprobeError
+
+from .slavic_names import ENDINGS, decline_name, guess_gender
+
+GRAMMEMES = {"GEN": "gent", "DAT": "datv", "ACC": "accs", "INS": "ablt", "ESS": "loct"}
+SAME = {"INST": "INS", "LOC": "ESS"}
+GENDERS = {MASC: "masc", FEM: "femn", NEUT: "neut"}
+TOLD = {"masc": MASC, "femn": FEM, "neut": NEUT, "ms-f": MASC}
+NOMINAL = frozenset({"NOUN", "ADJF", "PRTF", "NPRO", "NUMR"})
+ADJECTIVES = frozenset({"ADJF", "PRTF"})
+PEOPLE = frozenset({"Name", "Surn", "Patr"})
+PLACES = frozenset({"city", "country", "region", "continent", "island", "river", "mountain"})
+STOPS = (" (", ", ")
+VARIANTS = frozenset({"V-oy", "V-ey", "V-be", "V-bi", "V-en"})  # Москвою beside Москвой
+# What stands between the parts of a person's name, and words whose name inflects with them.
+PARTICLES = frozenset(
+    {"фон", "ван", "де", "ди", "да", "дер", "ла", "ле", "ибн", "бин", "аль", "эль", "дос", "ду"}
+)
+APPOSED = frozenset({"город", "река", "деревня", "село", "місто", "річка"})
+CYRILLIC = re.compile(r"[\u0400-\u04ff'’ʼ\u0301-]+")
+ANALYSERS: dict[str, Any] = {}
+
+
+class Guess(NamedTuple):
+    """A name that the dictionary does not have."""
+
+    word: str
+
+
+class Who(NamedTuple):
+    """What tells the readings of a name apart: a person of a sex (GENDERS), a place, or neither."""
+
+    human: bool = False
+    sex: str = ""
+    place: bool = False
+
+
+def load_analyser(language: str) -> Any:
+    """Return pymorphy3's analyser of a language, loaded once; PolyprobeError where it is absent."""
+    if language not in ANALYSERS:
+        try:
+            from pymorphy3 import MorphAnalyzer
+
+            ANALYSERS[language] = MorphAnalyzer(lang=language)
+        except (ImportError, ValueError) as error:
+            raise PolyprobeError(
+                f"inflecting {language} needs pymorphy3 and its dictionary ({error}); "
+                "pip install 'polyprobe[sentences]'"
+            ) from error
+    return ANALYSERS[language]
+
+
+class Inflection(Inflector):
+    """Inflects by pymorphy3's dictionary and its guesses."""
+
+    def __init__(self, language: str) -> None:
+        self.name = f"pymorphy3 ({language})"
+        self.analyser = load_analyser(language)
+        self.guesses = language == "ru"
+
+    def inflect(
+        self,
+        label: str,
+        case: str,
+        gender: str | None = None,
+        number: str | None = None,
+        kinds: Collection[str] = (),
+    ) -> str | None:
+        """Return the label in the case; None in other letters, or where no word has a nominative.
+
+        `gender` tells surnames apart: Шмидт inflects for a man, not for a woman.
+        """
+        case = SAME.get(case, case)
+        human = "human" in kinds
+        who = Who(human, GENDERS.get(gender or "", "") if human else "", bool(PLACES & {*kinds}))
+        head, tail = split_tail(label, STOPS[:1] if human else STOPS)
+        words = head.split(" ")
+        chosen = list(self.choose(words, who))
+        headless = not human and None in chosen and not any(map(is_noun, chosen))
+        if case not in GRAMMEMES or not any(chosen) or headless:
+            return label if case == "NOM" else None
+        animate = human or is_animate(chosen)
+        sex = gender if human else None
+        pairs = zip(words, chosen, strict=True)
+        return " ".join(decline(word, parse, case, animate, sex) for word, parse in pairs) + tail
+
+    def agree(self, label: str) -> Agreement | None:
+        """Return the gender and number of the head; None where no word has a nominative."""
+        head, _ = split_tail(label, STOPS)
+        chosen = [parse for parse in self.choose(head.split(" "), Who()) if parse]
+        parse = next((each for each in chosen if is_noun(each)), chosen[0] if chosen else None)
+        if parse is None or isinstance(parse, Guess):
+            return guess_gender(parse.word) if parse else None
+        grammemes = parse.tag.grammemes
+        told = [TOLD[grammeme] for grammeme in TOLD if grammeme in grammemes]
+        number = PL if "plur" in grammemes else SG
+        return Agreement(told[0] if told else MASC, number, bool(told) or number == PL)
+
+    def choose(self, words: list[str], who: Who) -> Iterator[Any]:
+        """Yield the reading of each word that inflects, None for those that stay."""
+        head: Any = None
+        fixed = False
+        for position, word in enumerate(words):
+            parse = None if fixed else self.read(word.rstrip(","), who, words[position + 1 :])
+            if head is not None and not who.human and not goes_with(head, parse):
+                parse = None
+            if parse is None and not (who.human and (word in PARTICLES or not word.islower())):
+                fixed = True
+            if is_noun(parse) and head is None:
+                head = parse
+            yield parse
+
+    def read(self, word: str, who: Who, rest: list[str]) -> Any:
+        """Return the nominative that a word most likely is, None if it is none."""
+        if not CYRILLIC.fullmatch(word) or (who.human and word in PARTICLES):
+            return None
+        name = word[:1].isupper()
+        readings = self.analyser.parse(word)
+        found = [parse for parse in readings if is_nominative(parse)]
+        if who.sex:
+            found = [parse for parse in found if fits(parse, who.sex)]
+        found.sort(key=lambda parse: rank(parse, name, who))
+        other = not who.human and any(parse.is_known for parse in readings)
+        if name and self.guesses and can_be_guessed(word) and not (other or is_sound(found, who)):
+            return Guess(word)
+        if rest and not who.human:
+            found = self.put_agreeing_first(found, rest[0])
+        return found[0] if found else None
+
+    def put_agreeing_first(self, found: list[Any], following: str) -> list[Any]:
+        """Return the readings with those adjectives first that agree with the word behind."""
+        behind = [parse for parse in self.analyser.parse(following) if is_nominative(parse)]
+        keys = {gender_key(parse) for parse in behind}
+        fitting = [parse for parse in found if is_adjective(parse) and gender_key(parse) in keys]
+        return fitting + [parse for parse in found if parse not in fitting]
+
+
+def can_be_guessed(word: str) -> bool:
+    """Tell whether the last letter of a name tells how it inflects; a soft one does not."""
+    return len(word) > 1 and not word.isupper() and not word.endswith("ь")
+
+
+def is_sound(found: list[Any], who: Who) -> bool:
+    """Tell whether the best reading is the dictionary's, or at least no plural and no being."""
+    if not found or found[0].is_known or is_adjective(found[0]):
+        return bool(found)
+    if is_fixed(found[0]):
+        return found[0].word[-1] in "аеиоуыэюя"
+    grammemes = found[0].tag.grammemes
+    return "plur" not in grammemes and not (who.place and "anim" in grammemes)
+
+
+def is_nominative(parse: Any) -> bool:
+    """Tell whether it is a noun or the like in the nominative."""
+    return parse.tag.POS in NOMINAL and "nomn" in parse.tag.grammemes
+
+
+def is_noun(parse: Any) -> bool:
+    """Tell whether a reading can be the head of a label."""
+    return isinstance(parse, Guess) or (parse is not None and parse.tag.POS == "NOUN")
+
+
+def is_adjective(parse: Any) -> bool:
+    """Tell whether a reading is an adjective or a participle."""
+    return parse.tag.POS in ADJECTIVES
+
+
+def is_fixed(parse: Any) -> bool:
+    """Tell whether a reading has one form for all cases."""
+    return "Fixd" in parse.tag.grammemes
+
+
+def is_animate(chosen: list[Any]) -> bool:
+    """Tell whether the head is a living being, which has another accusative."""
+    nouns = [parse for parse in chosen if is_noun(parse) and not isinstance(parse, Guess)]
+    return bool(nouns) and "anim" in nouns[0].tag.grammemes
+
+
+def goes_with(head: Any, parse: Any) -> bool:
+    """Tell whether a word behind the head inflects with it: a name, or an adjective that agrees."""
+    if isinstance(head, Guess) or isinstance(parse, Guess) or parse is None:
+        return False
+    names = bool(PEOPLE & head.tag.grammemes and PEOPLE & parse.tag.grammemes)
+    title = is_adjective(parse) and gender_key(parse) == gender_key(head)
+    return names or title or is_fixed(head) or head.normal_form in APPOSED
+
+
+def fits(parse: Any, sex: str) -> bool:
+    """Tell whether a reading can be of a man's or a woman's name."""
+    grammemes = parse.tag.grammemes
+    return sex in grammemes or not grammemes & {"masc", "femn", "neut"}
+
+
+def rank(parse: Any, name: bool, who: Who) -> tuple[bool, ...]:
+    """Return what sorts the likelier readings first; equal ones stay in pymorphy's order."""
+    grammemes = parse.tag.grammemes
+    proper = "Geox" in grammemes or (bool(PEOPLE & grammemes) and not who.place)
+    closed = parse.word[-1] not in "аеиоуыэюя"
+    return (
+        not parse.is_known and is_fixed(parse) and closed,
+        not parse.is_known and ("plur" in grammemes or (who.place and "anim" in grammemes)),
+        who.place and "anim" in grammemes,
+        parse.normal_form == "больший",
+        name and not proper and not is_adjective(parse),
+        not parse.is_known,
+    )
+
+
+def gender_key(parse: Any) -> str:
+    """Return what an adjective must share with its noun: plural, or the gender."""
+    grammemes = parse.tag.grammemes
+    return "plur" if "plur" in grammemes else next(iter(grammemes & {"masc", "femn", "neut"}), "")
+
+
+def decline(word: str, parse: Any, case: str, animate: bool, gender: str | None) -> str:
+    """Return the word in a case, its number and gender kept; itself where it has no such form.
+
+    Names take the second locative after в and на, which all prompts have: в Крыму.
+    """
+    bare = word.rstrip(",")
+    if isinstance(parse, Guess):
+        known = gender if case in ENDINGS else None
+        return decline_name(bare, case, animate, known) + word[len(bare) :]
+    if parse is None or is_fixed(parse):
+        return word
+    forms = [form for form in parse.lexeme if agrees(form, parse, animate)]
+    second = case == "ESS" and word[:1].isupper() and parse.is_known and not is_adjective(parse)
+    for wanted in ["loc2", "loct"] if second else [GRAMMEMES[case]]:
+        fitting = [form.word for form in forms if wanted in form.tag.grammemes]
+        if fitting:
+            if is_adjective(parse):  # its superlative has the same marks
+                fitting.sort(key=lambda form: -shared_beginning(form, bare.casefold()))
+            form = fitting[0] if parse.word == bare.casefold() else fitting[0].replace("ё", "е")
+            return keep_first_part(keep_capitals(form, bare), bare) + word[len(bare) :]
+    return word
+
+
+def keep_first_part(form: str, name: str) -> str:
+    """Return the form of a name with a hyphen, of whose foreign parts the last alone inflects.
+
+    >>> keep_first_part("Шлезвиге-Гольштейне", "Шлезвиг-Гольштейн")
+    'Шлезвиг-Гольштейне'
+    """
+    first, hyphen, rest = name.partition("-")
+    ends = form.partition("-")[2]
+    if not hyphen or not name[0].isupper() or ends == rest or first[-1:] in "аеиоуыэюяйь":
+        return form
+    return f"{first}-{ends}"
+
+
+def agrees(form: Any, parse: Any, animate: bool) -> bool:
+    """Tell whether a form differs from the nominative in its case alone.
+
+    Of the accusatives of an adjective only that for living beings, or the other, is meant.
+    """
+    had, has = parse.tag.grammemes, form.tag.grammemes
+    if is_adjective(parse) and "accs" in has and has & {"anim", "inan"}:
+        return had - {"nomn"} <= has and ("anim" in has) == animate
+    return had - {"nomn"} <= has and not has & VARIANTS - had
+
+
+def shared_beginning(form: str, word: str) -> int:
+    """Return how many letters two words begin with alike."""
+    pairs = enumerate(zip(form, word, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(form), len(word)))

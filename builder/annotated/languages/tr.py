@@ -1,0 +1,93 @@
+"""Turkish endings: by vowel harmony, with an apostrophe behind names."""
+
+import re
+from collections.abc import Collection
+
+from polyprobe.builder.annotated.inflector import ByRule
+
+VOWELS = "aıoueiöüâîû"
+BACK = "aıouâû"
+ROUND = "ouöüû"
+VOICELESS = "fstkçşhpx"
+# Last words of compounds end in a possessive, behind which the cases take an n.
+POSSESSED = re.compile(
+    r".* (.*([aıouâ][ğlnr]ı|[aıouâ]sı|[eiöü]si|ları|leri|[ıiuü]ğ[ıiuü])"
+    r"|Anıtı|Boğazı|Bölgesi|Cumhuriyeti|Dağı|Denizi|Devleti|[Dd]ili|[Dd]önemi|Enstitüsü|Eyaleti"
+    r"|Finali|Gölü|[Gg]rubu|Hareketi|Hattı|[İi]li|İlçesi|İncili|İstasyonu|Kanalı|Kenti|Koleji"
+    r"|Kolordusu|Konseyi|Körfezi|Köyü|Kulübü|Kupası|Kurumu|Ligi|Merkezi|[Mm]üziği|Nehri|Nişanı"
+    r"|Oblastı|Ödülü|Okulu|Okyanusu|Parkı|Prensliği|Sarayı|[Ss]osu|Stadyumu|Sultanlığı|Şampiyonası"
+    r"|Şehri|Takımı|Ülkesi)"
+)
+# Suffixes with A for a or e, I for ı, i, u, ü, D for d or t, (n) and (y) behind a vowel.
+SUFFIXES = {"LOC": "DA", "ABL": "DAn", "GEN": "(n)In", "ACC": "(y)I", "DAT": "(y)A", "COP": "DIr"}
+SOFTENED = {"p": "b", "ç": "c", "k": "ğ"}
+# Words whose last l or t is soft, so that front vowels follow: saatte.
+SOFT = re.compile(r"(saat|senegal|montreal|petrol|alkol|rol|gol|festival|ideal)$")
+ROMAN = re.compile(r"[IVXL]{2,}")
+LANGUAGE = re.compile(r".*[cç][ae]")
+SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFGĞHJKLMNPRSŞTVYZ]{2,5}")
+
+
+class Inflection(ByRule):
+    """Adds endings by the rules of sound, as a word is spelled: they know no foreign names."""
+
+    name = "vowel harmony (tr)"
+
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return the head with the ending; None without a vowel, behind a digit or a Roman number.
+
+        Abbreviations of three letters or without a vowel are read letter by letter, and consonants'
+        names end in e. Names of languages in -ca, -ce have no apostrophe.
+        """
+        if case not in SUFFIXES or not head[-1:].isalpha():
+            return None
+        last = head.split(" ")[-1]
+        if ROMAN.fullmatch(last):
+            return None
+        name = any(letter.isupper() for letter in last)
+        heard = f"{head}e" if SPELLED.fullmatch(head) else lower(head)
+        heard = re.sub(rf"(?<=[^{VOWELS}])y$", "i", heard)  # Company'ye
+        vowels = [letter for letter in SOFT.sub("e", heard) if letter in VOWELS]
+        if not vowels or not re.search(rf"[{VOWELS}bcçdfgğhjklmnprsştvyzqwx]$", heard):
+            return None
+        possessed = case != "COP" and POSSESSED.fullmatch(head) is not None
+        ending = shape(SUFFIXES[case], heard, vowels[-1], possessed)
+        if not name and not possessed and ending[0] in VOWELS:
+            head = soften(head)
+        joint = "'" if name and not ("language" in kinds and LANGUAGE.fullmatch(head)) else ""
+        return head + joint + ending
+
+
+def lower(text: str) -> str:
+    """Return the text in small letters: I is ı, İ is i."""
+    return text.replace("I", "ı").replace("İ", "i").lower()
+
+
+def shape(suffix: str, heard: str, vowel: str, possessed: bool) -> str:
+    """Return the ending as it sounds behind a word whose last vowel is given.
+
+    >>> shape("DA", "sinop", "o", False), shape("(n)In", "ankara", "a", False)
+    ('ta', 'nın')
+    """
+    open_end = heard[-1] in VOWELS
+    suffix = re.sub(r"\((.)\)", r"\1" if open_end else "", suffix)
+    if possessed:
+        suffix = f"n{suffix.lstrip('yn')}"
+    front = vowel not in BACK
+    high = ("ü" if vowel in ROUND else "i") if front else ("u" if vowel in ROUND else "ı")
+    hard = heard[-1] in VOICELESS and not possessed
+    sounds = {"A": "e" if front else "a", "I": high, "D": "t" if hard else "d"}
+    return "".join(sounds.get(letter, letter) for letter in suffix)
+
+
+def soften(word: str) -> str:
+    """Return a common noun of several syllables as it is before a vowel: kitap, kitab-.
+
+    A k behind n is g: renk, reng-, also in one syllable.
+    """
+    if word.endswith("nk"):
+        return f"{word[:-1]}g"
+    syllables = sum(letter in VOWELS for letter in lower(word.split(" ")[-1]))
+    if syllables > 1 and word[-1] in SOFTENED:
+        return word[:-1] + SOFTENED[word[-1]]
+    return word

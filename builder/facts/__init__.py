@@ -1,0 +1,1 @@
+"""Facts, labels and templates in one form, and what follows from known facts."""

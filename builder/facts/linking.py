@@ -1,0 +1,64 @@
+"""Link rows that have labels only to Wikidata ids: every language votes."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.schema.columns import Row
+
+from .facts import Facts
+
+MINIMUM = 1 / 4  # of the languages have to agree
+
+
+class Link(NamedTuple):
+    """The fact that a row stands for, and the share of the languages that say so."""
+
+    subject_id: str
+    object_id: str
+    votes: float
+
+
+def link_rows(rows: Mapping[str, Sequence[Row]], known: Facts) -> list[Link | None]:
+    """Return for each row the known fact that most languages' labels name, or None.
+
+    A language votes for every fact of the row's relation whose subject and object bear the row's
+    subject and answer as labels there: a label that was changed since in one language, or that two
+    entities share in it, is outvoted by the others. None where fewer than a quarter of the
+    languages agree or two facts have equally many votes.
+
+    Args:
+        rows: {language: rows}, parallel: row i is the same fact in every language.
+        known: facts and labels with Wikidata ids.
+    """
+    votes = pl.concat([count_votes(language, part, known) for language, part in rows.items()])
+    fact = ["number", "subject_id", "object_id"]
+    totals = votes.group_by(fact).len("votes").sort("number", "votes", "subject_id", "object_id")
+    links: list[Link | None] = [None] * len(next(iter(rows.values())))
+    for (number,), best in totals.group_by("number", maintain_order=True):
+        *_, last = best.iter_rows(named=True)
+        tied = (best["votes"] == last["votes"]).sum() > 1
+        share = last["votes"] / len(rows)
+        if share >= MINIMUM and not tied:
+            links[int(number)] = Link(last["subject_id"], last["object_id"], share)
+    return links
+
+
+def count_votes(language: str, rows: Sequence[Row], known: Facts) -> pl.DataFrame:
+    """Return number, subject_id, object_id of the facts that rows of one language may stand for."""
+    labels = known.labels.filter(pl.col("language") == language).select("id", "label")
+    named = (
+        known.facts.join(labels.rename({"id": "subject_id", "label": "subject"}), on="subject_id")
+        .join(labels.rename({"id": "object_id", "label": "object"}), on="object_id")
+    )  # fmt: skip
+    asked = pl.DataFrame(
+        {
+            "number": range(len(rows)),
+            "relation": [row.relation for row in rows],
+            "subject": [row.subject for row in rows],
+            "object": [row.answer_forms[0] for row in rows],
+        }
+    )
+    found = asked.join(named, on=["relation", "subject", "object"])
+    return found.select("number", "subject_id", "object_id")

@@ -1,0 +1,1 @@
+"""Find the object in a sentence."""

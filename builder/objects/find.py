@@ -1,0 +1,218 @@
+"""Find the object in a translated sentence, in whatever form it stands there.
+
+Fluent-mLAMA (arXiv:2510.15115, 3.2) searches the lemmas of the object's label in the sentence with
+Stanza. Here a run of words is scored against the label by form and lemma (`similarity`); the
+rightmost of about the best is the object; a run that is more alike to another label of the same
+call is none. Measured against the paper's own extraction: bench/objects.md.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rapidfuzz.fuzz import partial_ratio_alignment
+
+from polyprobe.system.errors import PolyprobeError
+
+from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
+from .shared_nouns import drop_heads, find_shared
+from .spans import (
+    Name,
+    Span,
+    choose_span,
+    find_spans,
+    is_beaten,
+    list_rivals,
+    make_name,
+    spare_noun,
+)
+
+UNSEGMENTED = ("bo", "ja", "km", "lo", "my", "th", "yue", "zh")
+"""Languages written without blanks between words, by the first subtag."""
+MARKS = "!?.…+#"  # which end a name (Yahoo!, Apple Inc., C++)
+ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, if it is no word of its own
+PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
+SHORT = 3  # aliases of so few letters are codes as well (en, es, ru)
+
+
+class Found(NamedTuple):
+    """Where the object stands in a sentence: characters `[start, end)`, the form, a score to 100.
+
+    100 is a form, or all lemmas, equal to the label's.
+    """
+
+    start: int
+    end: int
+    form: str
+    score: float
+
+
+def find_objects(
+    sentences: Sequence[str],
+    labels: Sequence[str],
+    language: str,
+    lemmatizer: str = "stanza",
+    stanza_dir: Path | str | None = None,
+    aliases: Sequence[Sequence[str]] | None = None,
+    drop_head_noun: bool = False,
+    threshold: float = 75,
+) -> list[Found | None]:
+    """Return for each sentence where its label stands in it, None where it does not.
+
+    Args:
+        sentences: the translated sentences; all of a language in one call is best: what the labels
+            share, and which of them is nearest, is told from the call's own labels.
+        labels: the object's label for each of them; what stands in parentheses does not count.
+        language: their code, as `uk`.
+        lemmatizer: `stanza`, `simplemma`, `none`, or `auto`, see `lemmatizers.load_lemmatizer`.
+        stanza_dir: the folder of Stanza's models.
+        aliases: further names for each object, tried where the label is not found.
+        drop_head_noun: leave the noun out of the form that many labels share (`язык` in `русский
+            язык`), as Fluent-mLAMA's data has it for Russian. A sentence without it is found
+            anyway.
+        threshold: the lowest score, from 0 to 100, at which a span counts.
+
+    Returns:
+        One entry a sentence. `form` is whole words; in languages without blanks it is the label as
+        written, or the most alike characters.
+
+    Raises:
+        PolyprobeError: unequal numbers, an unknown lemmatiser or one that lacks the language.
+    """
+    aliases = [()] * len(labels) if aliases is None else aliases
+    if not len(sentences) == len(labels) == len(aliases):
+        raise PolyprobeError(
+            f"{len(sentences)} sentences, {len(labels)} labels and {len(aliases)} lists of aliases "
+            f"in {language}; expected as many of each"
+        )
+    names = [
+        (label, *more, *list_short(label)) for label, more in zip(labels, aliases, strict=True)
+    ]
+    if language.partition("-")[0] in UNSEGMENTED:
+        return [
+            find_characters(sentence, own, threshold)
+            for sentence, own in zip(sentences, names, strict=True)
+        ]
+    read = load_lemmatizer(lemmatizer, language, stanza_dir).read
+    reader = Reader(read, sentences, names, language not in UNINFLECTED, threshold)
+    return [
+        reader.find(sentence, own, drop_head_noun)
+        for sentence, own in zip(sentences, names, strict=True)
+    ]
+
+
+def list_short(label: str) -> list[str]:
+    """Return the label without what tells where it lies: `Boston` of `Boston, Massachusetts`."""
+    short, comma, _ = label.partition(", ")
+    return [short] if comma and short.strip() else []
+
+
+class Reader:
+    """The sentences and names of a call as words, the nouns its labels share, and their rivals."""
+
+    def __init__(
+        self,
+        read: Callable[[Sequence[str]], list[list[Word]]],
+        sentences: Sequence[str],
+        names: Sequence[Sequence[str]],
+        inflected: bool,
+        threshold: float,
+    ) -> None:
+        self._threshold = threshold
+        labels = list(dict.fromkeys(own[0] for own in names))
+        bare = {name: PARENTHESIS.sub("", name) or name for own in names for name in own}
+        texts = list(dict.fromkeys([*sentences, *bare.values()]))
+        self._words = dict(zip(texts, read(texts), strict=True))
+        self._shared = find_shared({bare[label]: self._words[bare[label]] for label in labels})
+        self._names = {
+            name: make_name(text, self._words[text], self._shared.generic, inflected)
+            for name, text in bare.items()
+            if self._words[text]
+        }
+        self._rivals = list_rivals(self._names[label] for label in labels if label in self._names)
+
+    def find(self, sentence: str, names: Sequence[str], drop_head_noun: bool) -> Found | None:
+        """Return where the label stands in a sentence, or else the best of the aliases.
+
+        An alias that is equal goes before a label to its left that is not.
+        """
+        found = choose_span(self._search(sentence, names[0]))
+        if not found or found.score < 100:
+            others = [span for name in names[1:] for span in self._search_alias(sentence, name)]
+            if found:
+                behind = [x for x in others if x.score == 100 and x.first > found.last]
+                found = choose_span(behind) or found
+            else:
+                found = choose_span(others)
+        if not found:
+            return None
+        words = self._words[sentence]
+        first, last = found.first, found.last
+        if drop_head_noun:
+            kept = drop_heads(words[first : last + 1], self._shared.heads)
+        else:
+            kept = words[first : last + 1 + self._ends_in_noun(names[0], words[last + 1 :])]
+        start, end = kept[0].start, kept[-1].end
+        ending = ENDING.match(sentence, end)
+        end = ending.end() if ending and ending[0].islower() else end
+        mark = names[0][len(names[0].rstrip(MARKS)) :]
+        end += len(mark) if sentence[start : end + len(mark)] == names[0] else 0
+        return Found(start, end, sentence[start:end], found.score)
+
+    def _search(self, sentence: str, name: str) -> list[Span]:
+        """Return the spans of a name in a sentence."""
+        if name not in self._names:
+            return []
+        own = self._names[name]
+        found = self._search_name(sentence, own)
+        if found:
+            return found
+        spared = spare_noun(own, self._words[sentence], self._shared.edges)
+        return [] if spared is own else self._search_name(sentence, spared)
+
+    def _search_name(self, sentence: str, own: Name) -> list[Span]:
+        """Return the spans that are alike enough and not more alike to another label."""
+        words = self._words[sentence]
+        return [
+            span
+            for span in find_spans(sentence, words, own)
+            if span.score >= self._threshold and not is_beaten(words, span, own, self._rivals)
+        ]
+
+    def _search_alias(self, sentence: str, alias: str) -> list[Span]:
+        """Return the spans of an alias; a short one counts as it is written, and not in small."""
+        spans = self._search(sentence, alias)
+        if len(alias) > SHORT:
+            return spans
+        words = self._words[sentence]
+        return [
+            span
+            for span in spans
+            if sentence[words[span.first].start : words[span.last].end] == alias != alias.lower()
+        ]
+
+    def _ends_in_noun(self, label: str, behind: Sequence[Word]) -> bool:
+        """Tell whether an alias found stands before the generic noun that its label ends in."""
+        own = self._names.get(label)
+        noun = own.words[-1] if own and len(own.words) - 1 in own.generic else None
+        return bool(noun and behind and behind[0].lemma == noun.lemma)
+
+
+def find_characters(sentence: str, names: Sequence[str], threshold: float) -> Found | None:
+    """Return where the first of the names that is written in a sentence stands, the rightmost.
+
+    Where none is, the characters most alike to the label, if they are alike enough.
+    """
+    names = [PARENTHESIS.sub("", name) or name for name in names if re.search(r"\w", name)]
+    for name in names:
+        place = sentence.rfind(name)
+        if place >= 0:
+            return Found(place, place + len(name), name, 100.0)
+    if not names:
+        return None
+    near = partial_ratio_alignment(names[0], sentence, score_cutoff=threshold)
+    if not near or near.dest_end - near.dest_start < len(names[0]) * threshold / 100:
+        return None
+    form = sentence[near.dest_start : near.dest_end]
+    return Found(near.dest_start, near.dest_end, form, near.score)

@@ -1,0 +1,1 @@
+"""Files of a dataset: Parquet, card, eval.yaml."""

@@ -1,0 +1,82 @@
+"""Checks of the folder that a build writes to."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from polyprobe.schema.columns import SENTENCE
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import part_of, write_text
+
+from .card import MARK, render_card
+from .eval_yaml import render_benchmark
+
+if TYPE_CHECKING:  # it needs polars, an extra
+    pass
+
+
+STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: whole, begun, set aside
+
+
+def list_configs(folder: Path) -> list[str]:
+    """Return the configurations in a folder, those that hold nothing but Parquet."""
+    found = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
+    return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
+
+
+def check_mirror(mirror: Path | None) -> None:
+    """Raise PolyprobeError where the mirror is no folder."""
+    if mirror is not None and mirror.is_file():
+        raise PolyprobeError(f"{mirror} is a file; give --mirror the folder with the archives")
+    if mirror is not None and not mirror.is_dir():
+        raise PolyprobeError(f"no mirror folder {mirror}")
+
+
+def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
+    """Raise PolyprobeError unless the folder is missing, empty, or a build of this dataset.
+
+    A build is told by its card, or, where it was killed before the card was written, by holding
+    nothing but a licence and `data` with folders of ours.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise PolyprobeError(f"{folder} is a file; give --output a folder")
+    card = folder / "README.md"
+    if card.is_file():
+        ours = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
+    else:
+        ours = all(path in own_paths(folder, configs) for path in list_paths(folder))
+    if not ours:
+        raise PolyprobeError(
+            f"{folder} holds something other than a build of {name}; give another --output"
+        )
+    place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise PolyprobeError(f"cannot write to {place}; give another --output")
+
+
+def list_paths(folder: Path) -> list[Path]:
+    """Return what lies in the folder and in its `data`."""
+    return [*folder.glob("*"), *folder.glob("data/*")]
+
+
+def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
+    """Return what a build may have left in its folder and in `data`, killed or not."""
+    data = folder / "data"
+    twins = [config + SENTENCE for config in configs]
+    states = {data / state.format(config) for config in (*configs, *twins) for state in STATES}
+    states = {path for path in (*states, folder / "sentences") if not path.is_file()}
+    return {
+        data,
+        part_of(folder / "README.md"),
+        part_of(folder / "eval.yaml"),
+        *folder.glob("LICENSE*"),
+    } | states
+
+
+def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
+    """Write card and `eval.yaml` of what lies in the folder; `source` has `describe`."""
+    default = getattr(source, "DEFAULT_CONFIG", configs[0])
+    write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
+    write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))

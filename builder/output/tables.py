@@ -1,0 +1,101 @@
+"""The tables of a card, in Markdown."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.schema.columns import DESCRIPTIONS
+
+
+class Split(NamedTuple):
+    """One language of a configuration: the file and its size on disk and in memory, in bytes."""
+
+    name: str
+    path: str
+    rows: int
+    bytes_on_disk: int
+    bytes_in_memory: int
+
+
+class Config(NamedTuple):
+    """One configuration as it lies on disk: its splits, and what its queries look like.
+
+    `relations` counts queries, `sizes` counts queries by number of candidates; both are the same
+    in every language and are read from the first. `repairs` counts queries by code, those in which
+    it stands in one language at least. `notes` say how it came about, empty where the dataset's
+    source alone decides.
+    """
+
+    name: str
+    splits: list[Split]
+    schema: pa.Schema
+    relations: Counter[str]
+    sizes: Counter[int]
+    repairs: Counter[str]
+    notes: dict[str, Any]
+
+
+def columns_table(configs: Sequence[Config]) -> str:
+    """Return the table of columns, of which each has its description."""
+    fields = {field.name: field for config in configs for field in config.schema}
+    rows = [
+        (f"`{name}`", f"`{field.type}`".replace("element: ", ""), DESCRIPTIONS[name])
+        for name, field in fields.items()
+    ]
+    return markdown_table(("column", "type", "description"), rows)
+
+
+def statistics_table(configs: Sequence[Config]) -> str:
+    """Return one line a configuration: languages, queries, relations, candidates."""
+    head = ("configuration", "languages", "queries", "relations", "candidates", "fewest", "most")
+    return markdown_table(head, [describe_statistics(config) for config in configs])
+
+
+def describe_statistics(config: Config) -> tuple[str, ...]:
+    """Return the configuration's line; queries are those of one language, candidates the mean."""
+    queries = config.sizes.total()
+    candidates = sum(size * count for size, count in config.sizes.items()) / queries
+    return (
+        f"`{config.name}`",
+        f"{len(config.splits)}",
+        f"{queries:,}",
+        f"{len(config.relations)}",
+        f"{candidates:.2f}",
+        f"{min(config.sizes)}",
+        f"{max(config.sizes)}",
+    )
+
+
+def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
+    """Return one line a relation: its number of queries in each configuration."""
+    order = dict.fromkeys(relation for config in configs for relation in config.relations)
+    rows = [
+        (
+            f"[{relation}](https://www.wikidata.org/wiki/Property:{relation})",
+            names.get(relation, ""),
+            *(f"{config.relations[relation]}" for config in configs),
+        )
+        for relation in order
+    ]
+    return markdown_table(("relation", "name", *(f"`{c.name}`" for c in configs)), rows)
+
+
+def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
+    """Return one line a code of repair: in how many queries it stands, in any language."""
+    repaired = [config for config in configs if config.repairs]
+    if not repaired:
+        return "None of the configurations here is repaired."
+    rows = [
+        (f"`{code}`", meaning, *(f"{config.repairs[code]:,}" for config in repaired))
+        for code, meaning in meanings.items()
+    ]
+    return markdown_table(("code", "what", *(f"`{c.name}`" for c in repaired)), rows)
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown; a bar in a cell is written so that it ends none."""
+    lines = [head, ("---",) * len(head), *rows]
+    safe = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in safe)

@@ -1,0 +1,1 @@
+"""The datasets that polyprobe publishes: one package each."""

@@ -1,0 +1,1 @@
+"""Balanced datasets: the same facts and candidates in every language."""

@@ -1,0 +1,280 @@
+"""The general builder: the largest multi-parallel set of a source for the languages asked for."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from polyprobe.builder.facts.facts import PROMPTS, empty
+from polyprobe.builder.sources import read_truths
+from polyprobe.schema.columns import Row
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import track
+
+from .coverage import LABELLED, can_be_asked, mark, trace_costs
+from .distractors import (
+    Fact,
+    Rights,
+    draw_distractors,
+    find_homonyms,
+    find_rights,
+    order_by_hash,
+    place_answer,
+)
+from .inflected import inflect_candidates
+from .material import Material, Provenance, gather
+from .request import Request, check_buildable
+from .verbalise import Query, level_templates, verbalise
+
+LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
+TOLD = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
+NOT_ASKED = "relation not asked for"
+NO_LABEL = "no label"
+NO_SENTENCE = "no template"
+NOT_BOTH = "no template or no sentence"
+ALONE = "one candidate"
+OVER = "over --max-per-relation"
+
+
+class Notes(NamedTuple):
+    """How a set came about.
+
+    `facts` is the number of its facts, `rows` that of its rows in a language: they differ where
+    several templates were asked for. Then, and then alone, `told` (TOLD) says by relation in how
+    many templates, for how many facts, in how many rows.
+
+    `left_out` (LEFT_OUT) counts the source's facts that have no row: with an empty detail, those
+    of a reason, each fact once; with a language or relation as the detail, where it struck (a fact
+    may lack labels in several languages). `costs` are those of `coverage.trace_costs`; `lent` is
+    the number of labels that each source of `--labels` completed, in all languages; `repairs` are
+    what the source's reader mended or left out ({what: how often}), in all its languages.
+    """
+
+    config: str
+    command: str
+    seed: int
+    languages: tuple[str, ...]
+    source_facts: int
+    facts: int
+    rows: int
+    told: pl.DataFrame
+    left_out: pl.DataFrame
+    costs: pl.DataFrame
+    lent: dict[str, int]
+    repairs: dict[str, int]
+    sources: tuple[Provenance, ...]
+
+
+class Balanced(NamedTuple):
+    """A balanced set: {language: rows}, aligned by row number, and how it came about."""
+
+    rows: dict[str, list[Row]]
+    notes: Notes
+
+
+def plan(request: Request, mirror: Path | None = None) -> pl.DataFrame:
+    """Return what each language costs in facts (`coverage.COSTS`), without building anything."""
+    return list_costs(request, gather(request, mirror))
+
+
+def list_costs(request: Request, material: Material) -> pl.DataFrame:
+    """Return what each language costs; without languages asked for, all of the source are."""
+    return trace_costs(material.coverage, request.languages or material.coverage.languages)
+
+
+def build(request: Request, mirror: Path | None = None) -> Balanced:
+    """Return the balanced set that is asked for, from the network or a mirror folder."""
+    return balance(request, gather(request, mirror), mirror)
+
+
+def balance(request: Request, material: Material, mirror: Path | None = None) -> Balanced:
+    """Return the balanced set that is asked for, sorted by relation, subject, object, template.
+
+    Its facts are all that have labels and a sentence in every language (with `--wording` a sentence
+    and a template), less those for which no distractor is found. Objects of one subject are rows of
+    their own: a row has one answer, and the other objects are not among its candidates.
+    """
+    check_buildable(request)
+    level = level_templates(material.templates, request.languages, request.templates)
+    material = material._replace(templates=level)
+    layers = material.coverage.within(request.languages)
+    facts = material.coverage.facts.filter(can_be_asked(layers))
+    if facts.is_empty():
+        raise explain_empty(request, material, layers)
+    drawn, left_out = draw(request, material, facts, mirror)
+    if not drawn:
+        raise PolyprobeError(
+            f"no fact of {request.source} finds a distractor in its relation; ask for more "
+            "relations or fewer languages"
+        )
+    rows = tell(request, material, drawn)
+    missing = [*list_missing(request, material, layers), *left_out]
+    return Balanced(rows, describe(request, material, rows, missing))
+
+
+def tell(request: Request, material: Material, drawn: Sequence[Query]) -> dict[str, list[Row]]:
+    """Return {language: rows} of the queries in the wording that is asked for."""
+    known, languages = material.known, request.languages
+    if request.wording == "template":
+        known = known._replace(prompts=empty(PROMPTS))
+    rows = verbalise(drawn, known, material.templates, languages, request.source)
+    if request.wording == "sentence":
+        rows = {language: inflect_candidates(part, language) for language, part in rows.items()}
+    return rows
+
+
+def draw(
+    request: Request, material: Material, facts: pl.DataFrame, mirror: Path | None
+) -> tuple[list[Query], list[tuple[str, str, int]]]:
+    """Return the queries that are kept, sorted, and counts of what is left out (LEFT_OUT)."""
+    rights = prepare_rights(request, material, mirror)
+    objects = list_objects(request, material)
+    queries: list[Query] = []
+    alone: dict[str, int] = {}
+    over = 0
+    parts = facts.sort(facts.columns).partition_by("relation", maintain_order=True)
+    for part in track(parts, "drawing candidates"):
+        asked = list(map(Fact._make, part.iter_rows()))
+        relation = asked[0].relation
+        found, tried = draw_relation(asked, objects[relation], rights, request)
+        queries += found
+        alone[relation] = tried - len(found)
+        over += len(asked) - tried
+    return queries, [*total(ALONE, alone), (OVER, "", over)]
+
+
+def draw_relation(
+    facts: Sequence[Fact], objects: Collection[str], rights: Rights, request: Request
+) -> tuple[list[Query], int]:
+    """Return a relation's queries, sorted, and how many facts were tried for them.
+
+    Distractors are drawn from the objects of the facts, and where these do not suffice from the
+    relation's other objects. Facts are tried in the order of their hash until `max_per_relation`
+    have a distractor.
+    """
+    own = {fact.object_id for fact in facts}
+    pools = (sorted(own), sorted({*objects} - own))
+    limit = request.max_per_relation or len(facts)
+    found: list[Query] = []
+    tried = 0
+    for fact in order_by_hash(facts, request.seed):
+        if len(found) == limit:
+            break
+        tried += 1
+        distractors = draw_distractors(fact, pools, rights, request.candidates - 1, request.seed)
+        if distractors:
+            found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
+    return sorted(found, key=attrgetter("fact")), tried
+
+
+def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
+    """Return {relation: objects of its facts that have a label in all languages asked for}."""
+    objects = material.coverage.facts.select("relation", id="object_id").unique()
+    named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
+    return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
+
+
+def prepare_rights(request: Request, material: Material, mirror: Path | None) -> Rights:
+    """Return what is right, by all facts that are known and the wordings of the languages asked.
+
+    The material's templates are those that are used (`level_templates`).
+    """
+    facts = {"": material.known.facts, **read_truths(mirror, material.truths)}
+    asked = pl.col("language").is_in(list(request.languages))
+    known = material.known
+    homonyms = find_homonyms(known.labels.filter(asked))
+    return find_rights(facts, material.templates, known.prompts.filter(asked), homonyms)
+
+
+def list_missing(
+    request: Request, material: Material, layers: np.ndarray
+) -> Iterator[tuple[str, str, int]]:
+    """Yield LEFT_OUT for what cannot be asked: relation, labels, templates."""
+    coverage = material.coverage
+    yield (NOT_ASKED, "", material.known.facts.height - coverage.facts.height)
+    labelled = layers[LABELLED]
+    yield (NO_LABEL, "", int((~labelled).sum()))
+    for language, column in zip(
+        request.languages, coverage.columns(request.languages), strict=True
+    ):
+        yield (NO_LABEL, language, int((~coverage.layers[LABELLED, :, column]).sum()))
+    dumb = coverage.facts.filter(labelled & ~can_be_asked(layers))["relation"].value_counts()
+    counts = dict(dumb.sort("relation").iter_rows())
+    if request.wording:
+        yield from total(NOT_BOTH, counts)
+        return
+    named = {
+        f"{relation} in {', '.join(list_untold(request, material, relation))}": count
+        for relation, count in counts.items()
+    }
+    yield from total(NO_SENTENCE, named)
+
+
+def list_untold(request: Request, material: Material, relation: str) -> list[str]:
+    """Return the languages asked for in which the relation has no template."""
+    told = set(material.templates.filter(pl.col("relation") == relation)["language"])
+    return [language for language in request.languages if language not in told]
+
+
+def total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
+    """Yield the sum of the counts, then each of them that is not 0, for a reason."""
+    yield (reason, "", sum(counts.values()))
+    yield from ((reason, detail, count) for detail, count in counts.items())
+
+
+def describe(
+    request: Request,
+    material: Material,
+    rows: dict[str, list[Row]],
+    left_out: Iterable[tuple[str, str, int]],
+) -> Notes:
+    """Return how the set came about; a source that lent no template of a row is not named."""
+    own = all(
+        row.template_id.startswith(f"{request.source}:") for part in rows.values() for row in part
+    )
+    first = rows[request.languages[0]]
+    return Notes(
+        config=request.name,
+        command=request.command,
+        seed=request.seed,
+        languages=request.languages,
+        source_facts=material.known.facts.height,
+        facts=len({row.fact_id for row in first}),
+        rows=len(first),
+        told=count_told(first) if request.templates > 1 else pl.DataFrame(schema=TOLD),
+        left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
+        costs=list_costs(request, material),
+        lent=material.lent,
+        repairs=material.known.repairs,
+        sources=tuple(s for s in material.sources if s.role != "templates" or not own),
+    )
+
+
+def count_told(rows: Sequence[Row]) -> pl.DataFrame:
+    """Return TOLD for the rows of a language; a sentence of the source's own is a template too."""
+    counts = Counter((row.relation, row.fact_id) for row in rows)
+    repeated: dict[str, list[int]] = {}
+    for (relation, _), count in counts.items():
+        repeated.setdefault(relation, []).append(count)
+    told = [(relation, max(part), len(part), sum(part)) for relation, part in repeated.items()]
+    return pl.DataFrame(told, TOLD, orient="row")
+
+
+def explain_empty(request: Request, material: Material, layers: np.ndarray) -> PolyprobeError:
+    """Return the error for languages in which no fact can be asked."""
+    coverage = material.coverage
+    labelled = int(layers[LABELLED].sum())
+    mute = [
+        language
+        for language in request.languages
+        if not can_be_asked(coverage.within([language])).any()
+    ]
+    why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
+    return PolyprobeError(
+        f"no fact of {request.source} can be asked in every language asked for ({labelled} have "
+        f"labels in all of them{why}); leave some out, --plan shows their cost"
+    )

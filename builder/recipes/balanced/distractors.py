@@ -1,0 +1,175 @@
+"""Which objects are wrong for a fact, and which of them become its candidates."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.builder.facts.labels import fold
+from polyprobe.builder.facts.truths import Knowledge, learn
+
+
+class Fact(NamedTuple):
+    """A true triple, by ids."""
+
+    relation: str
+    subject_id: str
+    object_id: str
+
+    @property
+    def id(self) -> str:
+        """The fact's id, the same in every language and version: `P36:Q142:Q90`."""
+        return ":".join(self)
+
+
+class Homonyms(NamedTuple):
+    """Who shares a name with whom: `groups[id]` are numbers of groups, `members[group]` ids.
+
+    A group is all entities with one label in one language, two at least; an entity that shares no
+    name is in none.
+    """
+
+    groups: dict[str, frozenset[int]]
+    members: list[list[str]]
+
+    def of(self, entity: str) -> set[str]:
+        """Return the entity and all that share a name with it in some language."""
+        return {entity}.union(*(self.members[group] for group in self.groups_of(entity)))
+
+    def groups_of(self, entity: str) -> frozenset[int]:
+        """Return the groups that the entity is in."""
+        return self.groups.get(entity, frozenset())
+
+
+class Rights(NamedTuple):
+    """What is right for a question, whatever the languages in which its source knows it.
+
+    `alike[relation]` are the relations whose template reads the same in some language, the relation
+    itself among them; `echoes[fact]` are the objects of facts with the same sentence in some
+    language.
+    """
+
+    knowledge: Knowledge
+    alike: dict[str, set[str]]
+    echoes: dict[Fact, set[str]]
+    homonyms: Homonyms
+
+    def of(self, fact: Fact) -> set[str]:
+        """Return what answers the fact's question rightly, for whomever its wording may mean."""
+        relations = self.alike.get(fact.relation, {fact.relation})
+        questions = list(product(relations, self.homonyms.of(fact.subject_id)))
+        return self.knowledge.complete({fact.object_id, *self.echoes.get(fact, ())}, questions)
+
+
+def fold_column(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return the table with the column `folded`."""
+    texts = table[column].unique()
+    folded = pl.DataFrame({column: texts, "folded": [fold(text) for text in texts]})
+    return table.join(folded, on=column)
+
+
+def find_homonyms(labels: pl.DataFrame) -> Homonyms:
+    """Return who shares a name in some language, case and composition aside."""
+    shared = (
+        fold_column(labels, "label")
+        .group_by("language", "folded")
+        .agg(pl.col("id").unique().sort())
+        .filter(pl.col("id").list.len() > 1)
+        .sort("language", "folded")
+    )
+    members = shared["id"].to_list()
+    groups = defaultdict(set)
+    for number, ids in enumerate(members):
+        for entity in ids:
+            groups[entity].add(number)
+    return Homonyms({entity: frozenset(found) for entity, found in groups.items()}, members)
+
+
+def find_rights(
+    facts: Mapping[str, pl.DataFrame],
+    templates: pl.DataFrame,
+    prompts: pl.DataFrame,
+    homonyms: Homonyms,
+) -> Rights:
+    """Return what is right by all the facts ({source: table}), and which questions read the same.
+
+    Templates and prompts are those of the languages asked for.
+    """
+    return Rights(learn(facts), find_alike(templates), find_echoes(prompts), homonyms)
+
+
+def find_alike(templates: pl.DataFrame) -> dict[str, set[str]]:
+    """Return {relation: relations whose template reads the same in some language}."""
+    alike: dict[str, set[str]] = defaultdict(set)
+    groups = fold_column(templates, "template").group_by("language", "folded").agg("relation")
+    for relations in groups["relation"]:
+        for relation in relations:
+            alike[relation] |= set(relations)
+    return dict(alike)
+
+
+def find_echoes(prompts: pl.DataFrame) -> dict[Fact, set[str]]:
+    """Return {fact: objects of the facts that share a sentence with it in some language}."""
+    echoes: dict[Fact, set[str]] = defaultdict(set)
+    facts = pl.struct("relation", "subject_id", "object_id").alias("fact")
+    groups = fold_column(prompts, "prompt").group_by("language", "folded").agg(facts)
+    for group in groups.filter(pl.col("fact").list.len() > 1)["fact"]:
+        found = [Fact(**fact) for fact in group]
+        for fact in found:
+            echoes[fact] |= {other.object_id for other in found}
+    return dict(echoes)
+
+
+def draw_distractors(
+    fact: Fact, pools: Iterable[Sequence[str]], rights: Rights, count: int, seed: int
+) -> list[str]:
+    """Return up to `count` distractors from the pools (ids, sorted), in the order drawn.
+
+    A pool is drawn empty without replacement before the next one is touched; passed over is what
+    is right, the subject itself, what bears a right answer's name in some language, or that of a
+    distractor drawn before.
+    """
+    right = rights.of(fact)
+    barred = right | {fact.subject_id}
+    groups = rights.homonyms.groups_of
+    taken = set().union(*(groups(entity) for entity in right))
+    drawn: list[str] = []
+    for entity in chain.from_iterable(shuffle(pool, f"{seed}|{fact.id}") for pool in pools):
+        if len(drawn) == count:
+            break
+        if entity not in barred and taken.isdisjoint(groups(entity)):
+            drawn.append(entity)
+            taken |= groups(entity)
+    return drawn
+
+
+def place_answer(fact: Fact, distractors: Sequence[str], seed: int) -> tuple[list[str], int]:
+    """Return the candidates and the answer's place, each place as likely as any other."""
+    place = digest(f"{seed}|{fact.id}|answer") % (len(distractors) + 1)
+    return [*distractors[:place], fact.object_id, *distractors[place:]], place
+
+
+def shuffle(pool: Sequence[str], key: str) -> Iterator[str]:
+    """Yield the pool's items in a random order that depends on key and pool alone.
+
+    Fisher and Yates's shuffle; draw number n takes one of the m that are left by SHA-256 of
+    `key|n` modulo m, whose bias is below m / 2**256. No library's generator has a part in it.
+    """
+    moved: dict[int, str] = {}
+    for number, item in enumerate(pool):
+        place = number + digest(f"{key}|{number}") % (len(pool) - number)
+        yield moved.get(place, pool[place])
+        moved[place] = moved.get(number, item)
+
+
+def digest(text: str) -> int:
+    """Return SHA-256 of a text as a number, the same on every machine."""
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")
+
+
+def order_by_hash(facts: Iterable[Fact], seed: int) -> list[Fact]:
+    """Return the facts by SHA-256 of seed and id: whoever takes the first N draws at random."""
+    return sorted(facts, key=lambda fact: (digest(f"{seed}|{fact.id}|order"), fact))

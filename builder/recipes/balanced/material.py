@@ -1,0 +1,185 @@
+"""What a balanced set is made of: a source, labels and templates that others lend, provenance."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.builder.facts.alphabets import unmix_column
+from polyprobe.builder.facts.facts import LABELS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts.labels import tidy
+from polyprobe.builder.sources import TRUTH_SOURCES, load_source, load_teller, read_source
+from polyprobe.system.download import check_archive
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import report
+
+from .coverage import Coverage, measure_coverage
+from .request import Request, check_languages, check_relations, check_request
+from .sentences import render_sentences
+from .verbalise import choose_templates
+
+FALLBACK = "bmlama"  # lends templates for all of its relations in 53 languages
+
+
+class Provenance(NamedTuple):
+    """Where something comes from, without commit for a URL.
+
+    `role` is facts, labels, templates, or truths: what tells which distractors are right as well.
+    """
+
+    source: str
+    role: str
+    home: str
+    commit: str
+    licence: str
+
+
+class Material(NamedTuple):
+    """All that a balanced set can be made of.
+
+    `known` is the source with completed labels, `templates` those of each language and relation in
+    the order of preference, no text twice, `coverage` where the facts of the relations asked for
+    stand in each language of the source, `truths` name the sources that tell what else is right for
+    a subject, `lent` the number of labels that each source of `--labels` completed.
+    """
+
+    known: Facts
+    templates: pl.DataFrame
+    coverage: Coverage
+    truths: tuple[str, ...]
+    lent: dict[str, int]
+    sources: tuple[Provenance, ...]
+
+
+def gather(request: Request, mirror: Path | None = None) -> Material:
+    """Return the material for a request, in every language of the source; checks the request."""
+    check_request(request)
+    source = load_source(request.source)
+    check_languages(request.languages, request.source, source.LANGUAGES)
+    check_lenders(request)
+    tellers = {name: load_teller(name) for name in TRUTH_SOURCES}
+    for module in (source, *map(load_source, request.labels), *tellers.values()):
+        if repository := getattr(module, "REPOSITORY", None):
+            check_archive(repository, mirror)
+    known = read_source(request.source, mirror)
+    check_relations(request, set(known.facts["relation"]))
+    sources = [describe(request.source, source, "facts")]
+    lent = {}
+    for name in request.labels:
+        lender = load_source(name)
+        shared = sorted({*source.LANGUAGES} & {*lender.LANGUAGES})
+        before = known.labels.height
+        known = complete(known, read_source(name, mirror, shared).labels)
+        lent[name] = known.labels.height - before
+        sources.append(describe(name, lender, "labels"))
+    if request.wording:
+        known = add_sentences(request, source, known, mirror)
+    fallback = empty(TEMPLATES)
+    if request.source != FALLBACK and lacks_templates(known, source.LANGUAGES):
+        lender = load_source(FALLBACK)
+        fallback = lender.read_templates(mirror)
+        sources.append(describe(FALLBACK, lender, "templates"))
+    if request.template_translators:
+        translated, engines = translate_missing(request, known, fallback)
+        fallback = pl.concat([fallback.select(*TEMPLATES), translated])
+        sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
+    sources += [describe(name, teller, "truths") for name, teller in tellers.items()]
+    return assemble(request, known, fallback, source.LANGUAGES)._replace(
+        truths=tuple(tellers), lent=lent, sources=tuple(sources)
+    )
+
+
+def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Path | None) -> Facts:
+    """Return the facts with the source's own sentences, written out where it annotates prompts."""
+    if getattr(source, "MARKED_PROMPTS", False):
+        languages = request.languages or source.LANGUAGES
+        return render_sentences(known, mirror, languages, request.unimorph or None)
+    if known.prompts.is_empty():
+        raise PolyprobeError(
+            f"--wording {request.wording}: {request.source} has no sentences of its own; build its "
+            "templates, and then the twin with --config NAME-sentence --translator NAME"
+        )
+    return known
+
+
+def translate_missing(
+    request: Request, known: Facts, fallback: pl.DataFrame
+) -> tuple[pl.DataFrame, str]:
+    """Return templates (TEMPLATES) for languages that lack them, translated, and who did it."""
+    from polyprobe.builder.recipes.balanced.templates.translate import (
+        describe_outcomes,
+        lend_templates,
+        load_translators,
+    )
+
+    engines = load_translators(request.template_translators)
+    asked = set(choose_relations(known.facts, request)["relation"])
+    both = choose_templates(known.templates, fallback)
+    translated = lend_templates(both, request.languages, asked, engines, request.trusted)
+    for line in describe_outcomes(translated):
+        report(line)
+    return translated.templates, "; ".join(engine.signature for engine in engines.values())
+
+
+def assemble(
+    request: Request, known: Facts, fallback: pl.DataFrame, languages: Sequence[str]
+) -> Material:
+    """Return the material of facts at hand; `fallback` (TEMPLATES) lends missing templates.
+
+    Invisible characters that are no spelling are taken out of all texts; labels get each word in
+    one alphabet; an empty label is none; templates that are then equal are one.
+    """
+    labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
+    known = known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
+    lent = fallback.filter(pl.col("language").is_in(list(languages)))
+    templates = tidy(choose_templates(known.templates, lent), ["template"])
+    wording = ["language", "relation", "template"]
+    templates = templates.unique(wording, keep="first", maintain_order=True)
+    facts = choose_relations(known.facts, request)
+    coverage = measure_coverage(known, facts, templates, languages)
+    if request.wording:
+        coverage = coverage.told_both_ways()
+    return Material(known, templates, coverage, (), {}, ())
+
+
+def choose_relations(facts: pl.DataFrame, request: Request) -> pl.DataFrame:
+    """Return the facts of the relations asked for."""
+    chosen = set(request.relations or facts["relation"]) - set(request.exclude)
+    return facts.filter(pl.col("relation").is_in(sorted(chosen)))
+
+
+def complete(known: Facts, lent: pl.DataFrame) -> Facts:
+    """Return the facts with the labels lent where an entity of theirs has none."""
+    entities = pl.concat([known.facts["subject_id"], known.facts["object_id"]]).unique()
+    new = lent.join(known.labels, on=["language", "id"], how="anti").join(
+        entities.alias("id").to_frame(), on="id", how="semi"
+    )
+    labels = pl.concat([known.labels.select(LABELS.keys()), new.select(LABELS.keys())])
+    return known._replace(labels=labels.sort(*LABELS))
+
+
+def check_lenders(request: Request) -> None:
+    """Raise PolyprobeError where a source of `--labels` has none of the languages asked for."""
+    for name in request.labels:
+        has = load_source(name).LANGUAGES
+        if request.languages and not {*request.languages} & {*has}:
+            raise PolyprobeError(
+                f"--labels {name}: it has none of {', '.join(request.languages)}; "
+                f"available: {', '.join(has)}"
+            )
+
+
+def lacks_templates(known: Facts, languages: Sequence[str]) -> bool:
+    """Tell whether a relation has no template in one of the languages."""
+    pairs = len(set(languages)) * known.facts["relation"].n_unique()
+    asked = known.templates.filter(pl.col("language").is_in(list(languages)))
+    return asked.select("language", "relation").n_unique() < pairs
+
+
+def describe(name: str, source: ModuleType, role: str) -> Provenance:
+    """Return where a source comes from."""
+    repository = getattr(source, "REPOSITORY", None)
+    home = repository.name if repository else source.URL
+    return Provenance(name, role, home, repository.commit if repository else "", source.LICENCE)

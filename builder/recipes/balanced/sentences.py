@@ -1,0 +1,131 @@
+"""The annotated prompts of X-FACTR written out for facts: whole sentences with `[Y]`."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from polyprobe.builder.annotated.gender import Traits, read_traits
+from polyprobe.builder.annotated.grammar import Prompt, parse_prompt
+from polyprobe.builder.annotated.inflection import load_inflector
+from polyprobe.builder.annotated.render import UNKNOWN, Renderer
+from polyprobe.builder.annotated.unimorph import find_table
+from polyprobe.builder.facts.facts import FACTS, PROMPTS, Facts, empty
+from polyprobe.builder.sources import xfactr
+from polyprobe.system.download import read_files
+from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.progress import track
+
+UNLABELLED = "facts without a label in a language, which get no sentence there"
+
+# {(language, relation): (mark as it stands, as it must be)}: marks that are wrong for any label.
+MENDED_MARKS = {
+    ("el", "P31"): ("[Y.Acc]", "[Y.Nom]"),  # behind "is"
+    ("es", "P127"): ("dueña;", "dueño;"),  # behind a masculine article that no mark changes
+    ("fr", "P27"): ("[ARTDEF;Y]", "[PREPDEF;Y]"),  # behind "citizen"
+    ("fr", "P31"): ("un [ARTIND;Y]", "[ARTIND;Y]"),  # two articles
+    ("fr", "P1923"): ("participée;", "participé;"),  # has no feminine behind avoir
+    ("fr", "P159"): ("en [PREPLOC;Y]", "[PREPLOC;Y]"),  # two prepositions
+}
+
+
+def render_sentences(
+    known: Facts, mirror: Path | None, languages: Sequence[str], unimorph: str | None = None
+) -> Facts:
+    """Return the facts with a sentence each, written out from the annotated prompts.
+
+    What no sentence could honour is counted among the repairs. `unimorph` is a folder of UniMorph's
+    tables.
+    """
+    lost: Counter[str] = Counter()
+    tables = Path(unimorph) if unimorph else None
+    prompts = render_prompts(known.facts, known.labels, mirror, languages, tables, lost)
+    return known._replace(prompts=prompts, repairs={**known.repairs, **lost})
+
+
+def render_prompts(
+    facts: pl.DataFrame,
+    labels: pl.DataFrame,
+    mirror: Path | None,
+    languages: Sequence[str],
+    unimorph: Path | None = None,
+    lost: Counter[str] | None = None,
+) -> pl.DataFrame:
+    """Return a sentence (PROMPTS) of each fact in each language that has labels of both its ends.
+
+    `facts` and `labels` have the columns of FACTS and LABELS; `unimorph` is a folder with tables of
+    UniMorph's. What no sentence could honour is counted into `lost`, as `LANGUAGE: what`.
+    """
+    for language in languages:
+        if language not in xfactr.LANGUAGES:
+            raise unknown("language", language, "xfactr's prompts", xfactr.LANGUAGES)
+    if unimorph and not any(find_table(unimorph, language) for language in languages):
+        raise PolyprobeError(
+            f"{unimorph} has no UniMorph table of {', '.join(languages)}; expected files as rus or "
+            "rus/rus"
+        )
+    counts = Counter[str]() if lost is None else lost
+    prompts = read_prompts(mirror, languages)
+    traits = read_traits(xfactr.REPOSITORY, mirror)
+    tables = [empty(PROMPTS)]
+    for language in track(sorted(set(languages)), "writing xfactr's sentences"):
+        renderer = Renderer(language, load_inflector(language, unimorph))
+        named = name_ends(facts, labels.filter(language=language))
+        rows = write_rows(named, language, prompts[language], traits, renderer, counts)
+        counts[f"{language}: {UNLABELLED}"] += facts.height - named.height
+        tables.append(pl.DataFrame(list(rows), schema=PROMPTS, orient="row"))
+    return pl.concat(tables).unique().sort(pl.all())
+
+
+def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dict[str, Prompt]]:
+    """Return the prompts as {language: {relation: tree}}, mended."""
+    [content] = read_files(xfactr.REPOSITORY, [xfactr.PROMPT_FILE], mirror)
+    lines = list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")))
+    return {
+        language: {
+            line["pid"]: parse_prompt(
+                mend_marks(line[language], language, line["pid"]), language, line["pid"]
+            )
+            for line in lines
+        }
+        for language in languages
+    }
+
+
+def mend_marks(prompt: str, language: str, relation: str) -> str:
+    """Return the prompt as its author meant it."""
+    found, right = MENDED_MARKS.get((language, relation), ("", ""))
+    return xfactr.mend(prompt, language, relation).replace(found, right, 1)
+
+
+def name_ends(facts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """Return the facts that have both labels: FACTS, `subject` and `object`."""
+    ends = labels.select("id", "label")
+    subjects = ends.rename({"id": "subject_id", "label": "subject"})
+    objects = ends.rename({"id": "object_id", "label": "object"})
+    return facts.select(*FACTS).join(subjects, on="subject_id").join(objects, on="object_id")
+
+
+def write_rows(
+    named: pl.DataFrame,
+    language: str,
+    prompts: Mapping[str, Prompt],
+    traits: Mapping[str, Traits],
+    renderer: Renderer,
+    lost: Counter[str],
+) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of PROMPTS in a language; facts of other relations than X-FACTR's get none."""
+    for relation, subject_id, object_id, subject, object_ in named.iter_rows():
+        if relation in prompts:
+            text, form, reasons = renderer.render(
+                prompts[relation],
+                subject,
+                object_,
+                traits.get(subject_id, UNKNOWN),
+                traits.get(object_id, UNKNOWN),
+            )
+            lost.update(f"{language}: {reason}" for reason in reasons)
+            yield language, relation, subject_id, object_id, text, form

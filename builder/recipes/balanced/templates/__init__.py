@@ -1,0 +1,1 @@
+"""Templates: translation, votes, slots."""

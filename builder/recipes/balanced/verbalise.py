@@ -1,0 +1,164 @@
+"""From facts to sentences: which templates or prompt a fact gets, its rows in each language."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.builder.facts.facts import TEMPLATES, Facts
+from polyprobe.schema.columns import SLOT, Row
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import track
+
+from .distractors import Fact
+
+SUBJECT = "[X]"
+
+
+class Query(NamedTuple):
+    """A fact with its candidates by id, the same in every language; `answer` is its place."""
+
+    fact: Fact
+    candidates: list[str]
+    answer: int
+
+
+class Sentence(NamedTuple):
+    """A prompt with the slot, and what counts as right beside the object's label ('' if none)."""
+
+    prompt: str
+    form: str
+    template_id: str
+
+
+class Wording(NamedTuple):
+    """How one language says things: labels by id, templates by relation, prompts by fact.
+
+    A template is its text and its id.
+    """
+
+    labels: dict[str, str]
+    templates: dict[str, list[tuple[str, str]]]
+    prompts: dict[Fact, Sentence]
+
+
+def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
+    """Return the templates of each language and relation (TEMPLATES): the source's own, in order.
+
+    Where the source has none, they are the fallback's.
+    """
+    lent = fallback.join(own, on=["language", "relation"], how="anti", maintain_order="left")
+    both = pl.concat([own.select(*TEMPLATES), lent.select(*TEMPLATES)])
+    return both.sort("language", "relation", maintain_order=True)
+
+
+def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int) -> pl.DataFrame:
+    """Return the first templates of each relation, as many in each of the languages (TEMPLATES).
+
+    They are `most`, or as many as the language has that has fewest. A language without any is
+    passed over here: in it no template can ask the relation, which coverage tells.
+    """
+    asked = templates.filter(pl.col("language").is_in(list(languages)))
+    counts = asked.group_by("language", "relation").len("count")
+    fewest = counts.group_by("relation").agg(pl.col("count").min())
+    number = pl.int_range(pl.len()).over("language", "relation")
+    return (
+        asked.join(fewest, on="relation", maintain_order="left")
+        .filter((number < pl.col("count")) & (number < most))
+        .drop("count")
+    )
+
+
+def verbalise(
+    queries: Sequence[Query],
+    known: Facts,
+    templates: pl.DataFrame,
+    languages: Sequence[str],
+    source: str,
+) -> dict[str, list[Row]]:
+    """Return {language: rows}: the rows of a query stand together, in every language as many.
+
+    A fact that has a sentence of the source's own in every language takes that, any other each
+    template of its relation with the subject's label; `templates` are as many in every language
+    (`level_templates`). The candidates are the same in all rows of a query.
+    """
+    prompted = find_prompted(known.prompts, languages)
+    rows = {}
+    for language in track(languages, "writing sentences"):
+        wording = Wording(
+            labels=dict(of_language(known.labels, language).select("id", "label").iter_rows()),
+            templates=group_templates(of_language(templates, language)),
+            prompts=dict(read_prompts(known.prompts, language, prompted, source)),
+        )
+        rows[language] = [row for query in queries for row in make_rows(query, wording, language)]
+    return rows
+
+
+def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
+    """Return the rows of one language, without the column."""
+    return table.filter(pl.col("language") == language).drop("language")
+
+
+def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:
+    """Return one language's templates and their ids by relation, in their order."""
+    grouped: dict[str, list[tuple[str, str]]] = {}
+    for relation, template_id, template in templates.iter_rows():
+        grouped.setdefault(relation, []).append((template, template_id))
+    return grouped
+
+
+def find_prompted(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
+    """Return the facts that have a prompt in every one of the languages."""
+    key = ["relation", "subject_id", "object_id"]
+    asked = prompts.filter(pl.col("language").is_in(list(languages)))
+    counts = asked.group_by(key).agg(pl.col("language").n_unique().alias("languages"))
+    return counts.filter(pl.col("languages") == len(set(languages))).select(key)
+
+
+def read_prompts(
+    prompts: pl.DataFrame, language: str, facts: pl.DataFrame, source: str
+) -> Iterator[tuple[Fact, Sentence]]:
+    """Yield the first prompt in a language of each of the facts."""
+    chosen = of_language(prompts, language).join(facts, on=facts.columns, how="semi")
+    first = chosen.sort(chosen.columns).unique(facts.columns, keep="first", maintain_order=True)
+    for *ids, prompt, form in first.select(*facts.columns, "prompt", "form").iter_rows():
+        fact = Fact(*ids)
+        yield fact, Sentence(prompt, form or "", f"{source}:{fact.relation}:sentence")
+
+
+def make_rows(query: Query, wording: Wording, language: str) -> Iterator[Row]:
+    """Yield the query's rows; PolyprobeError where a sentence has not exactly one slot."""
+    fact, labels = query.fact, wording.labels
+    subject = labels[fact.subject_id]
+    candidates = [labels[entity] for entity in query.candidates]
+    for sentence in list_sentences(fact, wording, subject):
+        if sentence.prompt.count(SLOT) != 1:
+            raise PolyprobeError(
+                f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
+                f"leave the relation out with --exclude {fact.relation}"
+            )
+        forms = dict.fromkeys(filter(None, (labels[fact.object_id], sentence.form)))
+        yield Row(
+            fact_id=fact.id,
+            relation=fact.relation,
+            subject_id=fact.subject_id,
+            object_id=fact.object_id,
+            subject=subject,
+            prompt=sentence.prompt,
+            candidates=candidates,
+            candidate_ids=query.candidates,
+            answers=[query.answer],
+            answer_forms=list(forms),
+            template_id=sentence.template_id,
+        )
+
+
+def list_sentences(fact: Fact, wording: Wording, subject: str) -> list[Sentence]:
+    """Return the fact's own sentence, or without one the templates of its relation, filled."""
+    own = wording.prompts.get(fact)
+    return [own] if own else [fill(*pair, subject) for pair in wording.templates[fact.relation]]
+
+
+def fill(template: str, template_id: str, subject: str) -> Sentence:
+    """Return the template with the subject's label in its place."""
+    return Sentence(template.replace(SUBJECT, subject), "", template_id)

@@ -1,0 +1,183 @@
+"""What BMLAMA's card says beside the common tables: repairs, audit, judged candidates."""
+
+import csv
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from scipy.stats import binomtest
+
+from polyprobe.builder.audit import Audit
+from polyprobe.builder.audit.report import find_pair
+from polyprobe.builder.output.tables import Config, markdown_table, repairs_table
+from polyprobe.builder.sources import curated as readers
+from polyprobe.builder.sources.bmlama.queries import REPAIRS
+
+AUDIT = Path(str(files(__package__).joinpath("audit.csv")))
+VERDICTS = Path(str(files(__package__).joinpath("verdicts.csv")))
+SECOND = Path(str(files(__package__).joinpath("second.csv")))
+
+
+class Line(NamedTuple):
+    """The audit of one language of one configuration; ceilings are those against English."""
+
+    config: str
+    language: str
+    rows: int
+    rows_parallel_in_all: int
+    rows_not_parallel_to_en: int
+    rows_with_second_answer: int
+    rows_with_duplicate_labels: int
+    rows_with_invisible_characters: int
+    rows_with_mixed_alphabets: int
+    answer_position_p_value: float
+    ceiling_random: float
+    ceiling_answer_first: float
+
+
+def summarize(config: str, audit: Audit) -> list[Line]:
+    """Return the lines of an audit; ceilings with four decimals, since they are estimates."""
+    return [
+        Line(
+            config,
+            language,
+            audit.rows,
+            audit.rows_parallel_in_all,
+            own.not_parallel,
+            own.rows["rows_with_second_answer"],
+            own.rows["rows_with_duplicate_labels"],
+            own.rows["rows_with_invisible_characters"],
+            own.rows["rows_with_mixed_alphabets"],
+            float(f"{own.p_value or 0:.3g}"),
+            *(
+                round(1.0 if pair is None else pair, 4)
+                for pair in (
+                    find_pair(values, audit, language)
+                    for values in (audit.ceiling.random, audit.ceiling.answer_first)
+                )
+            ),
+        )
+        for language, own in audit.languages.items()
+    ]
+
+
+def read_audit() -> list[Line]:
+    """Return the audit that bench/bmlama_audit.py wrote."""
+    kinds = Line.__annotations__
+    return [
+        Line(**{name: kinds[name](text) for name, text in row.items()}) for row in read_csv(AUDIT)
+    ]
+
+
+def describe(configs: Sequence[Config]) -> dict[str, str]:
+    """Return the parts of the card that only BMLAMA has."""
+    lines = read_audit()
+    return {
+        "repairs": repairs_table(configs, REPAIRS),
+        "audit": audit_table(lines),
+        "audit_languages": languages_table(lines),
+        "verdicts": verdicts_table(),
+        "barred": barred(),
+        "second": second_answers(),
+    }
+
+
+def audit_table(lines: Sequence[Line]) -> str:
+    """Return one line a figure, one column a configuration, the worst language named."""
+    names = list(dict.fromkeys(line.config for line in lines))
+    own = [[line for line in lines if line.config == name] for name in names]
+
+    def worst(field: str) -> list[str]:
+        tops = [max(part, key=lambda line: getattr(line, field)) for part in own]
+        return [f"{n:,} ({top.language})" if (n := getattr(top, field)) else "0" for top in tops]
+
+    def lowest(field: str) -> list[str]:
+        tops = [min(part, key=lambda line: getattr(line, field)) for part in own]
+        return [
+            f"{v:.3f} ({top.language})" if (v := getattr(top, field)) < 1 else "1" for top in tops
+        ]
+
+    positions = [f"{min(line.answer_position_p_value for line in part):.2g}" for part in own]
+    rows = [
+        ("rows", *(f"{part[0].rows:,}" for part in own)),
+        ("parallel in all languages", *(f"{part[0].rows_parallel_in_all:,}" for part in own)),
+        ("not parallel to English, worst language", *worst("rows_not_parallel_to_en")),
+        ("with a second right answer, worst language", *worst("rows_with_second_answer")),
+        ("with a label twice", *worst("rows_with_duplicate_labels")),
+        ("with invisible characters", *worst("rows_with_invisible_characters")),
+        ("with a word in two alphabets", *worst("rows_with_mixed_alphabets")),
+        ("answer's position, p of uniform", *positions),
+        ("RankC ceiling against English, random", *lowest("ceiling_random")),
+        ("the same, answer first", *lowest("ceiling_answer_first")),
+    ]
+    return markdown_table(("", *(f"`{name}`" for name in names)), rows)
+
+
+def languages_table(lines: Sequence[Line]) -> str:
+    """Return one line a language of `17` as published."""
+    rows = [
+        (
+            line.language,
+            f"{line.rows_not_parallel_to_en:,}",
+            f"{line.rows_with_second_answer:,}",
+            f"{line.rows_with_invisible_characters:,}",
+            f"{line.ceiling_random:.3f}",
+            f"{line.ceiling_answer_first:.3f}",
+        )
+        for line in lines
+        if line.config == "17"
+    ]
+    head = ("language", "not parallel", "second answer", "invisible characters")
+    return markdown_table((*head, "ceiling, random", "ceiling, answer first"), rows)
+
+
+def verdicts_table() -> str:
+    """Return one line a language: candidates judged, wrong ones, Wilson's 95 % interval."""
+    verdicts = read_csv(VERDICTS)
+    languages = sorted({row["language"] for row in verdicts})
+    parts = {x: [row for row in verdicts if row["language"] == x] for x in languages}
+    rows = [describe_verdicts(name, part) for name, part in {**parts, "all": verdicts}.items()]
+    return markdown_table(("language", "judged", "wrong", "error rate, 95 % interval"), rows)
+
+
+def describe_verdicts(name: str, verdicts: Sequence[dict[str, str]]) -> tuple[str, ...]:
+    """Return a line of the table."""
+    wrong = sum(row["verdict"] != "right" for row in verdicts)
+    return name, f"{len(verdicts)}", f"{wrong}", share(wrong, len(verdicts))
+
+
+def barred() -> str:
+    """Return how many wrong answers readers struck out, by verdict."""
+    verdicts = Counter(row["verdict"] for row in read_csv(readers.FOUND))
+    return (
+        f"{verdicts['found']:,} that are right or can be argued for, {verdicts['possible']:,} that "
+        f"perhaps are (twin cities), and {verdicts['unfit']:,} that would insult"
+    )
+
+
+def second_answers() -> str:
+    """Return how many of the rows read have a distractor that is right, or can be argued for."""
+    found = defaultdict(set)
+    for row in read_csv(SECOND):
+        found[row["published_row"]].add(row["verdict"])
+    right = sum("right" in verdicts for verdicts in found.values())
+    more = sum(verdicts != {"none"} for verdicts in found.values()) - right
+    total = len(found)
+    return (
+        f"Of {total} rows, {right} ({share(right, total)}) had a distractor that is right as well, "
+        f"and {more} more ({share(more, total)}) one that can be argued for."
+    )
+
+
+def share(count: int, total: int) -> str:
+    """Return a share and Wilson's 95 % interval."""
+    interval = binomtest(count, total).proportion_ci(method="wilson")
+    return f"{count / total:.1%}, {interval.low:.1%} to {interval.high:.1%}"
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the lines of one of the files beside this one."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

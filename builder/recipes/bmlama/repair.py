@@ -1,0 +1,55 @@
+"""The repaired rows of a configuration: published rows, linked, mended, written out again."""
+
+from collections.abc import Mapping, Sequence
+
+from polyprobe.builder.facts.truths import Knowledge
+from polyprobe.builder.sources.bmlama.entities import (
+    name_others,
+)
+from polyprobe.builder.sources.bmlama.linked import Linked
+from polyprobe.builder.sources.bmlama.queries import Query
+from polyprobe.schema.columns import Row
+from polyprobe.system.progress import track
+
+from .candidates import mend
+from .rights import find_rights
+from .wording import Wording, place_answer, verbalise
+
+
+def repair(
+    config: Linked,
+    others: Sequence[Linked],
+    knowledge: Knowledge,
+    templates: Mapping[str, Mapping[str, str]],
+) -> tuple[dict[str, list[Row]], list[Query]]:
+    """Return {language: repaired rows} in the published order, and the queries that were dropped.
+
+    Args:
+        config: the configuration to repair.
+        others: further published configurations, whose rows tell of right answers too.
+        knowledge: what is true, and what follows from it.
+        templates: {relation: {language: template in place of the published one}}.
+    """
+    published = [(linked.rows, linked.queries) for linked in (config, *others)]
+    rights = find_rights(config.queries, config.rows, published, knowledge)
+    strangers = name_others(set().union(*rights), config.known, list(config.rows))
+    repaired: dict[str, list[Row]] = {language: [] for language in config.rows}
+    dropped = []
+    for number, query in enumerate(track(config.queries, "repairing rows")):
+        block = config.entities[query.relation]
+        right = [block.get(name) or strangers.get(name) for name in sorted(rights[number])]
+        mended = mend(query, block, [entity for entity in right if entity])
+        if mended is None:
+            dropped.append(query)
+            continue
+        placed = place_answer(mended)
+        for place, (language, part) in enumerate(config.rows.items()):
+            wording = Wording(
+                language,
+                meant=[block[n].original[place] if n in block else "" for n in query.candidates],
+                labels=[block[name].labels[place] for name in placed.candidates],
+                original=[block[name].original[place] for name in placed.candidates],
+                template=templates.get(query.relation, {}).get(language),
+            )
+            repaired[language].append(verbalise(placed, part[number], wording))
+    return repaired, dropped

@@ -1,0 +1,53 @@
+"""Which entities are right for a row: by Wikidata ids, and by other rows with its prompt."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from polyprobe.builder.facts.truths import Knowledge
+from polyprobe.builder.sources.bmlama.entities import Rows
+from polyprobe.builder.sources.bmlama.queries import Query
+from polyprobe.schema.columns import Row
+
+
+def find_rights(
+    queries: Sequence[Query],
+    rows: Rows,
+    published: Iterable[tuple[Rows, Sequence[Query]]],
+    knowledge: Knowledge,
+) -> list[set[str]]:
+    """Return the ids of the right entities for each query, its own answer among them.
+
+    Right is what is true of the subject in the query's relation or in one with the same English
+    template ("[X] is located in [Y]" stands for four), the answer of every published row that has,
+    in some language, the same prompt (there a reader could not know which one is meant), and what
+    follows from either (`kinship`).
+
+    Args:
+        queries: the queries to find right entities for.
+        rows: what they were read from.
+        published: every configuration's rows with their queries.
+        knowledge: what is true, and what follows from it.
+    """
+    answers: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for configuration, asked in published:
+        for language, part in configuration.items():
+            for row, query in zip(part, asked, strict=True):
+                answers[language, row.prompt].add(query.answer)
+    alike = group_relations(rows["en"])
+    rights = []
+    for number, query in enumerate(queries):
+        echoes = (answers[language, part[number].prompt] for language, part in rows.items())
+        questions = [(relation, query.subject_id) for relation in alike[query.relation]]
+        rights.append(knowledge.complete({query.answer}.union(*echoes), questions))
+    return rights
+
+
+def group_relations(english: Sequence[Row]) -> Mapping[str, set[str]]:
+    """Return {relation: relations with the same English template, itself among them}."""
+    templates: dict[str, str] = {}
+    for row in english:
+        templates.setdefault(row.relation, row.prompt.replace(row.subject, "[X]"))
+    groups = defaultdict(set)
+    for relation, template in templates.items():
+        groups[template].add(relation)
+    return {relation: groups[template] for relation, template in templates.items()}

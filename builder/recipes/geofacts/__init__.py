@@ -1,0 +1,1 @@
+"""geofacts: the embedded dataset."""

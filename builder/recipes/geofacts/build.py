@@ -1,0 +1,246 @@
+"""Build geofacts: facts about the world's countries in 51 languages, the embedded dataset.
+
+What is taken from where:
+
+- names of countries, continents, languages, currencies and cities: Unicode CLDR 47 through babel
+  (`geofacts_labels.py`), licensed under Unicode-3.0;
+- official language (P37) and currency (P38) of a country: CLDR's supplemental data, through
+  `babel.core.get_global`;
+- continent (P30, UN M49), capital (P36, the time zone that bears its name) and what is left out,
+  each with its reason: `facts.csv`, written for this project;
+- sentences: `templates.toml`, written for this project.
+
+Ids are ISO 3166, ISO 639, ISO 4217, UN M49 codes and tz database zones, relations those of
+Wikidata. Nothing is drawn at random: order and choice of candidates follow SHA-256 of the ids.
+"""
+
+import csv
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from babel.core import get_global
+
+from polyprobe.builder.output.tables import Config
+from polyprobe.schema.columns import Row
+from polyprobe.system.errors import PolyprobeError
+
+from .labels import LANGUAGES, city, load_labels
+
+CONFIGS: tuple[str, ...] = ("default",)
+DEFAULT_CONFIG = "default"
+
+RELATIONS: tuple[str, ...] = ("P30", "P36", "P37", "P38")
+N_CANDIDATES = 10
+
+# A stem is this many characters; fewer where a character is a syllable or vowels are unwritten.
+_STEM = {"zh": 2, "ja": 2, "ko": 2, "ar": 3, "fa": 3, "he": 3, "ur": 3}
+# Languages are named after their countries: of 115 facts of P37 the rule would leave 62.
+_MAY_LEAK = ("P37",)
+# From this share of speakers on, a language is no distractor for a country, official or not.
+_SPOKEN_PERCENT = 5
+_BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
+
+
+class Fact(NamedTuple):
+    """A country's value in one relation, by ids."""
+
+    relation: str
+    subject: str
+    object: str
+
+    @property
+    def id(self) -> str:
+        """The fact's id, the same in every language and version: `P36:FR:Europe/Paris`."""
+        return ":".join(self)
+
+
+def describe(configs: Sequence[Config]) -> dict[str, str]:
+    """Return what the card says beside the common tables: nothing."""
+    return {}
+
+
+def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
+    """Return the rows of every language, in the order of relation and country.
+
+    Nothing is downloaded: `mirror` is taken and not used, as every source takes it.
+    """
+    if config not in CONFIGS:
+        raise PolyprobeError(f"unknown configuration {config!r} of geofacts; available: default")
+    facts = select_facts()
+    candidates = {fact: choose_candidates(fact, facts) for fact in facts}
+    templates = load_templates()
+    return {
+        language: [_row(fact, candidates[fact], templates[language], language) for fact in facts]
+        for language in LANGUAGES
+    }
+
+
+@cache
+def load_templates() -> dict[str, dict[str, str]]:
+    """Return the template of each relation in each language, with `[X]` and `[Y]`."""
+    source = files(__package__).joinpath("templates.toml")
+    return tomllib.loads(source.read_text(encoding="utf-8"))
+
+
+def load_table() -> list[dict[str, str]]:
+    """Return the rows of the fact table: country, relation, object, left_out (the reason)."""
+    source = files(__package__).joinpath("facts.csv")
+    return list(csv.DictReader(source.read_text(encoding="utf-8").splitlines()))
+
+
+@cache
+def label(language: str, relation: str, entity: str) -> str:
+    """Return the name in a language of an object of a relation."""
+    labels = load_labels(language)
+    if relation == "P36":
+        return city(labels, entity)
+    names = {"P30": labels.territories, "P37": labels.languages, "P38": labels.currencies}
+    return names[relation][entity]
+
+
+def subject_label(language: str, country: str) -> str:
+    """Return the name of a country in a language."""
+    return load_labels(language).territories[country]
+
+
+def official_languages(country: str) -> set[str]:
+    """Return the languages official in the whole of a country, scripts of one counted once."""
+    spoken = get_global("territory_languages")[country]
+    status = ("official", "de_facto_official")
+    return {
+        code.split("_")[0] for code, entry in spoken.items() if entry["official_status"] in status
+    }
+
+
+def heard_languages(country: str) -> set[str]:
+    """Return the languages with any official status in a country or a share of its speakers."""
+    spoken = get_global("territory_languages")[country]
+    return {
+        code.split("_")[0]
+        for code, entry in spoken.items()
+        if entry["official_status"] or entry["population_percent"] >= _SPOKEN_PERCENT
+    }
+
+
+def currencies(country: str) -> set[str]:
+    """Return the currencies that are legal tender in a country today, as CLDR has them."""
+    known = get_global("territory_currencies").get(country, [])
+    return {code for code, _start, end, tender in known if end is None and tender}
+
+
+@cache
+def select_facts() -> tuple[Fact, ...]:
+    """Return the facts of the dataset, sorted by relation and country.
+
+    A country has one fact in a relation or none: none where the fact table leaves it out, where
+    CLDR knows several objects, or where the country's name gives the answer away.
+    """
+    facts = sorted(_known_facts())
+    return tuple(fact for fact in facts if fact.relation in _MAY_LEAK or not leaks(fact))
+
+
+def _known_facts() -> Iterator[Fact]:
+    """Yield the facts of the fact table and of CLDR, without those that are left out."""
+    table = load_table()
+    left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
+    for row in table:
+        if row["object"] and not row["left_out"]:
+            yield Fact(row["relation"], row["country"], row["object"])
+    for country in sorted({row["country"] for row in table}):
+        for relation, found in (
+            ("P37", official_languages(country)),
+            ("P38", currencies(country)),
+        ):
+            if len(found) == 1 and (country, relation) not in left_out:
+                yield Fact(relation, country, *found)
+
+
+def leaks(fact: Fact) -> bool:
+    """Return whether the country's name gives the answer away in any of the languages."""
+    return any(
+        shares_stem(
+            subject_label(language, fact.subject),
+            label(language, fact.relation, fact.object),
+            language,
+        )
+        for language in LANGUAGES
+    )
+
+
+def shares_stem(subject: str, answer: str, language: str) -> bool:
+    """Return whether the beginning of a word of the subject occurs in the answer.
+
+    The beginning is four characters, or the whole of a shorter word of at least three; two where
+    a character is a syllable (zh, ja, ko), three where vowels are unwritten (ar, fa, he, ur).
+
+    >>> shares_stem("Japan", "Japanese Yen", "en"), shares_stem("Mali", "Euro", "en")
+    (True, False)
+    """
+    length = _STEM.get(language, 4)
+    words = _BETWEEN_WORDS.split(subject.casefold())
+    stems = {word.removeprefix("ال")[:length] for word in words}
+    return any(len(stem) >= min(length, 3) and stem in answer.casefold() for stem in stems)
+
+
+def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
+    """Return the candidates of a fact: its object and nine others of the relation, or all.
+
+    The others are the first by SHA-256 of fact and candidate, which is a uniform draw; the
+    object's place is SHA-256 of the fact. An other that is right as well, or that shares a name
+    with a candidate in some language, is passed over.
+    """
+    pool = {other.object for other in facts if other.relation == fact.relation}
+    wrong = sorted(pool - right_answers(fact), key=lambda other: digest(f"{fact.id}|{other}"))
+    chosen = [fact.object]
+    for other in wrong:
+        if len(chosen) < N_CANDIDATES and all_differ(fact.relation, [*chosen, other]):
+            chosen.append(other)
+    place = digest(f"{fact.id}|place") % len(chosen)
+    return [*chosen[1 : place + 1], fact.object, *chosen[place + 1 :]]
+
+
+def right_answers(fact: Fact) -> set[str]:
+    """Return what may not stand among the distractors: whatever is right, if only for some."""
+    others = {
+        "P37": heard_languages(fact.subject),
+        "P38": currencies(fact.subject),
+    }
+    return {fact.object} | others.get(fact.relation, set())
+
+
+def all_differ(relation: str, entities: list[str]) -> bool:
+    """Return whether the entities' names differ in every language, capital letters aside."""
+    return all(
+        len({label(language, relation, entity).casefold() for entity in entities}) == len(entities)
+        for language in LANGUAGES
+    )
+
+
+def digest(text: str) -> int:
+    """Return SHA-256 of a text as a number, the same on every machine."""
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")
+
+
+def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
+    """Return a fact as a row in one language."""
+    subject = subject_label(language, fact.subject)
+    answer = label(language, fact.relation, fact.object)
+    return Row(
+        fact_id=fact.id,
+        relation=fact.relation,
+        subject_id=fact.subject,
+        object_id=fact.object,
+        subject=subject,
+        prompt=templates[fact.relation].replace("[X]", subject),
+        candidates=[label(language, fact.relation, entity) for entity in candidates],
+        candidate_ids=candidates,
+        answers=[candidates.index(fact.object)],
+        answer_forms=[answer],
+        template_id=fact.relation,
+    )

@@ -1,0 +1,1 @@
+"""Sentence versions of a configuration: translated sentences instead of templates."""

@@ -1,0 +1,79 @@
+"""BMLAMA: as published, repaired, and as a source of facts.
+
+The repaired configurations are made of the published ones (`polyprobe.builder.recipes.bmlama`). Wikidata
+ids come from mParaRel, whose tuples BMLAMA was made of; what else is true from X-FACTR's facts too.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts.labels import count_contradictions, settle_labels
+
+from .files import PUBLISHED, list_paths, read_rows
+from .linked import Linked, read_linked
+from .templates import recover_templates
+
+LANGUAGES = tuple(list_paths("53"))
+LICENCE = (
+    "Apache-2.0 by its repository; derived from mLAMA, which is CC-BY-NC-4.0: the stricter one "
+    "holds"
+)
+
+
+def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
+    """Return the linked facts of both configurations, their labels and templates.
+
+    Of several labels for an entity in a language (two relations may differ) most rows decide.
+    """
+    linked = read_linked(mirror).values()
+    triples = [
+        (query.relation, query.subject_id, query.answer)
+        for part in linked
+        for query in part.queries
+        if query.subject_id
+    ]
+    facts = pl.DataFrame(triples, schema=FACTS, orient="row")
+    asked = LANGUAGES if languages is None else languages
+    named = pl.concat(
+        name_entities(part, language)
+        for part in linked
+        for language in asked
+        if language in part.rows
+    )
+    unlinked = sum(not query.subject_id for part in linked for query in part.queries)
+    return Facts(
+        facts=facts.unique().sort(facts.columns),
+        labels=settle_labels(named),
+        aliases=empty(ALIASES),
+        templates=read_templates(mirror).filter(pl.col("language").is_in(asked)),
+        prompts=empty(PROMPTS),
+        repairs={
+            "rows left out, since no Wikidata fact was found": unlinked,
+            "entities with several labels in a language": count_contradictions(named),
+        },
+    )
+
+
+def name_entities(linked: Linked, language: str) -> pl.DataFrame:
+    """Return the label of every row's subject and answer in one language, with repetitions."""
+    named = [
+        pair
+        for row, query in zip(linked.rows[language], linked.queries, strict=True)
+        if query.subject_id
+        for pair in (
+            (language, query.subject_id, row.subject),
+            (language, query.answer, row.answer_forms[0]),
+        )
+    ]
+    return pl.DataFrame(named, schema=LABELS, orient="row")
+
+
+def read_templates(mirror: Path | None = None) -> pl.DataFrame:
+    """Return the templates of all 53 languages, those of 17 first, ours for the wrong ones."""
+    rows = [recover_templates(config, read_rows(config, mirror)) for config in PUBLISHED]
+    table = pl.DataFrame([*rows[0], *rows[1]], schema=TEMPLATES, orient="row")
+    first = table.unique(["language", "relation"], keep="first", maintain_order=True)
+    return first.sort("language", "relation")

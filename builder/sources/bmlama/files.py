@@ -1,0 +1,166 @@
+"""The files of BMLAMA as published by Qi, Fernández and Bisazza (EMNLP 2023, arXiv:2310.10378).
+
+Prompts, candidates and their order are kept character for character; only the released `<mask>`
+is written `[Y]`. The files hold neither ids nor relations: languages are aligned by row number,
+and a relation is a contiguous block of rows that share one English template.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from polyprobe.schema.columns import SLOT, Row
+from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.progress import track
+
+PUBLISHED = ("17", "53")
+REPOSITORY = Repository(
+    name="Betswish/Cross-Lingual-Consistency",
+    commit="13c9d46c8a11e9f7798a6e6ec8bc5efa98a9e448",
+    sha256=parse_sums(files(__package__).joinpath("bmlama.sha256").read_text(encoding="utf-8")),
+)
+MASK = "<mask>"
+
+# The blocks in their order: relation, rows in 17, rows in 53. Four of them (P30, P131, P17, P276)
+# share one template; mParaRel's tuples tell which is which (tests/builder/test_bmlama.py).
+BLOCKS = (
+    ("P19", 35, 0),
+    ("P20", 79, 2),
+    ("P279", 121, 2),
+    ("P37", 602, 298),
+    ("P413", 47, 0),
+    ("P449", 11, 0),
+    ("P47", 642, 423),
+    ("P138", 145, 17),
+    ("P364", 25, 0),
+    ("P463", 85, 28),
+    ("P101", 167, 17),
+    ("P106", 46, 0),
+    ("P527", 283, 21),
+    ("P530", 996, 966),
+    ("P176", 35, 0),
+    ("P27", 60, 3),
+    ("P407", 83, 1),
+    ("P30", 212, 118),
+    ("P178", 76, 0),
+    ("P1376", 213, 155),
+    ("P131", 47, 2),
+    ("P1412", 104, 4),
+    ("P108", 21, 0),
+    ("P136", 50, 0),
+    ("P17", 64, 7),
+    ("P39", 110, 3),
+    ("P264", 23, 0),
+    ("P276", 100, 8),
+    ("P937", 150, 20),
+    ("P140", 125, 14),
+    ("P1303", 46, 1),
+    ("P127", 50, 1),
+    ("P103", 130, 19),
+    ("P190", 977, 804),
+    ("P1001", 80, 0),
+    ("P31", 31, 3),
+    ("P495", 30, 1),
+    ("P159", 51, 1),
+    ("P36", 336, 107),
+    ("P740", 36, 1),
+    ("P361", 268, 23),
+)
+
+
+class Record(NamedTuple):
+    """One line of a released file."""
+
+    prompt: str
+    answer: str
+    candidates: list[str]
+    subject: str
+
+
+def read_rows(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
+    """Return {language: rows} of BMLAMA-17 or BMLAMA-53 as published."""
+    paths = list_paths(config)
+    contents = read_files(REPOSITORY, paths.values(), mirror)
+    progress = track(paths, f"reading bmlama/{config}")
+    published = {
+        language: parse_records(content)
+        for language, content in zip(progress, contents, strict=True)
+    }
+    relations = recover_relations(published["en"], BLOCKS, PUBLISHED.index(config))
+    check_parallel(published)
+    return {
+        language: list(make_rows(config, records, relations))
+        for language, records in published.items()
+    }
+
+
+def list_paths(config: str) -> dict[str, str]:
+    """Return {language: path in the repository} of one configuration, sorted by language."""
+    folder = f"BMLAMA{config}"
+    paths = (PurePosixPath(path) for path in sorted(REPOSITORY.sha256))
+    return {path.stem: str(path) for path in paths if path.parent.name == folder}
+
+
+def parse_records(content: bytes) -> list[Record]:
+    """Return the records of one released file.
+
+    The files are tab-separated CSV: a field with a quotation mark is quoted, its marks doubled
+    (hundreds of rows in Hebrew). The header is passed over, since one has a field too many (zh).
+    """
+    text = io.StringIO(content.decode("utf-8"), newline="")
+    lines = csv.reader(text, delimiter="\t", strict=True)
+    next(lines)
+    return [
+        Record(prompt, answer, candidates.split(", "), subject)
+        for prompt, answer, candidates, subject in lines
+    ]
+
+
+def recover_relations(
+    english: Sequence[Record], blocks: Sequence[tuple[str, int, int]], column: int
+) -> list[str]:
+    """Return the relation of each row from the borders of the English templates' blocks.
+
+    A template is an English prompt whose subject is replaced by `[X]`. The lengths of the blocks
+    found must be those of `blocks` (column 0 or 1), otherwise ValueError.
+    """
+    templates = (record.prompt.replace(record.subject, "[X]") for record in english)
+    found = [len(list(block)) for _, block in groupby(templates)]
+    expected = [(relation, rows[column]) for relation, *rows in blocks if rows[column]]
+    if found != [length for _, length in expected]:
+        raise ValueError(f"blocks of English templates have {found} rows, expected {expected}")
+    return [relation for relation, length in expected for _ in range(length)]
+
+
+def check_parallel(published: dict[str, list[Record]]) -> None:
+    """Raise ValueError unless all languages have English's rows and numbers of candidates."""
+    expected = [len(record.candidates) for record in published["en"]]
+    for language, records in published.items():
+        if [len(record.candidates) for record in records] != expected:
+            raise ValueError(f"{language} differs from en in rows or numbers of candidates")
+
+
+def make_rows(config: str, records: Sequence[Record], relations: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of one language; ids count the rows after the header from 0001."""
+    pairs = zip(records, relations, strict=True)
+    for number, (record, relation) in enumerate(pairs, start=1):
+        prompt = record.prompt.replace(MASK, SLOT)
+        if prompt.count(SLOT) != 1:
+            raise ValueError(f"row {number} of {config} has not exactly one {MASK}: {prompt}")
+        yield Row(
+            fact_id=f"{config}:{number:04}",
+            relation=relation,
+            subject_id="",
+            object_id="",
+            subject=record.subject,
+            prompt=prompt,
+            candidates=record.candidates,
+            candidate_ids=[],
+            answers=[record.candidates.index(record.answer)],
+            answer_forms=[record.answer],
+            template_id=relation,
+        )

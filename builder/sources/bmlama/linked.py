@@ -1,0 +1,45 @@
+"""The rows of BMLAMA, linked to Wikidata."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.builder.facts.facts import Facts
+from polyprobe.builder.facts.linking import link_rows
+from polyprobe.builder.sources import read_source
+
+from .entities import Entity, Rows, collect_entities, read_queries
+from .files import PUBLISHED, read_rows
+from .queries import Query
+
+
+class Linked(NamedTuple):
+    """The rows of a configuration, each as a query in ids, and the entities of each relation.
+
+    `known` are all labels that are known (`facts.LABELS`).
+    """
+
+    rows: Rows
+    queries: list[Query]
+    entities: Mapping[str, Mapping[str, Entity]]
+    known: pl.DataFrame
+
+
+def link(rows: Rows, known: Facts) -> Linked:
+    """Return the rows with the Wikidata ids that `known` has for them."""
+    links = link_rows(rows, known)
+    entities, answers = collect_entities(rows, links, known)
+    queries = read_queries(rows, links, entities, answers)
+    return Linked(rows, queries, entities, known.labels)
+
+
+@lru_cache(maxsize=1)  # the two repaired configurations are built one after the other
+def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
+    """Return {published configuration: its rows with the Wikidata ids of mParaRel}."""
+    rows = {config: read_rows(config, mirror) for config in PUBLISHED}
+    languages = sorted({language for parts in rows.values() for language in parts})
+    known = read_source("mpararel", mirror, languages)
+    return {config: link(parts, known) for config, parts in rows.items()}

@@ -1,0 +1,179 @@
+"""Apertium, a rule-based engine that works offline, through apertium-apy at an address.
+
+Debian has it: `apt-get install apertium-apy apertium-eng-spa`, then
+`apertium-apy -p 2737 /usr/share/apertium`. The service tells the pairs that it has, but neither its
+own version nor those of its data.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from polyprobe.builder.translators.codes import match
+from polyprobe.builder.translators.failures import (
+    BrokenAnswerError,
+    NoAnswerError,
+    check_address,
+    hide_password,
+    http_failures,
+)
+from polyprobe.builder.translators.pace import Pace
+from polyprobe.builder.translators.translator import Terms, Translator
+from polyprobe.system.errors import PolyprobeError
+
+if TYPE_CHECKING:
+    import httpx
+
+ADDRESS = "http://127.0.0.1:2737"
+INSTALL = "Debian's packages are apertium-SOURCE-TARGET, as apertium-eng-spa (apt-get install)"
+START = "start it with `apertium-apy -p 2737 /usr/share/apertium`"
+# A request of more is cut by the service, in the midst of a sentence where it finds no full stop.
+CHARACTERS = 900
+MOVED = re.compile(r" (?=[.,;:!?])")
+BETWEEN = "\n\n"  # ends a sentence for the engine, whether or not it has a full stop
+
+
+class Apertium(Translator):
+    """Apertium's pairs at an address; only what their packages give, no pair through a third.
+
+    Words that it does not know stand in the text as they are in the sentence; `unknown_words` says
+    how many they were, of those asked in this run. Words of which it does not know the translation
+    (`@`) or the form (`#`) are among them.
+    """
+
+    name = "apertium"
+    batch_size = 20
+    concurrency = 2
+    timeout = 60.0
+    pace = Pace(tries=3, first_wait=0.5, give_up=3)  # it is near, and not crowded
+
+    def __init__(self, url: str | None = None) -> None:
+        """Take the service at `url`, else at APERTIUM_APY, else on this machine (ADDRESS)."""
+        given = url or os.environ.get("APERTIUM_APY") or ADDRESS
+        self.url = check_address(self.name, given)
+        self._shown = hide_password(self.url)
+        self.signature = f"apertium|{state_versions(self._shown)}"
+        self.unknown_words = 0
+        self._client: httpx.AsyncClient | None = None
+
+    def check(self, source: str, target: str) -> tuple[str, str]:
+        """Return the service's codes of a pair that it has."""
+        pairs = self.list_pairs()
+        own_source = match(source, {pair[0] for pair in pairs})
+        targets = {pair[1] for pair in pairs if pair[0] == own_source}
+        if own_source and (own_target := match(target, targets)):
+            return own_source, own_target
+        known = ", ".join(sorted("-".join(pair) for pair in pairs)) or "none"
+        raise PolyprobeError(
+            f"apertium at {self._shown} does not translate from {source} to {target}; available: "
+            f"{known}; {INSTALL}"
+        )
+
+    def list_pairs(self) -> list[tuple[str, str]]:
+        """Return the pairs that the service has, in its own codes (ISO 639-3)."""
+        import httpx
+
+        try:
+            with http_failures(self.name):
+                answer = httpx.get(f"{self.url}/listPairs", timeout=self.timeout)
+                pairs = answer.raise_for_status().json()["responseData"]
+                return [(pair["sourceLanguage"], pair["targetLanguage"]) for pair in pairs]
+        except (NoAnswerError, BrokenAnswerError, KeyError, TypeError) as error:
+            raise PolyprobeError(
+                f"no apertium-apy answers at {self._shown} ({error or 'no pairs'}); {START}, or "
+                "name its address (option url, or APERTIUM_APY)"
+            ) from error
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[None]:
+        """Hold the connections of a run open."""
+        import httpx
+
+        async with httpx.AsyncClient(timeout=self.timeout) as self._client:
+            yield
+
+    async def ask(
+        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
+    ) -> list[str]:
+        """Return the translations of a batch, several sentences a request."""
+        sentences = [" ".join(sentence.split()) for sentence in batch]
+        return [
+            text
+            for part in cut(sentences)
+            for text in await self._ask_together(part, f"{source}|{target}")
+        ]
+
+    async def _ask_together(self, sentences: Sequence[str], pair: str) -> list[str]:
+        texts = (await self._post(BETWEEN.join(sentences), pair)).split(BETWEEN)
+        if len(texts) != len(sentences):
+            texts = [await self._post(sentence, pair) for sentence in sentences]
+        pairs = list(zip(sentences, texts, strict=True))
+        return [mend_blanks(sentence, self._unmark(sentence, text)) for sentence, text in pairs]
+
+    async def _post(self, text: str, pair: str) -> str:
+        assert self._client is not None  # a run holds it open
+        fields = {"langpair": pair, "q": text, "format": "txt", "markUnknown": "yes"}
+        with http_failures(self.name):
+            answer = await self._client.post(f"{self.url}/translate", data=fields)
+            found = answer.raise_for_status().json()
+        try:
+            return str(found["responseData"]["translatedText"])
+        except (KeyError, TypeError) as error:
+            raise BrokenAnswerError("no translatedText") from error
+
+    def _unmark(self, sentence: str, text: str) -> str:
+        """Return the text without the marks of unknown words, which are counted.
+
+        Marks are asked for since they alone tell how many there are; apy would take `*` away and
+        leave `@` and `#`. A sentence that has such a character of its own keeps it.
+        """
+        for mark in "*@#":
+            if mark not in sentence:
+                self.unknown_words += text.count(mark)
+                text = text.replace(mark, "")
+        return text
+
+
+def mend_blanks(sentence: str, text: str) -> str:
+    """Return the text without the blanks that the engine moved: two together, before a full stop.
+
+    Blanks before punctuation stay where the sentence has such.
+
+    >>> mend_blanks("Oslo and Rome are cities.", "Oslo y Roma son  ciudades .")
+    'Oslo y Roma son ciudades.'
+    """
+    text = " ".join(text.split())
+    return text if MOVED.search(sentence) else MOVED.sub("", text)
+
+
+def cut(sentences: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the sentences in parts of at most CHARACTERS, one sentence at least."""
+    part: list[str] = []
+    for sentence in sentences:
+        if part and len(BETWEEN.join([*part, sentence])) > CHARACTERS:
+            yield part
+            part = []
+        part.append(sentence)
+    if part:
+        yield part
+
+
+def state_versions(url: str) -> str:
+    """Return the engine and its packages by Debian's database, where the service is local.
+
+    The service itself does not tell. Of another machine the address is all that is known, and a
+    newer version there is not noticed: translations kept from before are taken for its own.
+    """
+    if urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1"):
+        return f"versions unknown, at {url}"
+    query = ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", "*apertium*", "lttoolbox", "cg3"]
+    if not shutil.which(query[0]):
+        return "versions unknown, on this machine"
+    found = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    installed = [line for line in found.splitlines() if line.split()[1:]]
+    return ", ".join(installed) or "versions unknown, on this machine"

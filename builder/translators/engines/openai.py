@@ -1,0 +1,179 @@
+"""Any server that speaks OpenAI's chat protocol: the names' translations are given, few-shot."""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from polyprobe.builder.translators.codes import name_language
+from polyprobe.builder.translators.failures import (
+    REMEDIES,
+    BrokenAnswerError,
+    NoAnswerError,
+    check_address,
+    status_failure,
+)
+from polyprobe.builder.translators.translator import Terms, Translator
+from polyprobe.system.errors import PolyprobeError
+
+from .cleaning import clean_answer
+from .openai_prompt import Example, read_examples, write_prompt
+
+SERVICE = "https://api.openai.com/v1"
+KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+# Errors of a single sentence, which services give with a status that stops a run otherwise.
+OF_A_SENTENCE = ("content_filter", "content_policy_violation", "context_length_exceeded")
+
+
+class OpenAI(Translator):
+    """A language model behind an OpenAI-compatible address; one request a sentence.
+
+    The key comes from the environment variable OPENAI_API_KEY alone and is put nowhere.
+
+    Args:
+        model: as the server calls it.
+        base_url: up to `/v1`; OPENAI_BASE_URL where it is not given, else OpenAI's own.
+        temperature: a number, or `default` for models that take none.
+        max_tokens: the longest answer, None for the server's own limit.
+        examples: sentences translated before, of the one pair that the translator serves; our own
+            ones where none are given.
+    """
+
+    name = "openai"
+    uses_terms = True
+    timeout = 60.0
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str = "",
+        temperature: str = "0",
+        max_tokens: int | None = None,
+        examples: Sequence[tuple[str, Mapping[str, str], str]] = (),
+    ) -> None:
+        import openai  # noqa: F401 - its absence is told before work begins
+
+        self._base = check_address(self.name, base_url or os.environ.get(ADDRESS, "") or SERVICE)
+        self._shown = self._base.rpartition("@")[2]
+        self._model = model
+        self._extra = _choose_extra(temperature, max_tokens)
+        settings = json.dumps(self._extra, sort_keys=True)
+        self.signature = f"openai {model} at {self._shown} {settings}"
+        self.examples = tuple(Example(*example) for example in examples)
+        self.advice = f"look at the server {self._shown}"
+
+    def check(self, source: str, target: str) -> tuple[str, str]:
+        """Return our own codes: a model is asked for every language that has an English name."""
+        name_language(source), name_language(target)
+        return source, target
+
+    def sign(self, source: str, target: str) -> str:
+        """Return `signature` and the hash of the pair's prompt, examples and all."""
+        prompt = self._write("", {}, source, target)
+        return f"{self.signature} {hashlib.sha256(prompt.encode()).hexdigest()}"
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[None]:
+        """Hold the client open; it repeats nothing by itself."""
+        from openai import AsyncOpenAI
+
+        key = os.environ.get(KEY, "")
+        if not key and self._base == SERVICE:
+            raise PolyprobeError(f"no key for {self._shown}: set the variable {KEY}")
+        async with AsyncOpenAI(
+            base_url=self._base, api_key=key or "none", max_retries=0, timeout=self.timeout
+        ) as self._client:
+            yield
+
+    async def ask(
+        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
+    ) -> list[str]:
+        """Return the text of one sentence, cleaned of what models put around it."""
+        [sentence] = batch
+        prompt = self._write(sentence, terms[0], source, target)
+        with self._failures():
+            answer = await self._client.chat.completions.with_raw_response.create(
+                model=self._model, messages=[{"role": "user", "content": prompt}], **self._extra
+            )
+            content = read_content(answer.text)
+        return [clean_answer(content, sentence, name_language(target))]
+
+    def _write(self, sentence: str, terms: Terms, source: str, target: str) -> str:
+        languages = name_language(source), name_language(target)
+        examples = self.examples or read_examples(source, target)
+        return write_prompt(sentence, terms, languages, examples)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Turn what the client raises into our failures, without its text: it may hold the key."""
+        import openai
+
+        try:
+            yield
+        except openai.APITimeoutError:
+            raise NoAnswerError("timeout") from None
+        except openai.APIConnectionError as error:
+            raise NoAnswerError(_describe(error)) from None
+        except openai.APIStatusError as error:
+            if error.code in OF_A_SENTENCE:
+                raise BrokenAnswerError(f"refused with {error.code}") from None
+            name = f"{self.name} ({self._shown}, model {self._model})"
+            if error.code == "insufficient_quota":  # a 429 that no waiting mends
+                raise PolyprobeError(f"{name}: the account has no credit left; add some") from None
+            headers = error.response.headers
+            raise status_failure(name, error.status_code, headers, self._remedies()) from None
+
+    def _remedies(self) -> dict[int, str]:
+        key = f"set the variable {KEY} to a key of this server"
+        take = "a model may take no temperature (temperature=default) or no max_tokens"
+        where = f"look at the model's name and at the address (base_url or {ADDRESS}, up to /v1)"
+        return REMEDIES | {400: f"{where}; {take}", 401: key, 403: key, 404: where}
+
+
+def read_content(text: str) -> str:
+    """Return the message in an answer of the chat protocol, "" where it is empty.
+
+    Raises:
+        BrokenAnswerError: no JSON, no message in it, a refusal, a message that was cut short.
+    """
+    try:
+        choice = json.loads(text)["choices"][0]
+        message, reason = choice["message"], choice.get("finish_reason")
+        content, refusal = message.get("content"), message.get("refusal")
+    except ValueError:
+        raise BrokenAnswerError("no JSON") from None
+    except (LookupError, TypeError, AttributeError):
+        raise BrokenAnswerError("no message in it") from None
+    if refusal or reason == "content_filter":
+        raise BrokenAnswerError("a refusal")
+    if reason == "length":
+        raise BrokenAnswerError("cut short by the limit of tokens")
+    if not isinstance(content, str | None):
+        raise BrokenAnswerError("no text in it")
+    return content or ""
+
+
+def _choose_extra(temperature: str, max_tokens: int | None) -> dict[str, Any]:
+    extra: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
+    if temperature == "default":
+        return extra
+    try:
+        value = float(temperature)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise PolyprobeError(
+            f"{temperature!r} for temperature of the translator openai; expected a number from 0 "
+            "on, or 'default' to leave it out"
+        )
+    return extra | {"temperature": value}
+
+
+def _describe(error: Exception) -> str:
+    """Return whether a connection was not made or was lost."""
+    cut = "Protocol" in type(error.__cause__).__name__ or "Read" in type(error.__cause__).__name__
+    return "connection cut" if cut else "no connection"

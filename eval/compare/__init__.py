@@ -1,0 +1,1 @@
+"""Compare two finished runs."""

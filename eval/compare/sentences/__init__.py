@@ -1,0 +1,1 @@
+"""Compare a configuration with its sentence version."""

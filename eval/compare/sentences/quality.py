@@ -1,0 +1,200 @@
+"""How alike the texts of the two wordings are: chrF."""
+
+import json
+import math
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+
+from polyprobe.metrics.joint.averages import Averages, compare_averages
+from polyprobe.metrics.shared.intervals import Ratio, summarize
+from polyprobe.metrics.shared.subsets import take
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import track
+
+from .texts import ENGLISH, Texts
+
+
+class LanguageOverlap(NamedTuple):
+    """ChrF of one language, 0 to 100: over the corpus, and the mean of its sentences."""
+
+    corpus: float
+    sentences: float
+    sentences_ci: list[float] | None
+
+
+class Overlap(NamedTuple):
+    """ChrF by language, with sacreBLEU's signature."""
+
+    by_language: dict[str, LanguageOverlap]
+    signature: str
+
+
+def measure_overlap(texts: Texts, paired: Mapping[str, Any]) -> Overlap:
+    """Return chrF (Popović 2015) of the template texts against the sentences as references.
+
+    Raises:
+        PolyprobeError: sacrebleu is not installed.
+    """
+    try:
+        from sacrebleu.metrics import CHRF
+    except ImportError:
+        raise PolyprobeError("chrF needs sacrebleu; pip install 'polyprobe[sentences]'") from None
+    chrf = CHRF()
+    found = {}
+    for language in track(texts.sentence, "chrF"):
+        written, references = texts.template[language], texts.sentence[language]
+        each = [
+            chrf.sentence_score(text, [reference]).score
+            for text, reference in zip(written, references, strict=True)
+        ]
+        options = {"n_resamples": min(paired.get("n_resamples", 1000), 1000)}
+        mean = summarize(
+            {"chrf": each},
+            seed=paired.get("seed", 0),
+            clusters=paired["clusters"],
+            **options,
+        )
+        corpus = chrf.corpus_score(written, [references]).score
+        found[language] = LanguageOverlap(corpus, mean["chrf"], mean["chrf_ci"])
+    return Overlap(found, str(chrf.get_signature()))
+
+
+REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
+# torchmetrics 0.10, which comet 2.2.7 asks for, imports pkg_resources
+INSTALL = "unbabel-comet 'setuptools<81'"
+WORKER = Path(__file__).with_name("comet_worker.py")
+Pair = tuple[str, str]
+
+
+class Comet(NamedTuple):
+    """A Python that has unbabel-comet, and a reference-free model: on the Hub, or a checkpoint."""
+
+    python: str
+    model: str = REFERENCE_FREE
+
+
+class Quality(NamedTuple):
+    """Estimated quality of both wordings as translations of the English sentence.
+
+    Attributes:
+        score: {macro, micro: a row a language, `mean` last}; None where nothing can be scored.
+        n_queries: rows that have an English sentence.
+        source: the configuration whose split `en` is the source; "" where there is none.
+        model, version: of COMET; "" where nothing was scored.
+    """
+
+    score: Averages | None
+    n_queries: int
+    source: str
+    model: str
+    version: str
+
+
+def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Quality:
+    """Return the mean scores of both wordings and sentence - template, by language but English.
+
+    Rows without an English sentence are left out; `paired` is as in `compare_ranks`.
+
+    Raises:
+        PolyprobeError: as `score` does.
+    """
+    rows = [row for row, text in enumerate(texts.english) if text is not None]
+    languages = [language for language in texts.sentence if language != ENGLISH]
+    if not rows or not languages:
+        return Quality(None, len(rows), texts.english_from, "", "")
+    sides = [
+        [[(texts.english[row] or "", wording[x][row]) for row in rows] for x in languages]
+        for wording in (texts.sentence, texts.template)
+    ]
+    asked = list(dict.fromkeys(pair for side in sides for pairs in side for pair in pairs))
+    with Console(stderr=True).status(f"COMET scores {len(asked):,} texts"):
+        scores, version = score(asked, comet)
+    known = dict(zip(asked, scores, strict=True))
+    ratios = []
+    for side in sides:
+        table = np.array([[known[pair] for pair in pairs] for pairs in side]).T
+        ratios.append(Ratio(table, np.ones((len(rows), 1))))
+    own = {name: take(paired[name], rows) for name in ("relations", "clusters")}
+    found = compare_averages(languages, {"qe": (ratios[0], ratios[1])}, **{**paired, **own})
+    return Quality(found["qe"], len(rows), texts.english_from, comet.model, version)
+
+
+def score(pairs: Sequence[Pair], comet: Comet) -> tuple[list[float], str]:
+    """Return COMET's scores of (source, translation) pairs, and its version.
+
+    Raises:
+        PolyprobeError: no such Python, no comet there, no such model, a process that was killed,
+            or an answer that is none; one line, with the remedy.
+    """
+    lines = "".join(json.dumps({"src": src, "mt": mt}) + "\n" for src, mt in pairs)
+    try:
+        done = subprocess.run(
+            [comet.python, str(WORKER), comet.model],
+            input=lines.encode(),
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            check=False,
+        )
+    except OSError as error:
+        raise PolyprobeError(
+            f"--comet-python {comet.python}: {error.strerror}; make a Python for it with `python3 "
+            f"-m venv DIR && DIR/bin/pip install {INSTALL}` and give DIR/bin/python"
+        ) from error
+    answer = _read_answer(done, comet)
+    if "error" in answer:
+        raise PolyprobeError(_explain(answer, comet))
+    scores = answer.get("scores")
+    if not isinstance(scores, list) or not _are_scores(scores, len(pairs)):
+        number = len(scores) if isinstance(scores, list) else "no"
+        raise PolyprobeError(
+            f"COMET ({comet.python}, {comet.model}) gave {number} scores for {len(pairs)} texts, "
+            "or some that are no numbers; try another --comet-model"
+        )
+    return scores, str(answer.get("comet", "unknown"))
+
+
+def _read_answer(done: subprocess.CompletedProcess[bytes], comet: Comet) -> dict[str, Any]:
+    if done.returncode < 0:
+        raise PolyprobeError(
+            f"COMET ({comet.python}) was killed by signal {-done.returncode}; if memory ran out, "
+            "give a smaller --comet-model or compare runs of fewer --languages"
+        )
+    try:
+        answer = json.loads(done.stdout.decode("utf-8"))
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        said = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
+        last = f": {said[-1].strip()[:200]}" if said else ""
+        raise PolyprobeError(
+            f"--comet-python {comet.python} ended with status {done.returncode} and no scores"
+            f"{last}; expected a Python with unbabel-comet"
+        )
+    return answer
+
+
+def _explain(answer: Mapping[str, Any], comet: Comet) -> str:
+    """Return what the worker met, with the remedy."""
+    detail = answer.get("detail", "")
+    return {
+        "import": f"{comet.python} cannot import comet ({detail}); "
+        f"{comet.python} -m pip install {INSTALL}",
+        "model": f"COMET cannot load --comet-model {comet.model!r} ({detail}); give a reference-"
+        f"free model such as {REFERENCE_FREE} (its licence is to be accepted on the Hub, with a "
+        "login there) or the path of a checkpoint (.ckpt)",
+        "references": f"--comet-model {comet.model!r} needs references, which there are none of; "
+        f"give a reference-free model such as {REFERENCE_FREE}",
+    }.get(
+        str(answer["error"]),
+        f"COMET ({comet.python}, {comet.model}) failed ({detail}); try another --comet-model",
+    )
+
+
+def _are_scores(scores: list[Any], size: int) -> bool:
+    return len(scores) == size and all(isinstance(x, float) and math.isfinite(x) for x in scores)

@@ -1,0 +1,88 @@
+"""Where the right answer ranks in both wordings: recall@k, mean rank, and how ranks are spread."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+
+from polyprobe.eval.results.facts import masked_scores
+from polyprobe.metrics.joint.averages import Averages, compare_averages
+from polyprobe.metrics.recall_at_k.recall_at_k import (
+    expected_rank,
+    find_standing,
+    recall_probability,
+)
+from polyprobe.metrics.shared.intervals import Ratio
+
+DEEPEST = 10
+
+
+class Ranks(NamedTuple):
+    """What the scores of one run say of the best right candidate.
+
+    Attributes:
+        languages: L names.
+        recall: probability that it is among the first k [k, facts, L], k = 1 … 10 or the largest
+            pool.
+        rank: its expected rank from 1 [facts, L].
+    """
+
+    languages: list[str]
+    recall: np.ndarray
+    rank: np.ndarray
+
+
+class Box(NamedTuple):
+    """Ranks of one language: quartiles, whiskers (1.5 interquartile ranges at most) and mean."""
+
+    low: float
+    q1: float
+    median: float
+    q3: float
+    high: float
+    mean: float
+
+
+def read_ranks(tables: Mapping[str, pa.Table]) -> Ranks:
+    """Return recalls and ranks from score tables, ties in expectation as in `recall_at_k`."""
+    scores = {language: masked_scores(table) for language, table in tables.items()}
+    standings = [
+        find_standing(scores[language], table["answers"].to_pylist())
+        for language, table in tables.items()
+    ]
+    depths = range(1, min(DEEPEST, max(int(s.pool.max()) for s in standings)) + 1)
+    return Ranks(
+        list(tables),
+        np.stack([recall_probability(standing, depths) for standing in standings], axis=-1),
+        np.stack([expected_rank(standing) for standing in standings], axis=-1),
+    )
+
+
+def compare_ranks(first: Ranks, second: Ranks, paired: Mapping[str, Any]) -> dict[str, Averages]:
+    """Return recall@1 … and mean_rank of both runs, and their differences, by language.
+
+    `paired` are relations, clusters and the options of `significance.compare_figures`.
+    """
+    every = np.ones((len(first.rank), 1))
+    recalls = zip(first.recall, second.recall, strict=True)
+    values = {f"recall@{k}": pair for k, pair in enumerate(recalls, start=1)}
+    values["mean_rank"] = (first.rank, second.rank)
+    measures = {
+        name: (Ratio(one, every), Ratio(other, every)) for name, (one, other) in values.items()
+    }
+    with Console(stderr=True).status("comparing ranks"):
+        return compare_averages(first.languages, measures, **paired)
+
+
+def draw_boxes(ranks: Ranks) -> dict[str, Box]:
+    """Return each language's box; its whiskers end at the last ranks within 1.5 box lengths."""
+    boxes = {}
+    for language, column in zip(ranks.languages, ranks.rank.T, strict=True):
+        q1, median, q3 = np.quantile(column, [0.25, 0.5, 0.75])
+        reach = 1.5 * (q3 - q1)
+        inside = column[(column >= q1 - reach) & (column <= q3 + reach)]
+        numbers = (inside.min(), q1, median, q3, inside.max(), column.mean())
+        boxes[language] = Box(*map(float, numbers))
+    return boxes

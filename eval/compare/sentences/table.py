@@ -1,0 +1,137 @@
+"""A template run and its sentence twin in the terminal and as JSON."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from polyprobe.eval.results.table import difference_cells
+from polyprobe.metrics.joint.averages import Averages, Paired
+
+from .compare import TwinComparison
+
+DIRECTION = "sentence - template"
+
+
+def twins_table(found: TwinComparison, correction: str) -> Table:
+    """Return what sentences change for a rich console: macro averages, and the micro means."""
+    table = Table(header_style="bold", highlight=False)
+    for name in ("figure", "sentence", "template", "difference", "95 %", f"p ({correction})"):
+        table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
+    for name, averages in list_figures(found).items():
+        rows = averages["macro"] if len(found.languages) > 1 else averages["macro"][:1]
+        for row in rows if name in _BY_LANGUAGE else rows[-1:]:
+            table.add_row(Text(f"{name} {row.name}"), *difference_cells(row))
+        if name in _BY_LANGUAGE:
+            table.add_row(Text(f"{name} micro mean"), *difference_cells(averages["micro"][-1]))
+    return table
+
+
+def list_figures(found: TwinComparison) -> dict[str, Averages]:
+    """Return all paired figures by name, those that could be had."""
+    further = {
+        "inflection delta": found.inflection and found.inflection.delta,
+        "feminine verb forms": found.feminine and found.feminine.share,
+        "QE": found.quality and found.quality.score,
+    }
+    return {**found.ranks, **{name: rows for name, rows in further.items() if rows}}
+
+
+def list_notes(found: TwinComparison) -> Iterator[str]:
+    """Yield what a reader must know beside the table, a line each."""
+    yield (
+        f"{found.n_queries:,} rows in both; differences are {DIRECTION}; macro: mean over "
+        "relations, micro: over rows; a right answer's best rank counts, ties in expectation"
+    )
+    if found.left_out_languages:
+        yield f"languages of one run alone: {', '.join(found.left_out_languages)}"
+    if any(found.left_out):
+        yield (
+            f"left out, because the twin has them not: {found.left_out[0]:,} rows of sentences, "
+            f"{found.left_out[1]:,} of templates"
+        )
+    if found.overlap:
+        for language, chrf in found.overlap.by_language.items():
+            yield (
+                f"chrF {language}: {chrf.corpus:.1f}, mean of sentences {chrf.sentences:.1f} "
+                f"({_interval(chrf.sentences_ci)}), templates against sentences"
+            )
+        yield f"chrF signature: {found.overlap.signature}"
+    for language, forms in found.feminine.forms.items() if found.feminine else ():
+        yield (
+            f"feminine verb forms {language}: {forms.sentence_feminine} of {forms.sentence} in "
+            f"sentences, {forms.template_feminine} of {forms.template} in templates"
+        )
+    if found.quality and found.quality.score:
+        yield (
+            f"QE: {found.quality.model} (comet {found.quality.version}), source "
+            f"{found.quality.source}/en, {found.quality.n_queries:,} rows"
+        )
+    yield from found.notes
+    yield from (f"left out: {line}" for line in found.failures)
+
+
+def as_json(found: TwinComparison) -> dict[str, Any]:
+    """Return the comparison as JSON holds it: figure, average, language, then what was found."""
+    inflection, feminine = found.inflection, found.feminine
+    overlap, quality = found.overlap, found.quality
+    return {
+        "difference": DIRECTION,
+        "languages": found.languages,
+        "left_out_languages": found.left_out_languages,
+        "n_queries": found.n_queries,
+        "left_out": dict(zip(_SIDES, found.left_out, strict=True)),
+        "ranks": {name: _averages(averages) for name, averages in found.ranks.items()},
+        "boxes": {
+            language: {side: box._asdict() for side, box in zip(_SIDES, boxes, strict=True)}
+            for language, boxes in found.boxes.items()
+        },
+        "inflection_delta": inflection
+        and {**_averages(inflection.delta), "n_queries": inflection.n_queries},
+        "feminine_forms": feminine
+        and {
+            **_averages(feminine.share),
+            "n_facts": feminine.n_facts,
+            "forms": {x: forms._asdict() for x, forms in feminine.forms.items()},
+            "without_tagger": feminine.without_tagger,
+        },
+        "chrf": overlap
+        and {
+            "by_language": {x: chrf._asdict() for x, chrf in overlap.by_language.items()},
+            "signature": overlap.signature,
+        },
+        "qe": quality and {**_averages(quality.score), **_without(quality._asdict(), "score")},
+        "notes": found.notes,
+        "failures": found.failures,
+    }
+
+
+_BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
+_SIDES = ("sentence", "template")
+
+
+def _averages(averages: Averages | None) -> dict[str, Any]:
+    """Return {macro, micro}: null where there are none, else by language."""
+    if averages is None:
+        return {"macro": None, "micro": None}
+    return {
+        average: {row.name: _without(_named(row), "name") for row in rows}
+        for average, rows in averages.items()
+    }
+
+
+def _named(row: Paired) -> dict[str, Any]:
+    """Return a row's fields with the names of the wordings."""
+    return {
+        name.replace("first", _SIDES[0]).replace("second", _SIDES[1]): value
+        for name, value in row._asdict().items()
+    }
+
+
+def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}
+
+
+def _interval(bounds: list[float] | None) -> str:
+    return "–" if bounds is None else f"{bounds[0]:.1f} to {bounds[1]:.1f}"

@@ -1,0 +1,178 @@
+"""What the rows of two twins say: runs keep scores, so the datasets are read again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.protocol import protocol_of
+from polyprobe.schema.columns import SLOT
+from polyprobe.schema.identity import fingerprint, key_rows
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
+
+ENGLISH = "en"
+Key = tuple[str, int]
+_READ = ("prompt", "candidates", "answers", "answer_forms")
+
+
+class Texts(NamedTuple):
+    """What both runs asked, row by row as they were matched.
+
+    Attributes:
+        sentence, template: by language, prompts with the answer in the slot: its form in sentences,
+            its label in templates.
+        forms: by language, of each row the places of label and form among the candidates, where
+            these two and no others are right in both wordings; else None, as is each row where a
+            run's candidates are not the dataset's (see `asks_whole_relations`).
+        subjects: the subject's id in each row, "" where the dataset names none.
+        english: each row's sentence in English, None where there is none.
+        english_from: the configuration that these are of; "" without.
+    """
+
+    sentence: dict[str, list[str]]
+    template: dict[str, list[str]]
+    forms: dict[str, list[tuple[int, int] | None]]
+    subjects: list[str]
+    english: list[str | None]
+    english_from: str
+
+
+def load_texts(
+    sentence: Run, template: Run, languages: Sequence[str], fact_ids: Sequence[str]
+) -> Texts:
+    """Return the texts of the matched rows.
+
+    Raises:
+        PolyprobeError: a dataset that is gone, or another one than the run was made of.
+    """
+    keys = key_rows(fact_ids)
+    sentences, templates = (
+        {x: _pick(table, keys) for x, table in load_asked(run, languages).items()}
+        for run in (sentence, template)
+    )
+    english, origin = find_english((sentence, template), keys)
+    others = asks_whole_relations(sentence, template)
+    return Texts(
+        {x: fill_slots(table, form=True) for x, table in sentences.items()},
+        {x: fill_slots(table, form=False) for x, table in templates.items()},
+        {
+            x: [None] * len(keys) if others else find_forms(sentences[x], templates[x])
+            for x in languages
+        },
+        read_subjects(sentences[languages[0]]),
+        english,
+        origin,
+    )
+
+
+def asks_whole_relations(*runs: Run) -> bool:
+    """Tell whether a run's candidates are all objects of a relation, as mParaRel's are.
+
+    The places of the dataset's candidates say nothing of its scores then.
+    """
+    return any(protocol_of(run.settings().scoring).whole_relation for run in runs)
+
+
+def load_asked(run: Run, languages: Sequence[str]) -> dict[str, pa.Table]:
+    """Return the dataset's rows of a run.
+
+    Raises:
+        PolyprobeError: the dataset is gone, or a split has another fingerprint than in run.json.
+    """
+    settings = run.settings()
+    tables = load_facts(settings.dataset, settings.config, languages)
+    also = protocol_of(settings.scoring).columns
+    for language, table in tables.items():
+        if fingerprint(table, also) != settings.fingerprint[language]:
+            raise PolyprobeError(
+                f"'{language}' of {settings.data_name} has changed since {run.folder} was made; "
+                "make the run again, or bring the dataset back as it was"
+            )
+    return tables
+
+
+def fill_slots(table: pa.Table, form: bool) -> list[str]:
+    """Return what rows say with the right answer in the slot: its form, or its label."""
+    return [row["prompt"].replace(SLOT, name_answer(row, form)) for row in _read_rows(table)]
+
+
+def name_answer(row: Mapping[str, Any], form: bool) -> str:
+    """Return the right answer of a row, as its label or as its form.
+
+    The column `answer_forms` begins with the label and then the form; where it is missing, or names
+    nothing that is among the right candidates, it is the first of these.
+
+    >>> row = {"candidates": ["Рим", "Риме"], "answers": [0, 1], "answer_forms": ["Рим", "Риме"]}
+    >>> name_answer(row, form=True)
+    'Риме'
+    """
+    right: list[str] = [row["candidates"][place] for place in row["answers"]]
+    named = (row.get("answer_forms") or [])[:2]
+    wanted = named[-1:] if form else named[:1]
+    return wanted[0] if wanted and wanted[0] in right else right[0]
+
+
+def find_forms(sentences: pa.Table, templates: pa.Table) -> list[tuple[int, int] | None]:
+    """Return the places of label and form where these two, and no others, are the right answers.
+
+    Both wordings must have them at the same places.
+    """
+    return [
+        places if (places := _find_pair(one)) and _right(one) == _right(other) else None
+        for one, other in zip(_read_rows(sentences), _read_rows(templates), strict=True)
+    ]
+
+
+def _find_pair(row: Mapping[str, Any]) -> tuple[int, int] | None:
+    named, right = row.get("answer_forms") or [], _right(row)
+    if len(right) != 2 or set(named[:2]) != set(right):
+        return None
+    return right[named[0]], right[named[1]]
+
+
+def _right(row: Mapping[str, Any]) -> dict[str, int]:
+    return {row["candidates"][place]: place for place in row["answers"]}
+
+
+def read_subjects(table: pa.Table) -> list[str]:
+    """Return each row's subject id, from the column or the middle of RELATION:SUBJECT:OBJECT."""
+    if "subject_id" in table.column_names and any(table["subject_id"].to_pylist()):
+        return [subject or "" for subject in table["subject_id"].to_pylist()]
+    parts = (fact.split(":") for fact in table["fact_id"].to_pylist())
+    return [part[1] if len(part) == 3 else "" for part in parts]
+
+
+def find_english(runs: Sequence[Run], keys: Sequence[Key]) -> tuple[list[str | None], str]:
+    """Return each row's English sentence, and the configuration it is from.
+
+    It is the first run's configuration that has a split `en`, else the second's, else the
+    dataset's configuration named `en`; of each the first with any of the facts.
+    """
+    settings = [run.settings() for run in runs]
+    places = [(s.dataset, s.config) for s in settings] + [(settings[1].dataset, ENGLISH)]
+    for place, form in zip(places, (True, False, False), strict=True):
+        try:
+            table = load_facts(*place, [ENGLISH])[ENGLISH]
+        except PolyprobeError:
+            continue
+        texts = fill_slots(table, form)
+        known = dict(zip(key_rows(table["fact_id"].to_pylist()), texts, strict=True))
+        found = [known.get(key) for key in keys]
+        if any(found):
+            return found, place[1] or "default"
+    return [None] * len(keys), ""
+
+
+def _read_rows(table: pa.Table) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.select(
+        [name for name in _READ if name in table.column_names]
+    ).to_pylist()
+    return rows
+
+
+def _pick(table: pa.Table, keys: Sequence[Key]) -> pa.Table:
+    """Return the rows of these keys; a table whose fingerprint is the run's has them all."""
+    places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
+    return table.take([places[key] for key in keys])

@@ -1,0 +1,1 @@
+"""Scores in, results.json out."""

@@ -1,0 +1,84 @@
+"""The facts of a run: scores, answers and clusters in every language."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+from polyprobe.metrics.joint.figures import name_pairs
+from polyprobe.metrics.rankc.rankc import rankc_pairs
+from polyprobe.system.errors import PolyprobeError
+
+CLUSTERS = ("none", "relation", "subject")
+
+
+class Facts:
+    """What the figures are made from: the same facts in the same order in every language.
+
+    Attributes:
+        tables: of each language the scores as they stand on disk, row by row the same facts.
+        scores: of each language a masked array [facts, most candidates].
+        first_scores: those of the first language.
+        answers: right indices of each fact.
+        sizes: candidates of each fact.
+        kinds: how many candidates and right ones each fact has [facts, 2].
+        rankc: of each fact and pair of languages.
+        right: of each language the probability that each fact is right (1 or 0 without ties).
+    """
+
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
+        self.tables = tables
+        self.scores = {language: masked_scores(table) for language, table in tables.items()}
+        self.first_scores = next(iter(self.scores.values()))
+        self.answers: list[list[int]] = self.table["answers"].to_pylist()
+        self.sizes: np.ndarray = (~np.ma.getmaskarray(self.first_scores)).sum(1)
+        self.rankc = rankc_pairs(self.scores)  # first, because its errors name the language
+        self.kinds: np.ndarray = np.column_stack(
+            [self.sizes, [len(set(right)) for right in self.answers]]
+        )
+        self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
+
+    @property
+    def pairs(self) -> list[str]:
+        """Return the names of all pairs of languages."""
+        return name_pairs(list(self.scores))
+
+    @property
+    def table(self) -> pa.Table:
+        """Return the first language's table: what it says of the facts, all say."""
+        return next(iter(self.tables.values()))
+
+
+def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
+    """Return of each row its relation, or the subject in its fact's id; None for `none`.
+
+    Rows of one fact (its templates) are drawn together also where no clusters are asked for.
+
+    Raises:
+        PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
+    """
+    if kind not in CLUSTERS:
+        raise PolyprobeError(f"unknown --cluster {kind!r}; known: {', '.join(CLUSTERS)}")
+    if kind == "none":
+        facts = table["fact_id"].to_pylist()
+        return facts if len(set(facts)) < len(facts) else None
+    if kind == "relation":
+        return table["relation"].to_pylist()
+    parts = [name.split(":") for name in table["fact_id"].to_pylist()]
+    for fact in (part for part in parts if len(part) != 3):
+        raise PolyprobeError(
+            f"--cluster subject: the fact id {':'.join(fact)!r} names no subject; use "
+            "--cluster relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
+        )
+    return [subject for _, subject, _ in parts]
+
+
+def masked_scores(table: pa.Table) -> np.ma.MaskedArray:
+    """Return the scores as [queries, most candidates], absent candidates masked."""
+    lists = table["scores"].combine_chunks()
+    counts = np.diff(lists.offsets.to_numpy())
+    mask = np.arange(counts.max(initial=0)) >= counts[:, None]
+    values = np.zeros(mask.shape, dtype=np.float32)
+    values[~mask] = lists.flatten().to_numpy()
+    return np.ma.MaskedArray(values, mask)

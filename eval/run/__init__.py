@@ -1,0 +1,1 @@
+"""The run on disk: settings, folder, protocol, sample."""

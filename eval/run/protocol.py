@@ -1,0 +1,212 @@
+"""What the rows of a dataset become where a protocol has its own way to ask them."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.schema.columns import SLOT
+from polyprobe.system.errors import PolyprobeError
+
+ASKED = ("fact_id", "relation", "prompt", "candidates", "answers")
+_TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
+_STRIPPED = str.maketrans("", "", ".:。")
+
+
+class Protocol(NamedTuple):
+    """What a protocol asks for beside prompts and candidates, and what it leaves on disk.
+
+    Attributes:
+        kind: `scores` of candidates, or free `predictions`.
+        whole_relation: candidates are all objects of the relation, templates are bare.
+        contrasts: first sub-words are compared, the fact's with the mean of the others'.
+        columns: those beside the usual ones that its scores depend on.
+    """
+
+    kind: str = "scores"
+    whole_relation: bool = False
+    contrasts: bool = False
+    columns: tuple[str, ...] = ()
+
+
+# By the first word of the name that stands in run.json, as in `mpararel-released`, `bmlama-eq8`.
+PROTOCOLS = {
+    "bmlama": Protocol(),
+    "object": Protocol(),
+    "contrastive": Protocol(contrasts=True),
+    "pll": Protocol(),
+    "mpararel": Protocol(whole_relation=True, columns=("object_id", "subject")),
+    "xfactr": Protocol(kind="predictions", columns=("answer_forms",)),
+}
+
+
+def protocol_of(scoring: str) -> Protocol:
+    """Return the protocol of an exact name of a scoring."""
+    name = str(scoring).partition("-")[0]
+    if name not in PROTOCOLS:
+        raise PolyprobeError(f"unknown scoring {scoring!r}; known: {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name]
+
+
+def as_asked(
+    tables: Mapping[str, pa.Table], scoring: str, first: str | None = None
+) -> dict[str, pa.Table]:
+    """Return the rows as a protocol asks them; mParaRel's has its own way, others take all as is.
+
+    mParaRel: prompts are `bare_template`s, and the candidates of a row are all objects of its
+    relation: whatever is a right answer in some row, in the order in which they first are, the
+    same in every language. `answers` become indices into them.
+
+    Args:
+        tables: the whole split of each language, parallel (see `load_facts`).
+        scoring: the protocol's name.
+        first: the language whose labels tell objects apart where the rows have no ids; the first
+            of the tables by default.
+
+    Returns:
+        Tables with as many rows; where the rows were changed, with the columns of `ASKED` alone.
+
+    Raises:
+        PolyprobeError: see `check_askable`.
+    """
+    check_askable(tables, scoring)
+    if protocol_of(scoring).kind == "predictions":
+        accepted = {}
+        for language, table in tables.items():
+            try:
+                accepted[language] = _accept_all(table)
+            except PolyprobeError as error:
+                raise PolyprobeError(f"language '{language}': {error}") from error
+        return accepted
+    if not protocol_of(scoring).whole_relation:
+        return dict(tables)
+    objects = list_objects(tables[first or next(iter(tables))])
+    return {language: _ask_relations(table, objects) for language, table in tables.items()}
+
+
+def read_forms(table: pa.Table) -> list[list[str]]:
+    """Return the accepted forms: the column `answer_forms`, or the labels of right candidates.
+
+    Raises:
+        PolyprobeError: the column holds anything but lists of text.
+    """
+    rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
+    labels = [[candidates[k] for k in answers] for candidates, answers in rows]
+    if "answer_forms" not in table.schema.names:
+        return labels
+    kind = table.schema.field("answer_forms").type
+    if kind not in _TEXTS:
+        raise PolyprobeError(f"column 'answer_forms' is {kind}; expected lists of text")
+    forms = table["answer_forms"].to_pylist()
+    return [[*filter(None, f or [])] or label for f, label in zip(forms, labels, strict=True)]
+
+
+def _accept_all(table: pa.Table) -> pa.Table:
+    """Return the rows with `answer_forms` of all rows of the same prompt: one text answers them."""
+    prompts, own = table["prompt"].to_pylist(), read_forms(table)
+    valid: dict[str, dict[str, None]] = {}
+    for prompt, forms in zip(prompts, own, strict=True):
+        valid.setdefault(prompt, {}).update(dict.fromkeys(forms))
+    merged = [list(dict.fromkeys([*f, *valid[p]])) for p, f in zip(prompts, own, strict=True)]
+    kept = [name for name in table.schema.names if name != "answer_forms"]
+    return table.select(kept).append_column("answer_forms", pa.array(merged, pa.list_(pa.string())))
+
+
+def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
+    """Refuse tables that lack a column which the protocol needs.
+
+    Raises:
+        PolyprobeError: a table without the subject's label, which mParaRel's rows are made with.
+    """
+    for language, table in tables.items() if protocol_of(scoring).whole_relation else ():
+        kind = table.schema.field("subject").type if "subject" in table.column_names else None
+        if kind is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            found = "it has none" if kind is None else f"it is {kind}"
+            raise PolyprobeError(
+                f"language '{language}': --scoring {scoring} strips templates, not the subjects in "
+                f"them, and so needs a column 'subject' of text; {found}"
+            )
+
+
+def bare_template(prompt: str, subject: str | None) -> str:
+    r"""Return a prompt lower-cased and without `.`, `:` and `。`, but for the subject's label.
+
+    The label stays wherever it stands in these letters; a subject that is inflected in the prompt
+    is not found and is lower-cased with the rest.
+
+    >>> bare_template("The capital of St. Lucia is: [Y].", "St. Lucia")
+    'the capital of St. Lucia is [Y]'
+    """
+    parts = (_without_case(part, subject) for part in prompt.split(SLOT))
+    return SLOT.join(parts).strip()
+
+
+def _without_case(text: str, subject: str | None) -> str:
+    if not subject:
+        return text.lower().translate(_STRIPPED)
+    return subject.join(part.lower().translate(_STRIPPED) for part in text.split(subject))
+
+
+class Objects(NamedTuple):
+    """The objects of each relation, and those that are right in each row.
+
+    Attributes:
+        places: by relation, where each object is right first, as (row, index into candidates).
+        answers: for each row the numbers of its right objects in that list.
+    """
+
+    places: dict[str, list[tuple[int, int]]]
+    answers: list[list[int]]
+
+
+def list_objects(table: pa.Table) -> Objects:
+    """Return the objects of a split's relations, in the order in which they are first right.
+
+    An object is known by its id (`candidate_ids`, or `object_id` of a row with one answer), and
+    where there is none by its label, so that homonyms without ids are one object.
+    """
+    places: dict[str, list[tuple[int, int]]] = {}
+    numbers: dict[tuple[str, str], int] = {}
+    answers = []
+    relations, indices = table["relation"].to_pylist(), table["answers"].to_pylist()
+    rows = zip(relations, indices, _object_names(table), strict=True)
+    for row, (relation, right, names) in enumerate(rows):
+        listed = places.setdefault(relation, [])
+        for index, name in zip(right, names, strict=True):
+            if (relation, name) not in numbers:
+                numbers[relation, name] = len(listed)
+                listed.append((row, index))
+        answers.append(list(dict.fromkeys(numbers[relation, name] for name in names)))
+    return Objects(places, answers)
+
+
+def _object_names(table: pa.Table) -> Iterator[list[str]]:
+    """Yield for each row the ids of its right answers, labels where there are none."""
+    none = [None] * len(table)
+    columns = (
+        table[name].to_pylist() if name in table.column_names else none
+        for name in ("candidates", "candidate_ids", "object_id", "answers")
+    )
+    for labels, ids, object_id, right in zip(*columns, strict=True):
+        known = ids if ids and len(ids) == len(labels) else [None] * len(labels)
+        alone = object_id if len(right) == 1 else None
+        yield [known[index] or alone or labels[index] for index in right]
+
+
+def _ask_relations(table: pa.Table, objects: Objects) -> pa.Table:
+    candidates = table["candidates"]
+    labels = [
+        [candidates[row][index].as_py() for row, index in places]
+        for places in objects.places.values()
+    ]
+    numbers = {relation: number for number, relation in enumerate(objects.places)}
+    which = pa.array([numbers[relation] for relation in table["relation"].to_pylist()])
+    texts = zip(table["prompt"].to_pylist(), table["subject"].to_pylist(), strict=True)
+    changed = {
+        "fact_id": table["fact_id"],
+        "relation": table["relation"],
+        "prompt": pa.array([bare_template(*text) for text in texts], pa.string()),
+        "candidates": pa.array(labels, pa.list_(pa.string())).take(which),
+        "answers": pa.array(objects.answers, pa.list_(pa.int32())),
+    }
+    return pa.table({name: changed[name] for name in ASKED})

@@ -1,0 +1,1 @@
+"""Prompts and candidates in, scores out."""

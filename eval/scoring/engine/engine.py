@@ -1,0 +1,166 @@
+"""Run a plan: batches by token budget along the model's path, the head in pieces."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import torch
+
+from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
+from polyprobe.eval.scoring.engine.paths.path import Path
+from polyprobe.eval.scoring.engine.paths.tree import Tree
+from polyprobe.system.devices import is_out_of_memory
+from polyprobe.system.errors import PolyprobeError
+
+from .budget import affordable_tokens
+from .choose import Trial
+from .network import Network
+from .plan import Input, Plan
+from .probe import window_of
+
+# Places whose logits exist at once: enough for a matrix product at full speed, and where memory is
+# faster than calls are, as many as make a gigabyte.
+PLACES, GPU_LOGITS = 128, 2**28
+REMEDY = "use a smaller model, --dtype bfloat16 or another --device"
+
+Read = TypeVar("Read")
+# (logits [places, V], the place of each read, its target) to the value of each read
+Values = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+class Found(NamedTuple):
+    """What a path made of a batch: states, [places, width], and the place of each read."""
+
+    path: Path
+    batch: list[Input]
+    states: torch.Tensor
+    which: list[int]
+
+
+class Engine:
+    """A model, the path that its inputs take, and the budget of a batch.
+
+    Attributes:
+        network: the model.
+        path: how inputs are run; those longer than the model's attention window go the plain way.
+        batch_tokens: the budget; it is halved whenever memory runs out.
+    """
+
+    def __init__(self, network: Network, batch_tokens: int | None = None) -> None:
+        self.network = network
+        trial = Trial(network)
+        self.path = trial.fastest(batch_tokens or Tree.tokens[network.device.type != "cpu"])
+        window = window_of(network.model.config)
+        self._window = window if window and self.path.looks_back else math.inf
+        windowed = self._window < math.inf
+        self._plain = trial.fastest(0, (Gathered, Full)) if windowed else self.path
+        most = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
+        self._at_once = max(PLACES, most)
+        self.batch_tokens = batch_tokens or affordable_tokens(self.path)
+
+    def run(self, plan: Plan, values: Values, progress: Callable[[int, int], None]) -> np.ndarray:
+        """Return the value of each read, float32; progress is called with (inputs done, inputs)."""
+        read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
+        waiting: list[Found] = []
+        done = 0
+        for path, batch in self._batches(plan):
+            for part, found in self.halved(batch, partial(self._find, path, plan), path):
+                if waiting and waiting[0].path is not path:
+                    self._read_out(plan, waiting, values, read)
+                waiting.append(found)
+                if sum(len(one.states) for one in waiting) >= self._at_once:
+                    self._read_out(plan, waiting, values, read)
+                done += len(part)
+                progress(done, len(plan.reads))
+        self._read_out(plan, waiting, values, read)
+        return read
+
+    def read(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits in float32 at the batch's reads, [reads, vocabulary], and the targets.
+
+        Gradients flow where the caller lets them: what is scored is also what can be taught.
+        """
+        path = self.path
+        states, which = path.states(plan, batch)
+        targets = torch.tensor(_targets(plan, batch), device=states.device)
+        return path.logits(states).float()[which], targets
+
+    def batches(self, plan: Plan) -> Iterator[list[Input]]:
+        """Yield all inputs in batches within the budget, for `read`."""
+        return self.path.batches(plan.reads, lambda: self.batch_tokens)
+
+    def halved(
+        self, batch: list[Input], read: Callable[[list[Input]], Read], path: Path | None = None
+    ) -> Iterator[tuple[list[Input], Read]]:
+        """Yield parts of the batch with what was read there; a batch too large is halved."""
+        try:
+            values = read(batch)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(batch) == 1:
+                raise PolyprobeError(
+                    f"out of memory with a single sentence of {batch[0].length} tokens; {REMEDY}"
+                ) from error
+            half = (path or self.path).size(batch) // 2
+            self.batch_tokens = max(1, min(self.batch_tokens, half))
+            if self.network.device.type == "cuda":
+                torch.cuda.empty_cache()
+        else:
+            yield batch, values
+            return
+        half = len(batch) // 2
+        yield from self.halved(batch[:half], read, path)
+        yield from self.halved(batch[half:], read, path)
+
+    def _batches(self, plan: Plan) -> Iterator[tuple[Path, list[Input]]]:
+        within = [row for row in plan.reads if len(row.ids) <= self._window]
+        beyond = [row for row in plan.reads if len(row.ids) > self._window]
+        for path, inputs in ((self.path, within), (self._plain, beyond)):
+            for batch in path.batches(inputs, lambda: self.batch_tokens):
+                yield path, batch
+
+    @torch.inference_mode()
+    def _find(self, path: Path, plan: Plan, batch: list[Input]) -> Found:
+        return Found(path, batch, *path.states(plan, batch))
+
+    @torch.inference_mode()
+    def _read_out(self, plan: Plan, waiting: list[Found], values: Values, read: np.ndarray) -> None:
+        """Take the values of all reads of what was found; logits of some places at a time.
+
+        A large vocabulary's head is read from memory anew at each call, so small batches wait for
+        one another.
+        """
+        if not waiting:
+            return
+        states = torch.cat([one.states for one in waiting])
+        sizes = [len(one.states) for one in waiting]
+        before = zip(np.cumsum(sizes) - sizes, waiting, strict=True)
+        at = np.concatenate([first + np.asarray(one.which) for first, one in before])
+        batch = [row for one in waiting for row in one.batch]
+        numbers = np.array([n for row in batch for n in plan.reads[row].numbers])
+        targets = np.asarray(_targets(plan, batch))
+        path = waiting[0].path
+        waiting.clear()
+        start = 0
+        while start < len(states):
+            size = self._at_once
+            here = np.flatnonzero((at >= start) & (at < start + size))
+            try:
+                logits = path.logits(states[start : start + size]).float()
+                asked = (torch.tensor(a[here], device=logits.device) for a in (at - start, targets))
+                read[numbers[here]] = values(logits, *asked).cpu().numpy()
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                if size == 1:
+                    raise PolyprobeError(f"out of memory for a single token; {REMEDY}") from error
+                self._at_once = size // 2
+                continue
+            start += size
+
+
+def _targets(plan: Plan, batch: Sequence[Input]) -> list[int]:
+    return [target for row in batch for target in plan.reads[row].targets]

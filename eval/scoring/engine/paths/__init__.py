@@ -1,0 +1,1 @@
+"""Forward strategies of the engine: one module each."""

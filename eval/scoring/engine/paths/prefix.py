@@ -1,0 +1,214 @@
+"""Key-value caches: what inputs share at their beginning runs once, and the rest runs behind it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from typing import NamedTuple
+
+import torch
+
+from polyprobe.eval.scoring.engine.network import Network
+from polyprobe.eval.scoring.engine.plan import Input, Plan, shared
+
+from .path import Path
+
+# A place by what its state depends on: the encoder's ids, and the decoder's up to there.
+Place = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a batch is: tokens of prefixes, rows behind them, and the longest such row."""
+
+    front: int
+    rows: int
+    width: int
+
+    def __add__(self, other: "Size") -> "Size":
+        """Return the size of both in one batch."""
+        widest = max(self.width, other.width)
+        return Size(self.front + other.front, self.rows + other.rows, widest)
+
+    @property
+    def tokens(self) -> int:
+        """Return how many tokens are run, padding included."""
+        return self.front + self.rows * self.width
+
+
+NOTHING = Size(0, 0, 0)
+
+
+class Group(NamedTuple):
+    """Inputs with the same source and the same first `length` ids, in sorted order."""
+
+    length: int
+    rows: list[Input]
+
+    @property
+    def leaves(self) -> list[Input]:
+        """Return the inputs that go on behind the prefix and are not the beginning of another."""
+        longer = [row for row in self.rows if len(row.ids) > self.length]
+        return [
+            row
+            for row, following in zip_longest(longer, longer[1:])
+            if following is None or shared(row.ids, following.ids) < len(row.ids)
+        ]
+
+    @property
+    def longest(self) -> int:
+        """Return how many ids the longest has behind the shared ones."""
+        return max(len(row.ids) for row in self.rows) - self.length
+
+    @property
+    def size(self) -> Size:
+        """Return what the group adds to a batch; the encoder's tokens count too."""
+        front = self.length + len(self.rows[0].source)
+        return Size(front, len(self.leaves), self.longest)
+
+
+class Prefix(Path):
+    """A prompt's beginning, or an encoder's source, runs once; its cache serves all candidates.
+
+    For decoders that take no mask over a trie, and for encoder-decoders, whose decoders reckon
+    distances from places in a row.
+    """
+
+    name = "prefix"
+    looks_back = True
+
+    def __init__(self, network: Network) -> None:
+        super().__init__(network)
+        self._lengths: dict[Input, int] = {}  # of the groups that `batches` last made
+
+    def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
+        """Yield groups of inputs, those of about one shape together."""
+        batch: list[Input] = []
+        size = NOTHING
+        groups = sorted(group(inputs), key=lambda g: (g.length, g.longest), reverse=True)
+        self._lengths = {row: one.length for one in groups for row in one.rows}
+        for part in (part for whole in groups for part in _parts(whole, budget)):
+            if batch and (size + part.size).tokens > budget():
+                yield batch
+                batch, size = [], NOTHING
+            batch.extend(part.rows)
+            size += part.size
+        if batch:
+            yield batch
+
+    def size(self, batch: Sequence[Input]) -> int:
+        """Return how many tokens are run, with the encoder's and padding."""
+        return sum((one.size for one in self._groups(batch)), NOTHING).tokens
+
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+        """Return the states at the batch's reads, one for all inputs that are equal up to there."""
+        found: list[torch.Tensor] = []
+        numbers: dict[Place, int] = {}
+        groups = sorted(self._groups(batch), key=lambda g: g.length)
+        for _, same in groupby(groups, key=lambda g: g.length):
+            self._run(list(same), found, numbers)
+        wanted = [
+            numbers[row.source, row.ids[: p + 1]]
+            for row in batch
+            for p in plan.reads[row].positions
+        ]
+        asked = sorted(set(wanted))
+        places = {number: place for place, number in enumerate(asked)}
+        return torch.cat(found)[asked], [places[number] for number in wanted]
+
+    def _groups(self, batch: Sequence[Input]) -> list[Group]:
+        """Return the batch in the groups that it was made of: others may join in other company."""
+        if not all(row in self._lengths for row in batch):
+            return group(batch)
+        found: dict[Place, Group] = {}
+        for row in sorted(batch):
+            length = self._lengths[row]
+            beginning = row.source, row.ids[:length]
+            found.setdefault(beginning, Group(length, [])).rows.append(row)
+        return list(found.values())
+
+    def _run(
+        self, groups: list[Group], found: list[torch.Tensor], numbers: dict[Place, int]
+    ) -> None:
+        """Add the states of groups of one prefix length, [tokens, width], and where they are."""
+        fronts = [one.rows[0] for one in groups]
+        length = groups[0].length
+        ends = [(k, row) for k, one in enumerate(groups) for row in one.leaves]
+        encoded = {}
+        if self.network.family == "seq2seq":
+            encoded = self.network.encode([row.source for row in fronts])
+        ids = self.network.ids([row.ids[:length] for row in fronts])
+        output = self.network.run(input_ids=ids, use_cache=True, **encoded)
+        self._keep(output[0], [(row, 0) for row in fronts], found, numbers)
+        if not ends:
+            return
+        kept = torch.tensor([k for k, _ in ends], device=self.network.device)
+        output.past_key_values.batch_select_indices(kept)
+        output = self.network.run(
+            input_ids=self.network.ids([row.ids[length:] for _, row in ends]),
+            past_key_values=output.past_key_values,
+            use_cache=True,
+            **{name: tensor[kept] for name, tensor in encoded.items()},
+        )
+        self._keep(output[0], [(row, length) for _, row in ends], found, numbers)
+
+    def _keep(
+        self,
+        states: torch.Tensor,
+        rows: list[tuple[Input, int]],
+        found: list[torch.Tensor],
+        numbers: dict[Place, int],
+    ) -> None:
+        """Number the states of rows that begin at so many ids of their inputs."""
+        before = sum(map(len, found))
+        width = states.shape[1]
+        for k, (row, start) in enumerate(rows):
+            for p in range(start, min(len(row.ids), start + width)):
+                numbers.setdefault((row.source, row.ids[: p + 1]), before + k * width + p - start)
+        found.append(states.flatten(0, 1))
+
+
+def group(inputs: Iterable[Input]) -> list[Group]:
+    """Return the inputs in groups that share much of their beginning.
+
+    They are sorted, so what shares a beginning stands together. Going through them, an input joins
+    the group before it unless that one and a new group, begun with this input and the next, would
+    save more tokens. An encoder-decoder's groups have one source each.
+    """
+    rows = sorted(inputs, key=lambda row: (row.source, row.ids))
+    groups: list[Group] = []
+    for row, following in zip_longest(rows, rows[1:]):
+        after = _common(row, following) if following else 0
+        if groups and _joins(groups[-1], row, after):
+            last = groups.pop()
+            groups.append(Group(_common(last.rows[0], row, last.length), [*last.rows, row]))
+        else:
+            groups.append(Group(len(row.ids), [row]))
+    return groups
+
+
+def _joins(last: Group, row: Input, after: int) -> bool:
+    common = _common(last.rows[0], row, last.length)
+    if not common or row.source != last.rows[0].source:
+        return False
+    n = len(last.rows)
+    if row.source:
+        return True
+    joined = max(n * common, (n + 1) * min(common, after))
+    return joined >= (n - 1) * last.length + after
+
+
+def _common(first: Input, second: Input, most: int | None = None) -> int:
+    """Return how many ids they share at the beginning; none with different sources."""
+    if first.source != second.source:
+        return 0
+    return min(shared(first.ids, second.ids), len(first.ids) if most is None else most)
+
+
+def _parts(one: Group, budget: Callable[[], int]) -> Iterator[Group]:
+    """Yield the group, or parts of it that keep to the budget."""
+    rest = one.rows
+    while rest:
+        room = budget() - one.length - len(one.rows[0].source)
+        n = max(1, room // max(1, one.longest))
+        yield Group(one.length, rest[:n])
+        rest = rest[n:]

@@ -1,0 +1,277 @@
+"""Load a model and its tokenizer from the Hub, a folder or a GGUF file, and choose its scorer."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, Unpack
+
+import torch
+from transformers import AutoConfig, AutoTokenizer
+
+from polyprobe.system.devices import DTYPES, choose_device, find_dtype
+from polyprobe.system.errors import PolyprobeError, one_line
+
+from .revision import exact_revision, is_hash
+from .scorers import FAMILIES, SCORINGS, Scorer
+
+EMBEDDED = ("geolm",)
+
+# Class names of old checkpoints, for what is called otherwise today.
+_OLD_NAMES = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
+
+
+class ModelOptions(TypedDict, total=False):
+    """How a model is loaded and asked.
+
+    Attributes:
+        revision: branch, tag or commit on the Hub.
+        device: `auto` (CUDA, then MPS, then CPU) or any name torch knows.
+        dtype: `float32`, `bfloat16` or `float16`; log-softmax is in float32 always. The shorter
+            ones change rankings, so published figures are float32.
+        scoring: what a score is (`SCORINGS` says which family knows what). `bmlama`: equations 8
+            to 10 of the BMLAMA paper. `mpararel`: all masks at once, every object of the relation
+            a candidate; `mpararel-released`: logits in place of probabilities. `object`: the sum
+            over the object's tokens alone, `object-tokens`, `object-characters` and
+            `object-bytes`: by their number. `contrastive`: the object's first sub-word alone.
+            `pll`: the sum over the whole sentence, each token masked in its turn; `pll-word-l2r`:
+            with the rest of its word. `xfactr`: free decoding with a masked model, see
+            `DecodingOptions`.
+        bos: `auto`, `always` or `never`, for decoder-only models.
+        attention: how attention is computed, by the name that transformers has for it: `sdpa`,
+            `eager`, `flash_attention_2`, …; by default what the class prefers.
+        batch_tokens: the token budget of a batch; by default what the model's path and the memory
+            that is free allow, and halved whenever memory runs out.
+    """
+
+    revision: str | None
+    device: str
+    dtype: str
+    scoring: str
+    bos: str
+    attention: str | None
+    batch_tokens: int | None
+
+
+class Loaded(NamedTuple):
+    """A scorer, the exact revision of its model, and the precision of its weights."""
+
+    scorer: Scorer
+    revision: str
+    dtype: str
+
+
+def load_scorer(model: str, **options: Unpack[ModelOptions]) -> Scorer:
+    """Return the scorer of a model; its family follows from the configuration, never the name.
+
+    Args:
+        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
+        options: see `ModelOptions`.
+
+    Raises:
+        PolyprobeError: an unknown model, one without a language-model head, unknown settings.
+    """
+    return load(model, **options).scorer
+
+
+def load(
+    model: str,
+    *,
+    revision: str | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    scoring: str = "bmlama",
+    bos: str = "auto",
+    attention: str | None = None,
+    batch_tokens: int | None = None,
+) -> Loaded:
+    """Return the scorer together with what identifies it; arguments as in `load_scorer`."""
+    _check_choice("--dtype", dtype, DTYPES)
+    _check_choice("--scoring", scoring, tuple(SCORINGS))
+    if batch_tokens is not None and batch_tokens < 1:
+        raise PolyprobeError(f"--batch-tokens must be at least 1, got {batch_tokens}")
+    where = choose_device(device)
+    place, options = _place(model, revision)
+    config = _call(AutoConfig.from_pretrained, model, place, options)
+    family = family_of(config, model)
+    _check_direction(config, family, model)
+    if family != "causal" and bos != "auto":
+        raise PolyprobeError(
+            f"--bos {bos} is for decoder-only models, '{model}' is {family}; leave it out"
+        )
+    _check_fit(scoring, family, model)
+    exact = exact_revision(place, options)
+    if not is_hash(exact):
+        options["revision"] = exact
+    tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
+    network = _load_weights(family, model, place, options, find_dtype(dtype), attention)
+    _move(network, where, model)
+    extra = {"bos": bos} if family == "causal" else {}
+    kind = SCORINGS[scoring][family]
+    scorer = _engage(partial(kind, network, tokenizer, batch_tokens, **extra), model)
+    return Loaded(scorer, exact, dtype)
+
+
+def load_again(model: str, *, expected: Mapping[str, str] | None = None, **options: Any) -> Scorer:
+    """Return the scorer of a model that was loaded elsewhere before.
+
+    Raises:
+        PolyprobeError: it has another `revision` or `path` than expected, so that its scores would
+            be kept as another's.
+    """
+    loaded = load(model, **options)
+    found = {"revision": loaded.revision, "path": loaded.scorer.path}
+    for name, value in (expected or {}).items():
+        if found[name] != value:
+            raise PolyprobeError(
+                f"the model '{model}' has another {name} here ({found[name]}) than where the run "
+                f"was started ({value}); put the same files and the same kind of device there"
+            )
+    return loaded.scorer
+
+
+def family_of(config: Any, model: str) -> str:
+    """Return the family that a configuration belongs to: its classes decide, else its type.
+
+    Raises:
+        PolyprobeError: the classes that the configuration names have no language-model head.
+    """
+    names = getattr(config, "architectures", None)
+    names = names if isinstance(names, list) else []
+    for family, scorer in FAMILIES.items():
+        if config.is_encoder_decoder != (family == "seq2seq"):
+            continue
+        classes = scorer.architectures.get(config.model_type, ())
+        classes = (classes,) if isinstance(classes, str) else classes
+        if any(n in classes or _OLD_NAMES.get(n) == family for n in names):
+            return family
+        if not names and config.model_type in scorer.architectures:
+            return family
+    return _family_by_suffix(names) or _no_head(model, names, config.model_type)
+
+
+def _check_direction(config: Any, family: str, model: str) -> None:
+    """Refuse an encoder with a causal head that looks both ways: it sees what it is asked for."""
+    encoder = config.model_type in FAMILIES["masked"].architectures
+    if family == "causal" and encoder and not getattr(config, "is_decoder", True):
+        raise PolyprobeError(
+            f"model '{model}' has a causal head but reads in both directions "
+            f"(is_decoder is false in its {config.model_type} configuration): it cannot be scored"
+        )
+
+
+def _check_fit(scoring: str, family: str, model: str) -> None:
+    if family not in SCORINGS[scoring]:
+        known = ", ".join(name for name, families in SCORINGS.items() if family in families)
+        raise PolyprobeError(
+            f"--scoring {scoring} is for {' and '.join(SCORINGS[scoring])} models, "
+            f"'{model}' is {family}; known for {family}: {known}"
+        )
+
+
+def _family_by_suffix(names: list[str]) -> str | None:
+    """Return the family of a class that comes with its own code or under another model type."""
+    suffixes = {"ForMaskedLM": "masked", "ForCausalLM": "causal", "LMHeadModel": "causal"}
+    return next((f for n in names for s, f in suffixes.items() if n.endswith(s)), None)
+
+
+def _no_head(model: str, names: list[str], model_type: str) -> str:
+    raise PolyprobeError(
+        f"model '{model}' has no language-model head ({', '.join(names) or model_type}); "
+        "expected a masked, causal or T5-like language model"
+    )
+
+
+def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
+    path = Path(model)
+    if model.endswith(".gguf"):
+        if not path.is_file():
+            raise PolyprobeError(f"no such GGUF file: {model}")
+        return str(path.resolve().parent), {"gguf_file": path.name}
+    if path.is_file():
+        raise PolyprobeError(f"{model} is a file, but no .gguf; give a folder or a GGUF file")
+    if path.is_dir():
+        return str(path.resolve()), {}
+    if model in EMBEDDED:
+        return str(files("polyprobe.eval.embedded") / model), {}
+    return model, {"revision": revision} if revision else {}
+
+
+def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, Any]) -> Any:
+    """Load a part of the model; foreign files fail in many ways, so everything is caught."""
+    try:
+        return load(place, trust_remote_code=False, **options)
+    except Exception as error:
+        raise PolyprobeError(_cannot_load(model, error)) from error
+
+
+def _load_weights(
+    family: str,
+    model: str,
+    place: str,
+    options: dict[str, Any],
+    dtype: torch.dtype,
+    attention: str | None,
+) -> Any:
+    asked = {**options, "dtype": dtype, "output_loading_info": True}
+    asked |= {"attn_implementation": attention} if attention else {}
+    try:
+        network, info = _call(FAMILIES[family].auto.from_pretrained, model, place, asked)
+    except PolyprobeError as error:
+        cause = one_line(error.__cause__ or error)
+        if not attention or not re.search("att(entio)?n", cause, re.IGNORECASE):
+            raise
+        raise PolyprobeError(
+            f"--attention {attention} cannot be used with model '{model}' here ({cause}); "
+            "leave it out, or use sdpa or eager"
+        ) from error
+    missing = sorted(info.get("missing_keys", ()))
+    if missing:
+        raise PolyprobeError(
+            f"model '{model}' has no language-model head, or its weights are incomplete: "
+            f"{len(missing)} tensors are missing, {missing[0]} the first"
+        )
+    return network
+
+
+def _move(network: Any, device: torch.device, model: str) -> None:
+    try:
+        network.to(device)
+    except RuntimeError as error:
+        raise PolyprobeError(
+            f"model '{model}' cannot be put on {device} ({one_line(error)}); "
+            "use a smaller model, --dtype bfloat16 or another --device"
+        ) from error
+
+
+def _engage(make: Callable[[], Scorer], model: str) -> Scorer:
+    """Return the scorer; making it runs the model on a few tokens for the first time."""
+    try:
+        return make()
+    except PolyprobeError:
+        raise
+    except Exception as error:  # one that wants more than text says so in ways of its own
+        raise PolyprobeError(
+            f"model '{model}' cannot be run here on text ({type(error).__name__}: "
+            f"{one_line(error)})"
+        ) from error
+
+
+def _cannot_load(model: str, error: Exception) -> str:
+    text = one_line(error)
+    if not isinstance(error, OSError | ValueError):
+        text = f"{type(error).__name__}: {text}"
+    if os.path.isdir(model) or model.endswith(".gguf"):
+        return f"cannot load the model in {model}: {text}"
+    return (
+        f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or its "
+        "local cache has (HF_HUB_OFFLINE=1 asks the cache alone), a local folder, or a GGUF file "
+        f"({text})"
+    )
+
+
+def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise PolyprobeError(f"unknown {option} {value!r}; known: {', '.join(known)}")

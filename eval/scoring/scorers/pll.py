@@ -1,0 +1,139 @@
+"""Masked models by pseudo-log-likelihood: every token of the sentence is asked for in its turn."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from polyprobe.eval.scoring.engine import Input, Plan
+from polyprobe.schema.columns import SLOT
+from polyprobe.system.errors import PolyprobeError
+
+from .masked import MaskedScorer
+
+_INSIDE = ("Mn", "Mc", "Me", "Cf")
+
+
+class PllScorer(MaskedScorer):
+    """Score a candidate by its sentence (Salazar et al., ACL 2020, equation 1).
+
+    `PLL(W) = sum_t log P(w_t | W without t)` in nats. The candidate is written into the slot and
+    the sentence tokenized as a whole; each of its tokens is masked alone in its turn, those that
+    the tokenizer puts around any text (`[CLS]`, `[SEP]`) are seen and not scored. An unknown token
+    is a token as any other. Candidates of one token share the input in which they are masked.
+
+    The sum favours short candidates: each further token adds a number below zero. Divided by
+    `n_tokens`, the number of tokens scored, it is a mean log-probability (minus the logarithm of
+    Salazar's pseudo-perplexity of the sentence), which favours long ones of sub-words that follow
+    from one another.
+
+    Rivals: minicons takes the mean by default, lm-pub-quiz the sum of `pll-word-l2r`; BMLAMA's
+    equation 8 reads the candidate alone, not the text around it.
+    """
+
+    scoring = "pll"
+
+    def plan(
+        self,
+        plan: Plan,
+        prompts: Sequence[str],
+        candidates: Sequence[Sequence[str]],
+        pieces: dict[str, tuple[int, ...]],
+    ) -> list[list[range]]:
+        """Plan one input for each token of each sentence."""
+        asked = zip(prompts, candidates, strict=True)
+        sentences = [prompt.replace(SLOT, c) for prompt, row in asked for c in row]
+        if not sentences:
+            return []
+        encoded = self.tokenizer(sentences, return_special_tokens_mask=True)
+        words = self.words(sentences, encoded)
+        mask = self.tokenizer.mask_token_id
+        rows = zip(encoded["input_ids"], words, strict=True)
+        numbers = (_read_tokens(plan, tuple(ids), of, mask) for ids, of in rows)
+        return [[next(numbers) for _ in row] for row in candidates]
+
+    def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
+        """Return the number of each token's word, None where it is not scored.
+
+        When a token is masked, so is what stands to its right in the same word: here each token is
+        a word by itself.
+        """
+        special = encoded["special_tokens_mask"]
+        return [[None if s else k for k, s in enumerate(row)] for row in special]
+
+    def combine(self, values: np.ndarray, candidate: str) -> float:
+        """Return the sum of the sentence's log-probabilities."""
+        return float(np.sum(values, dtype=np.float64))
+
+
+class WordPllScorer(PllScorer):
+    """Mask the rest of the word too (PLL-word-l2r: Kauf and Ivanova, ACL 2023).
+
+    Where a word's later tokens are seen, its earlier ones are easily guessed, so that `pll` gives
+    rare names of many sub-words too high a score; here a token is asked for with those to its
+    right in the same word masked, from left to right. Words are the tokenizer's own (see
+    `number_words`), as in the authors' code and in lm-pub-quiz, whose default this is.
+
+    Scripts without blanks have no words to go by: WordPiece takes each Han character as one, which
+    is `pll`; elsewhere all characters up to the next blank or punctuation mark are one word (with
+    `▁` the punctuation too), so that everything behind the token is masked.
+    """
+
+    scoring = "pll-word-l2r"
+
+    def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
+        """Return the number of each token's word, None where it is not scored.
+
+        Raises:
+            PolyprobeError: the tokenizer does not tell words.
+        """
+        if not encoded.encodings:
+            raise PolyprobeError(
+                f"--scoring {self.scoring} needs to know which tokens are of one word, and "
+                f"{type(self.tokenizer).__name__}, written in Python, does not tell; use "
+                "--scoring pll"
+            )
+        pairs = zip(sentences, encoded.encodings, strict=True)
+        return [number_words(sentence, encoding) for sentence, encoding in pairs]
+
+
+def number_words(text: str, encoding: Any) -> list[int | None]:
+    """Return the number of each token's word, None for a token that is not of the text.
+
+    Words are what the tokenizer splits a text into before it looks for sub-words: letters and
+    punctuation apart (WordPiece, byte-level), or together up to the next blank (`▁`). Two things
+    are mended, since not all of them split so. A blank always parts words: Gemma's kind does not
+    split at all. Inside a run of letters a combining mark or a joiner never does (Unicode's UAX
+    #29, rule WB4): byte-level tokenizers cut there, `पेरिस` into five.
+    """
+    numbers: list[int | None] = []
+    number, before, last = -1, None, 0
+    pieces = zip(encoding.word_ids, encoding.offsets, encoding.special_tokens_mask, strict=True)
+    for word, (start, end), special in pieces:
+        if special:
+            numbers.append(None)
+            continue
+        new = any(map(str.isspace, text[last : start + (start < end)]))
+        if new or (word != before and not _inside_word(text, start)):
+            number += 1
+        numbers.append(number)
+        before, last = word, end
+    return numbers
+
+
+def _inside_word(text: str, at: int) -> bool:
+    """Return whether letters and marks meet here, at least one of the two a mark or a joiner."""
+    kinds = [unicodedata.category(c) for c in text[max(0, at - 1) : at + 1]]
+    letters = all(kind[0] == "L" or kind in _INSIDE for kind in kinds)
+    return len(kinds) == 2 and letters and any(kind in _INSIDE for kind in kinds)
+
+
+def _read_tokens(plan: Plan, ids: tuple[int, ...], words: Sequence[int | None], mask: int) -> range:
+    first = plan.n_reads
+    for i, word in enumerate(words):
+        if word is not None:
+            behind = zip(ids[i:], words[i:], strict=True)
+            rest = (mask if of == word else piece for piece, of in behind)
+            plan.read(Input((*ids[:i], *rest)), [i], ids[i : i + 1])
+    return range(first, plan.n_reads)

@@ -1,3 +1,0 @@
-"""The open place in a prompt."""
-
-SLOT = "[Y]"

@@ -1,0 +1,283 @@
+"""Follow accuracy and RankC while transformers' Trainer trains a model."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
+
+import pyarrow as pa
+import torch.distributed
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+from transformers.integrations import is_deepspeed_zero3_enabled
+
+from polyprobe.eval.results.facts import Facts
+from polyprobe.eval.results.figures import find_figures
+from polyprobe.eval.run.protocol import as_asked, protocol_of
+from polyprobe.eval.run.sample import choose_rows
+from polyprobe.eval.scoring.load import family_of
+from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
+from polyprobe.eval.work.fill import as_known, as_scores
+from polyprobe.eval.work.known_scores import Known
+from polyprobe.eval.work.tasks import Query, Task, make_tasks, queries_of
+from polyprobe.eval.work.workers.local import naming_language, score_here
+from polyprobe.metrics.joint.figures import estimate_figure
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
+
+from .undisturbed import untouched
+
+SHOWN = ("accuracy", "rankc", "rankc_adjusted")
+
+
+class ConsistencyCallback(TrainerCallback):
+    """Measure what a model knows, and how alike over languages, while it is trained.
+
+    The figures are those that `evaluate_model` writes to results.json for a checkpoint saved at
+    that step: `polyprobe/accuracy.en` and so on by language, `polyprobe/rankc.en-ru` by pair, and
+    the means `polyprobe/accuracy`, `polyprobe/rankc` and `polyprobe/rankc_adjusted`; what is
+    undefined is left out. They go through `trainer.log`: to the log history, the printed log and
+    whatever `report_to` names (TensorBoard and W&B show them under `train/`, as transformers has
+    it for names without `eval_`). An evaluation's metrics get them too, as `eval_polyprobe/rankc`
+    and so on: `metric_for_best_model="polyprobe/rankc"` works, and so does `EarlyStoppingCallback`
+    if it is added behind this one. `hyperparameter_search` adds all metrics up unless it is given
+    a `compute_objective`.
+
+    Training goes on bit for bit as without it: no dropout, no gradient, generators of random
+    numbers put back. The weights are scored in their own type, also where training casts them to a
+    shorter one. Each of several processes scores all rows, and the figures of the first are taken
+    by all; weights that are split over processes (FSDP, DeepSpeed ZeRO 3) are refused. A step that
+    cannot be measured (its weights give no numbers) is left out with a warning.
+
+    Example::
+
+        from polyprobe.eval import ConsistencyCallback
+        from transformers import Trainer, TrainingArguments
+
+        args = TrainingArguments(
+            "out", eval_strategy="steps", eval_steps=500, save_steps=500,
+            load_best_model_at_end=True, metric_for_best_model="polyprobe/rankc",
+        )
+        trainer = Trainer(model, args, train_dataset=train, eval_dataset=dev, processing_class=tok)
+        trainer.add_callback(ConsistencyCallback(trainer, "geofacts", languages=["en", "ru"]))
+        trainer.train()
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        dataset: str,
+        config: str | None = None,
+        *,
+        languages: Sequence[str] | None = None,
+        every: int | None = None,
+        limit: int | None = None,
+        sample: int | None = None,
+        scoring: str = "bmlama",
+        batch_tokens: int | None = None,
+        prefix: str = "polyprobe",
+    ) -> None:
+        """Load and check the rows, down to the tokens that the model will read.
+
+        Args:
+            trainer: whose model is measured; its `processing_class` is the model's tokenizer.
+            dataset: as in `evaluate_model`, and so are config, languages, limit and sample.
+            config: the dataset's configuration.
+            languages: split names; few, since there is a figure for each pair.
+            every: measure every so many steps; None: at each evaluation. An evaluation at a step
+                that was measured gets its figures; others are measured where the trainer's best
+                model depends on it.
+            limit: the first N rows.
+            sample: N rows spread over the relations.
+            scoring: what a score is, see `ModelOptions`.
+            batch_tokens: the token budget of a batch.
+            prefix: what the figures' names begin with.
+
+        Raises:
+            PolyprobeError: anything that the caller can mend, in one line.
+        """
+        for name, number in (("every", every), ("batch_tokens", batch_tokens)):
+            if number is not None and number < 1:
+                raise PolyprobeError(f"{name} must be at least 1, got {number}")
+        _check_whole(trainer)
+        self._trainer = trainer
+        self._every = every
+        self._prefix = prefix
+        self._batch_tokens = batch_tokens
+        self._tokenizer = _tokenizer_of(trainer)
+        self._make = _choose_scorer(scoring, _family(self._model))
+        self._found: dict[str, float] | None = None  # of the weights as they are now
+        tables = load_facts(dataset, config, languages)
+        rows = choose_rows(next(iter(tables.values())), limit, sample)
+        asked = as_asked(tables, scoring)
+        self._tables = {language: table.take(rows) for language, table in asked.items()}
+        self._queries = {language: queries_of(table) for language, table in self._tables.items()}
+        self._tasks = make_tasks(self._queries, set())
+        with untouched(self._model) as model:
+            self._scorer = self._make(model, self._tokenizer, self._batch_tokens)
+        _check_tasks(self._scorer, self._tasks)
+
+    def on_train_begin(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
+        """Forget figures of other weights, and say so where nothing will ever be measured."""
+        self._found = None
+        if self._every is None and args.eval_strategy == "no":
+            warnings.warn(
+                "this training makes no evaluation, so ConsistencyCallback measures nothing: "
+                "give it every=STEPS, or the trainer an eval_strategy",
+                stacklevel=2,
+            )
+
+    def on_step_begin(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
+        """Forget the figures of the step before."""
+        self._found = None
+
+    def on_step_end(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
+        """Measure every so many steps."""
+        if self._every and state.global_step % self._every == 0:
+            self._follow(state, control)
+
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: dict[str, float],
+        **kwargs: Any,
+    ) -> None:
+        """Add the figures to an evaluation's metrics, measured now unless they are at hand."""
+        if not self._trainer.is_in_train:
+            self._found = None  # anything may have been done to the weights in between
+        best = (args.metric_for_best_model or "").removeprefix("eval_")
+        due = self._every is None or not self._trainer.is_in_train
+        if self._found is None and (due or best.startswith(f"{self._prefix}/")):
+            self._follow(state, control)
+        metrics.update({f"eval_{name}": value for name, value in (self._found or {}).items()})
+
+    @property
+    def _model(self) -> Any:
+        """Return the model without what it was wrapped in to be trained."""
+        trainer = self._trainer
+        return trainer.accelerator.unwrap_model(trainer.model, keep_torch_compile=False)
+
+    def _follow(self, state: TrainerState, control: TrainerControl) -> None:
+        asked = control.should_log
+        self._found = self._measure(state.global_step)
+        if self._found:
+            self._trainer.log(dict(self._found))
+        control.should_log = asked  # `log` takes the loss as logged, which it is not
+
+    def _measure(self, step: int) -> dict[str, float]:
+        """Return the figures of the weights as they are, the same in every process."""
+        try:
+            found = self._name(Facts(self._score()))
+        except PolyprobeError as error:
+            warnings.warn(f"step {step} is not measured: {error}", stacklevel=2)
+            found = {}
+        figures = [found]
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            torch.distributed.broadcast_object_list(figures)
+        return figures[0]
+
+    def _name(self, facts: Facts) -> dict[str, float]:
+        found = {}
+        for name, figure in find_figures(facts, SHOWN).items():
+            for part, value in estimate_figure(figure, n_resamples=0).items():
+                if value is not None and (part == "mean" or name != "rankc_adjusted"):
+                    of = "" if part == "mean" else f".{part}"
+                    found[f"{self._prefix}/{name}{of}"] = value
+        return found
+
+    def _score(self) -> dict[str, pa.Table]:
+        """Return the scores of all rows by language, as a run has them on disk."""
+        known: dict[Query, Known] = {}
+        with untouched(self._model) as model:
+            if self._scorer.model is not model:
+                self._scorer = self._make(model, self._tokenizer, self._batch_tokens)
+            for task, scored in score_here(self._scorer, self._tasks, lambda *_: None):
+                queries = zip(task.prompts, map(tuple, task.candidates), strict=True)
+                known.update(zip(queries, as_known(scored), strict=True))
+        return {
+            language: as_scores(table, [known[query] for query in self._queries[language]])
+            for language, table in self._tables.items()
+        }
+
+
+def _check_whole(trainer: Trainer) -> None:
+    if trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled():
+        raise PolyprobeError(
+            "the trainer splits the model's weights over processes (FSDP or DeepSpeed ZeRO 3), "
+            "which ConsistencyCallback cannot measure; use `polyprobe eval` on its checkpoints"
+        )
+
+
+def _tokenizer_of(trainer: Trainer) -> PreTrainedTokenizerBase:
+    given = trainer.processing_class
+    for tokenizer in (given, getattr(given, "tokenizer", None)):  # a processor holds one
+        if isinstance(tokenizer, PreTrainedTokenizerBase):
+            return tokenizer
+    raise PolyprobeError("the trainer has no tokenizer; give it Trainer(processing_class=…)")
+
+
+def _family(model: Any) -> str:
+    """Return the model's family by its configuration as a checkpoint would have it."""
+    if not hasattr(model, "config"):
+        raise PolyprobeError(
+            f"the trainer's model is a {type(model).__name__}; expected a transformers model with "
+            "a configuration"
+        )
+    config = copy(model.config)
+    if isinstance(model, PreTrainedModel):
+        config.architectures = [type(model).__name__]
+    return family_of(config, config.name_or_path or type(model).__name__)
+
+
+def _choose_scorer(scoring: str, family: str) -> Callable[..., Scorer]:
+    known = [name for name, families in SCORINGS.items() if family in families]
+    scored = [name for name in known if protocol_of(name).kind == "scores"]
+    if scoring not in scored:
+        raise PolyprobeError(
+            f"scoring {scoring!r} cannot follow the training of this {family} model; "
+            f"known: {', '.join(scored)}"
+        )
+    return SCORINGS[scoring][family]
+
+
+def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
+    """Refuse rows that cannot be scored, and warn of candidates that the tokenizer cannot spell."""
+    unknown: Counter[str] = Counter()
+    for task in tasks:
+        with naming_language(task):
+            prepared = scorer.prepare(task.prompts, task.candidates)
+        unknown[task.language] += len(prepared.unknown)
+    for language in +unknown:
+        warnings.warn(
+            f"language '{language}': {unknown[language]} candidates are nothing but unknown tokens "
+            "to this model",
+            stacklevel=3,
+        )

@@ -1,0 +1,1 @@
+"""Workers, tasks and the score store."""

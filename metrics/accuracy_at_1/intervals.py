@@ -1,1 +1,0 @@
-../intervals.py

@@ -1,1 +1,0 @@
-../languages.py

@@ -1,1 +1,0 @@
-../choices.py

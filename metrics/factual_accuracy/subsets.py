@@ -1,1 +1,0 @@
-../subsets.py

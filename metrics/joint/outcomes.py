@@ -1,0 +1,102 @@
+"""Tell how much of RankC is more than two languages being right (or wrong) at the first place.
+
+RankC is said to be independent of accuracy. Here that is tested: RankC over the facts that both
+languages, one, or neither gets right, and the RankC that two unrelated rankings reach if only their
+accuracies are as given.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from polyprobe.metrics.joint.figures import Figure, Right, add_mean, mean_of, name_pairs
+from polyprobe.metrics.rankc.rankc import rank_weights
+
+OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "right_right": lambda first, second: first * second,
+    "right_wrong": lambda first, second: first + second - 2 * first * second,
+    "wrong_wrong": lambda first, second: (1 - first) * (1 - second),
+}
+"""From an outcome to its probability, given that each language is right with its own."""
+
+
+def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
+    """Return RankC by pair over the facts right in both languages, in one, or in neither.
+
+    `values` are those of `rankc_pairs`. A fact that is right with a probability (ties at the first
+    place) weighs in each outcome with its probability there, ties taken independently; the RankC
+    of the fact itself stays the expectation over all orders.
+    """
+    table = np.column_stack(list(right.values())).astype(np.float64)
+    one, other = np.triu_indices(table.shape[1], 1)
+    weight = OUTCOMES[outcome](table[:, one], table[:, other])
+    return mean_of(name_pairs(list(right)), weight * values, weight)
+
+
+def find_excess(
+    right: Right, values: np.ndarray, kinds: np.ndarray, weights: str = "softmax"
+) -> Figure:
+    """Return RankC less what unrelated rankings of the same two accuracies@1 reach, by pair.
+
+    `values` are those of `rankc_pairs`, `kinds` each fact's (candidates, right ones) [facts, 2].
+    Facts of a kind have the accuracy of that kind, so that guessing gives 0 in pools of any size;
+    each resample has its own accuracies. What is above 0 is not explained by what stands first: it
+    may still be that a right answer is second in both languages, or wrong ones that are shared.
+    """
+    table = np.column_stack(list(right.values())).astype(np.float64)
+    known, codes = np.unique(kinds, axis=0, return_inverse=True)
+    one, other = np.triu_indices(table.shape[1], 1)
+    member = codes.ravel()[:, None] == np.arange(len(known))
+    correct = (member[:, :, None] * table[:, None, :]).reshape(len(table), -1)
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        rankc, counts, hits = np.split(sums, [len(one), len(one) + len(known)], axis=-1)
+        hits = hits.reshape(*counts.shape, table.shape[1])
+        accuracies = hits / np.maximum(counts, 1)[..., None]
+        n = counts.sum(axis=-1, keepdims=True)
+        matched = matched_chance(accuracies, known, counts / n, weights)[..., one, other]
+        return add_mean(rankc / n - matched)
+
+    names = [*name_pairs(list(right)), "mean"]
+    return Figure(names, np.concatenate([values, member, correct], axis=1), statistic)
+
+
+def matched_chance(
+    accuracies: np.ndarray, kinds: np.ndarray, shares: np.ndarray, weights: str = "softmax"
+) -> np.ndarray:
+    """Return the expected RankC of unrelated rankings with given accuracies [..., L, L].
+
+    The first place holds one of the m right candidates with the probability `accuracy` and one of
+    the N - m wrong ones otherwise, independently in both languages; which of them, and all other
+    places, are random. Then the top j hold on average
+
+        U_j = a (1 + (j-1) (m-1) / (N-1)) + (1-a) (j-1) m / (N-1)
+
+    right ones, each as likely as the other, and the expected overlap of the tops is
+    U_j U'_j / m + (j - U_j) (j - U'_j) / (N - m). At chance accuracy m / N it is `rankc_chance`.
+
+    Args:
+        accuracies: [..., K, L], accuracy@1 of L languages on the facts of each kind.
+        kinds: [K, 2], the numbers N and m that occur.
+        shares: [..., K], how frequent each of them is; they sum to 1.
+        weights: of the ranks, as in `rankc.rank_weights`.
+    """
+    total = 0.0
+    for i, (size, right) in enumerate(kinds.tolist()):
+        depth = np.arange(1, size + 1)
+        share = rank_weights(size, weights) / depth
+        hits = _right_in_top(accuracies[..., i, :, None], depth, size, right)
+        overlap = (hits * share / right) @ np.swapaxes(hits, -1, -2)
+        if size > right:
+            rest = depth - hits
+            overlap = overlap + (rest * share / (size - right)) @ np.swapaxes(rest, -1, -2)
+        total = total + shares[..., i, None, None] * overlap
+    return np.asarray(total)
+
+
+def _right_in_top(accuracy: np.ndarray, depth: np.ndarray, size: int, right: int) -> np.ndarray:
+    """Return the expected number of right candidates in the top j, [..., N]."""
+    if size == right:
+        return np.ones_like(accuracy) * depth
+    further = (depth - 1) / (size - 1)
+    return accuracy * (1 + further * (right - 1)) + (1 - accuracy) * further * right

@@ -1,0 +1,1 @@
+"""Publishing: push, install, export, harness tasks."""

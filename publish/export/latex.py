@@ -1,0 +1,139 @@
+"""A table for a paper, with the columns of table 5 of Qi, Fernández and Bisazza (2023).
+
+Theirs has a row a model: CLC (mean RankC), mean accuracy, then the accuracy of each language, all
+in percent. So has this one of a run, and the 95 % intervals below it. Beside CLC stands what theirs
+has not, CLC adjusted for chance, since RankC cannot be compared between datasets of other numbers
+of candidates; the caption tells chance. A table of more than 17 languages, the paper's number, goes
+on in further blocks.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from polyprobe.system.errors import PolyprobeError
+
+from .exported import MARK, REMEDY, Exported, write_export
+from .rows import MEAN, Row
+
+WIDTH = 17  # languages side by side
+UNDEFINED = "--"
+# Heads of the means by figure, and what they are. `Adj` is ours, the others are the paper's.
+MEANS = {
+    "rankc": ("CLC", "cross-lingual consistency (CLC, mean RankC)"),
+    "rankc_adjusted": ("Adj", "CLC adjusted for chance (Adj), the one to compare between datasets"),
+    "accuracy": ("Acc", "mean accuracy (Acc)"),
+}
+ESCAPES = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+_EMPTY = Row("", "", "", None, None, None, None, None)
+
+
+def write_latex(exported: Exported, output: Path | None) -> Path:
+    """Write `table.tex`, which needs the package booktabs; it begins with the signature."""
+    return write_export(output or exported.folder / "table.tex", make_table(exported))
+
+
+def make_table(exported: Exported) -> str:
+    """Return the table; CLC is left out where the run has no rankings (free predictions).
+
+    Raises:
+        PolyprobeError: no figure is defined.
+    """
+    columns = list_columns(exported)
+    if all(row.value is None for _, row in columns):
+        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure; {REMEDY}")
+    languages = exported.settings.languages
+    means = [row for _, row in columns[: -len(languages)]]
+    width = len(means) + min(WIDTH, len(languages))
+    lines = [
+        f"% {MARK}",
+        f"% {exported.settings.signature}",
+        r"% \usepackage{booktabs}",
+        r"\begin{table*}",
+        r"\centering\small\setlength{\tabcolsep}{2pt}",
+        rf"\begin{{tabular}}{{l{'r' * width}}}",
+        r"\toprule",
+        *make_blocks(exported.settings.model_name, columns, width),
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\caption{{{make_caption(exported, means)}}}",
+        r"\end{table*}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def list_columns(exported: Exported) -> list[tuple[str, Row]]:
+    """Return heads and figures: the MEANS that the run has, then each language's accuracy."""
+    found = {(row.figure, row.language): row for row in exported.rows if not row.other_language}
+    means = [(head, found.get((figure, MEAN))) for figure, (head, _) in MEANS.items()]
+    languages = exported.settings.languages
+    return [
+        *((head, row) for head, row in means if row),
+        *((x, found.get(("accuracy", x), _EMPTY)) for x in languages),
+    ]
+
+
+def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> Iterator[str]:
+    """Yield the lines of the table; every line has a cell for the model and `width` others."""
+    for start in range(0, len(columns), width):
+        block = list(columns[start : start + width])
+        block += [("", _EMPTY)] * (width - len(block))
+        if start:
+            yield r"\midrule"
+        yield _line(["Model" if not start else "", *(escape(head) for head, _ in block)])
+        yield r"\midrule"
+        values = [_percent(row.value) if head else "" for head, row in block]
+        yield _line([escape(model) if not start else "", *values])
+        if any(row.low is not None for _, row in block):
+            for name, bounds in (
+                ("from", [r.low for _, r in block]),
+                ("to", [r.high for _, r in block]),
+            ):
+                cells = ["" if bound is None else _percent(bound) for bound in bounds]
+                yield _line([rf"\scriptsize 95\,\% {name}", *(_small(cell) for cell in cells)])
+
+
+def make_caption(exported: Exported, means: Sequence[Row]) -> str:
+    """Return what the columns are, what was asked and what chance gives, escaped."""
+    said = ", ".join(MEANS[row.figure][1] for row in means)
+    known = [row for row in means if row.chance is not None]
+    chances = ", ".join(f"{MEANS[row.figure][0]} {_percent(row.chance)}" for row in known)
+    chance = f" Chance: {chances}." if known else ""
+    resampling = exported.results["resampling"]
+    drawn = f" 95 % intervals by bootstrap, {resampling['n_resamples']:,} resamples."
+    intervals = drawn if resampling["n_resamples"] else ""
+    data = f"{exported.dataset_name}, configuration {exported.config}"
+    rows = f"{exported.results['n_queries']:,} facts ({exported.asked})"
+    scoring = f"scoring {exported.settings.scoring}"
+    return escape(
+        f"{said[:1].upper()}{said[1:]} and accuracy by language in percent on {data}; {rows}; "
+        f"{scoring}.{chance}{intervals}"
+    )
+
+
+def escape(text: str) -> str:
+    r"""Return text as LaTeX prints it.
+
+    >>> print(escape("zh_hans, 95 %"))
+    zh\_hans, 95 \%
+    """
+    return "".join(ESCAPES.get(char, char) for char in text)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _percent(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{100 * round(value, 3):z.1f}".replace("-", "$-$")
+
+
+def _small(cell: str) -> str:
+    return rf"\scriptsize {cell}" if cell else ""

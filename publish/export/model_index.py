@@ -1,0 +1,113 @@
+"""`model-index`, the results in a model card's metadata, as a file or in the card itself."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import EvalResult
+from huggingface_hub.repocard_data import eval_results_to_model_index
+
+from polyprobe.system.errors import PolyprobeError
+
+from .card import read_metadata, replace_key
+from .described import describe
+from .exported import REMEDY, Exported, as_yaml, write_export
+from .rows import MAIN, MEAN, find_mean, mean_with_others
+
+KEY = "model-index"
+TASK = "Factual knowledge across languages"
+
+
+def write_model_index(exported: Exported, output: Path | None) -> Path:
+    """Write `model-index.yaml`: what belongs between the two `---` of a model card."""
+    index = make_index(exported)
+    return write_export(output or exported.folder / "model-index.yaml", as_yaml({KEY: index}))
+
+
+def merge_model_index(exported: Exported, card: Path) -> Path:
+    """Put the results into a model card and return its path; nothing else of it changes.
+
+    Results of others stay; those that an earlier export of the same dataset, configuration and
+    scoring left are replaced.
+
+    Raises:
+        PolyprobeError: no card there, or metadata that are no YAML.
+    """
+    text, known = read_metadata(card)
+    index = known.get(KEY) or []
+    try:
+        kept = [{**model, "results": list(_others(model["results"], exported))} for model in index]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise PolyprobeError(f"{card}: its {KEY} is not as the Hub expects ({error!r})") from error
+    made = make_index(exported)
+    if kept:  # the card is of one model, whatever it is called there
+        made = [{**kept[0], "results": kept[0]["results"] + made[0]["results"]}, *kept[1:]]
+    return replace_key(card, text, KEY, made)
+
+
+def make_index(exported: Exported) -> list[dict[str, Any]]:
+    """Return the model-index, a result a language and figure and one for each figure's mean.
+
+    Raises:
+        PolyprobeError: no figure is defined.
+    """
+    results = list(list_eval_results(exported))
+    if not results:
+        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure; {REMEDY}")
+    return eval_results_to_model_index(exported.settings.model_name, results)
+
+
+def list_eval_results(exported: Exported) -> Iterator[EvalResult]:
+    """Yield the means, then each language's figures; undefined ones are left out.
+
+    A language is the dataset's split; its RankC and COverlap are means with the other languages.
+    """
+    for figure in MAIN:
+        row = find_mean(exported.rows, figure)
+        if row:
+            yield make_result(exported, figure, MEAN, row.value)
+    for language in exported.settings.languages:
+        for figure in MAIN:
+            value = mean_with_others(exported.rows, figure, language)
+            if value is not None:
+                yield make_result(exported, figure, language, value)
+
+
+def make_result(exported: Exported, figure: str, language: str, value: float | None) -> EvalResult:
+    """Return one result; the signature stands with the means, which have no split."""
+    settings, mean = exported.settings, language == MEAN
+    title = describe(figure, settings.kind).title
+    with_others = "" if mean or figure == "accuracy" else ", mean with the other languages"
+    args: dict[str, Any] = {"scoring": settings.scoring}
+    if exported.part:
+        args["rows"] = settings.sample or settings.limit
+    return EvalResult(
+        task_type="fill-mask" if settings.kind == "predictions" else "multiple-choice",
+        task_name=TASK,
+        dataset_type=exported.dataset_name,
+        dataset_name=exported.dataset_name.rpartition("/")[2],
+        dataset_config=exported.config,
+        dataset_split=None if mean else language,
+        metric_type=figure,
+        metric_name=f"{title} ({exported.asked})" if mean else title + with_others,
+        metric_value=value,
+        metric_args={**args, "signature": settings.signature} if mean else args,
+    )
+
+
+def _others(results: list[dict[str, Any]], exported: Exported) -> Iterator[dict[str, Any]]:
+    """Yield the results without those metrics that an export of this run's kind would make."""
+    for result in results:
+        dataset = result.get("dataset") or {}
+        about = (result["task"].get("name"), dataset.get("type"), dataset.get("config"))
+        if about != (TASK, exported.dataset_name, exported.config):
+            yield result
+            continue
+        metrics = [m for m in result["metrics"] if not _is_ours(m, exported.settings.scoring)]
+        if metrics:
+            yield {**result, "metrics": metrics}
+
+
+def _is_ours(metric: dict[str, Any], scoring: str) -> bool:
+    args = metric.get("args")
+    return isinstance(args, dict) and args.get("scoring") == scoring

@@ -1,0 +1,142 @@
+"""The figures of a run as rows: what every format is made from."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from polyprobe.system.errors import PolyprobeError
+
+# The columns of the table that `polyprobe eval` shows. Each is a task of a configuration in the
+# `eval.yaml` that `polyprobe build` writes.
+MAIN = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
+MEAN = "mean"  # stands for the language where a figure is the mean over languages or pairs
+ALL = "all"  # and where it is of all languages together
+JOINT = ("fleiss_kappa", "right_in_all", "right_in_any", "right_in_none")
+# Figures by language in a module of their own.
+MODULES = (
+    "recall_at_k",
+    "contrastive_knowledge",
+    "paraphrase_consistency",
+    "factual_accuracy",
+)
+# Over fewer facts than the run has, by pair, and how many is not in results.json.
+CONDITIONAL = ("coverlap", "rankc_right_right", "rankc_right_wrong", "rankc_wrong_wrong")
+
+
+class Row(NamedTuple):
+    """One value of a figure.
+
+    `language` is a split, MEAN or ALL; `other_language` the second of a pair, else "". `low` and
+    `high` bound the 95 % bootstrap interval, `chance` is what guessing reaches, `n` counts the
+    facts; each None where the run has none. `value` is None where the figure is undefined.
+    """
+
+    figure: str
+    language: str
+    other_language: str
+    value: float | None
+    low: float | None
+    high: float | None
+    chance: float | None
+    n: int | None
+
+
+def list_rows(results: Mapping[str, Any]) -> list[Row]:
+    """Return a run's results.json as rows: languages, pairs and means, then joint figures.
+
+    Raises:
+        PolyprobeError: a value that is no number, with its figure and language.
+    """
+    rows = [*_rows_of_figures(results), *_rows_of_modules(results), *_rows_of_all(results)]
+    for row in rows:
+        for value in row[3:]:
+            if value is not None and not _is_finite(value):
+                raise PolyprobeError(
+                    f"results.json has {value!r} in {row.figure} of "
+                    f"{row.language} {row.other_language}".rstrip()
+                )
+    return rows
+
+
+def mean_with_others(rows: Sequence[Row], figure: str, language: str) -> float | None:
+    """Return a figure of pairs as a language's mean over its pairs, None where all are undefined.
+
+    Of a figure by language it is that language's value.
+    """
+    values = [
+        row.value
+        for row in rows
+        if row.figure == figure and language in (row.language, row.other_language)
+    ]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def find_mean(rows: Sequence[Row], figure: str) -> Row | None:
+    """Return the row of a figure's mean; None where the run has none or it is undefined."""
+    found = (row for row in rows if (row.figure, row.language) == (figure, MEAN))
+    return next((row for row in found if row.value is not None), None)
+
+
+def _is_finite(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
+def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the figures that have a mean, by language or pair in the run's order."""
+    languages = results["languages"]
+    pairs = {f"{one}-{other}": (one, other) for one, other in combinations(languages, 2)}
+    singles = {language: (language, "") for language in languages}
+    intervals = results.get("intervals", {})
+    for figure, mean in results["mean"].items():
+        values, bounds = results[figure], intervals.get(figure, {})
+        chance, n = _chance(results, figure), _count(results, figure)
+        for name, place in {**singles, **pairs}.items():
+            if name in values:
+                low, high = bounds.get(name) or (None, None)
+                of_language = chance if values[name] is not None else None
+                yield Row(figure, *place, values[name], low, high, of_language, n)
+        low, high = intervals.get(MEAN, {}).get(figure) or (None, None)
+        yield Row(figure, MEAN, "", mean, low, high, chance, n)
+
+
+def _chance(results: Mapping[str, Any], figure: str) -> float | None:
+    known = results.get("chance", {})
+    return 0.0 if known and figure == "rankc_adjusted" else known.get(figure)
+
+
+def _count(results: Mapping[str, Any], figure: str) -> int | None:
+    if figure in CONDITIONAL or "factual_accuracy" in results:
+        return None  # a free prediction is not asked for every fact in every language
+    left_out = results["left_out"][figure] if figure == "rankc_adjusted" else 0
+    return results["n_queries"] - left_out
+
+
+def _rows_of_modules(results: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield what languages have by themselves, as `MODULE.FIGURE`."""
+    for module in MODULES:
+        for language, values in results.get(module, {}).items():
+            for name, value in values.items():
+                if not _is_count(name) and not name.endswith(("_ci", "_chance", "half_width")):
+                    low, high = values.get(f"{name}_ci") or (None, None)
+                    chance, n = values.get(f"{name}_chance"), values.get("n_queries")
+                    if module == "factual_accuracy" and name != "all":
+                        n = values.get(f"n_{name}")
+                    yield Row(f"{module}.{name}", language, "", value, low, high, chance, n)
+
+
+def _is_count(name: str) -> bool:
+    return name.startswith("n_")
+
+
+def _rows_of_all(results: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the figures of all languages together, and how many facts k of them get right."""
+    n = results["n_queries"]
+    for figure in JOINT:
+        if figure in results:
+            low, high = results.get(f"{figure}_ci") or (None, None)
+            yield Row(figure, ALL, "", results[figure], low, high, None, n)
+    for k, facts in enumerate(results["k_correct"]):
+        yield Row(f"right_in_exactly_{k}", ALL, "", facts, None, None, None, n)

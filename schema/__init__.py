@@ -1,0 +1,1 @@
+"""The table that every dataset shares: columns, checks, finding, loading, identity."""

@@ -1,0 +1,134 @@
+"""The checks of a dataset's rows, and of its splits against each other."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from polyprobe.system.errors import PolyprobeError
+
+from .columns import SLOT
+
+COLUMNS = {
+    "fact_id": "text",
+    "relation": "text",
+    "prompt": "text",
+    "candidates": "lists of text",
+    "answers": "lists of whole numbers",
+}
+
+
+def check(tables: dict[str, pa.Table], name: str) -> None:
+    """Raise PolyprobeError at the first table that cannot be evaluated; name says which dataset."""
+    first = next(iter(tables))
+    for language, table in tables.items():
+        _check_columns(table.schema, f"{name}: language '{language}'")
+        for problem, find in CHECKS.items():
+            _refuse(find(table), table, f"{name}: language '{language}'", problem)
+        if len(table) != len(tables[first]):
+            raise PolyprobeError(
+                f"{name}: the splits are not parallel: '{first}' has {len(tables[first])} rows, "
+                f"'{language}' has {len(table)}; rebuild the dataset"
+            )
+        for problem, differ in PARALLEL.items():
+            _refuse(differ(tables[first], table), table, f"{name}: language '{language}'", problem)
+
+
+def _check_columns(schema: pa.Schema, place: str) -> None:
+    for column, expected in COLUMNS.items():
+        if column not in schema.names:
+            raise PolyprobeError(f"{place} has no column {column!r}; expected {', '.join(COLUMNS)}")
+        kind = schema.field(column).type
+        if _holds(kind) != expected:
+            raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
+
+
+def _holds(kind: pa.DataType) -> str | None:
+    """Return in the words of COLUMNS what a column of this type holds."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return f"lists of {_holds(kind.value_type)}"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    return "whole numbers" if pa.types.is_integer(kind) else None
+
+
+def _bad_slot(table: pa.Table) -> np.ndarray:
+    slots = pc.fill_null(pc.count_substring(table["prompt"], SLOT), 0)
+    return np.asarray(pc.not_equal(slots, 1))
+
+
+def _missing_value(table: pa.Table) -> np.ndarray:
+    bad: np.ndarray = np.zeros(len(table), dtype=bool)
+    for column, kind in COLUMNS.items():
+        bad |= np.asarray(pc.is_null(table[column]))
+        if kind.startswith("lists"):
+            inner = pc.is_null(pc.list_flatten(table[column]))
+            bad |= _rows_with(table[column], np.asarray(inner))
+    return bad
+
+
+def _no_candidates(table: pa.Table) -> np.ndarray:
+    return np.asarray(pc.equal(pc.list_value_length(table["candidates"]), 0))
+
+
+def _empty_candidate(table: pa.Table) -> np.ndarray:
+    blank = pc.equal(pc.utf8_trim_whitespace(pc.list_flatten(table["candidates"])), "")
+    return _rows_with(table["candidates"], np.asarray(blank))
+
+
+def _no_answer(table: pa.Table) -> np.ndarray:
+    return np.asarray(pc.equal(pc.list_value_length(table["answers"]), 0))
+
+
+def _answer_out_of_range(table: pa.Table) -> np.ndarray:
+    answers = np.asarray(pc.list_flatten(table["answers"]))
+    counts = np.asarray(pc.list_value_length(table["candidates"]))
+    limits = counts[np.asarray(pc.list_parent_indices(table["answers"]))]
+    return _rows_with(table["answers"], (answers < 0) | (answers >= limits))
+
+
+CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
+    f"the prompt must hold the slot {SLOT} exactly once": _bad_slot,
+    "a value is missing": _missing_value,  # those below expect that none is
+    "there are no candidates": _no_candidates,
+    "a candidate is empty": _empty_candidate,
+    "there is no right answer": _no_answer,
+    "an answer is no index into the candidates": _answer_out_of_range,
+}
+
+
+def _other_fact(first: pa.Table, table: pa.Table) -> np.ndarray:
+    return np.asarray(pc.not_equal(first["fact_id"], table["fact_id"]))
+
+
+def _other_candidates(first: pa.Table, table: pa.Table) -> np.ndarray:
+    lengths = (pc.list_value_length(t["candidates"]) for t in (first, table))
+    return np.asarray(pc.not_equal(*lengths))
+
+
+def _other_answers(first: pa.Table, table: pa.Table) -> np.ndarray:
+    pairs = zip(first["answers"].to_pylist(), table["answers"].to_pylist(), strict=True)
+    return np.array([a != b for a, b in pairs], dtype=bool)
+
+
+PARALLEL: dict[str, Callable[[pa.Table, pa.Table], np.ndarray]] = {
+    "the splits are not parallel: another fact_id stands here": _other_fact,
+    "the splits are not parallel: the number of candidates differs": _other_candidates,
+    "the splits are not parallel: the right answers differ": _other_answers,
+}
+
+
+def _refuse(bad: np.ndarray, table: pa.Table, place: str, problem: str) -> None:
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise PolyprobeError(
+            f"{place}, row {row} ({table['fact_id'][row].as_py()}): {problem} "
+            f"({int(bad.sum())} such rows); mend the dataset or rebuild it"
+        )
+
+
+def _rows_with(lists: pa.ChunkedArray, bad: np.ndarray) -> np.ndarray:
+    """Return for each row whether one of its list's flattened elements is bad."""
+    rows = np.asarray(pc.list_parent_indices(lists))
+    return np.bincount(rows[bad], minlength=len(lists)).astype(bool)

@@ -1,0 +1,81 @@
+"""The columns of every dataset: one row for each query, one split for each language."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+SLOT = "[Y]"
+SENTENCE = "-sentence"  # the suffix of a sentence version's name
+
+DESCRIPTIONS = {
+    "fact_id": "identifier of the query, the same in every language and version",
+    "relation": "Wikidata property",
+    "subject_id": "identifier of the subject, empty if there is none",
+    "object_id": "identifier of the object, empty if there is none",
+    "subject": "label of the subject in this language",
+    "prompt": "sentence with exactly one `[Y]`, the place of the object",
+    "candidates": "possible objects, the same number in the same order in every language",
+    "candidate_ids": "identifiers of the candidates, an empty list if there are none",
+    "answers": "indices of the correct candidates",
+    "answer_forms": "surface forms that count as correct",
+    "template_id": "template of the prompt",
+    "repairs": "codes of the changes to the published row (repaired configurations only)",
+    "published_row": "`fact_id` of the published row (repaired configurations only)",
+    "object_last": "whether only punctuation follows `[Y]` (`-sentence` only)",
+    "confidence": "similarity of the answer's label and its form, 0-100 (`-sentence` only)",
+}
+SCHEMA = pa.schema(
+    [
+        ("fact_id", pa.string()),
+        ("relation", pa.string()),
+        ("subject_id", pa.string()),
+        ("object_id", pa.string()),
+        ("subject", pa.string()),
+        ("prompt", pa.string()),
+        ("candidates", pa.list_(pa.string())),
+        ("candidate_ids", pa.list_(pa.string())),
+        ("answers", pa.list_(pa.int32())),
+        ("answer_forms", pa.list_(pa.string())),
+        ("template_id", pa.string()),
+    ]
+)
+REPAIRED = pa.schema([*SCHEMA, ("repairs", pa.list_(pa.string())), ("published_row", pa.string())])
+SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
+
+
+class Row(NamedTuple):
+    """One query in one language; the fields are the columns of `REPAIRED`, in its order.
+
+    The last two are for repaired rows; other datasets have the columns of `SCHEMA`.
+    """
+
+    fact_id: str
+    relation: str
+    subject_id: str
+    object_id: str
+    subject: str
+    prompt: str
+    candidates: list[str]
+    candidate_ids: list[str]
+    answers: list[int]
+    answer_forms: list[str]
+    template_id: str
+    repairs: Sequence[str] = ()
+    published_row: str = ""
+
+
+def to_table(rows: Iterable[Row]) -> pa.Table:
+    """Return the rows as an Arrow table of `REPAIRED` or `SCHEMA`, in the given order."""
+    rows = list(rows)
+    schema = REPAIRED if any(row.published_row for row in rows) else SCHEMA
+    return pa.Table.from_pylist([row._asdict() for row in rows], schema=schema)
+
+
+def split_name(language: str) -> str:
+    """Return the name of a language's split; a split name cannot contain `-`.
+
+    >>> split_name("zh-hans")
+    'zh_hans'
+    """
+    return language.replace("-", "_")

@@ -1,0 +1,113 @@
+"""Load the splits of a dataset as checked Arrow tables."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from polyprobe.system.errors import PolyprobeError, one_line
+
+from .checks import check
+from .locate import locate, suggest
+
+
+def load_facts(
+    dataset: str, config: str | None = None, languages: Sequence[str] | None = None
+) -> dict[str, pa.Table]:
+    """Return one Arrow table a language, checked: same facts, same candidates' number, row by row.
+
+    Args:
+        dataset: a folder, the name of a folder under ./datasets, the name of an embedded or
+            installed dataset, or OWNER/NAME on the Hub; looked for in this order.
+        config: a configuration of it; None takes its default.
+        languages: split names, in the order wanted; None takes all in the order of the card.
+
+    Raises:
+        PolyprobeError: nothing of that name, an unknown language, splits that are not parallel,
+            or a row that no model can be asked (see `CHECKS`).
+    """
+    tables = read_splits(dataset, config, languages)
+    check(tables, _name(dataset, config))
+    return tables
+
+
+def read_splits(
+    dataset: str, config: str | None = None, languages: Sequence[str] | None = None
+) -> dict[str, pa.Table]:
+    """Return what `load_facts` does, unchecked: a table as it stands in the file a language."""
+    place = locate(dataset)
+    name = _name(dataset, config)
+    with _plain_errors(name, place):
+        # A folder is streamed: datasets 5.2 caches it by the text of its card alone, and would
+        # serve what stood there before the Parquet changed.
+        splits = datasets.load_dataset(place, config, streaming=os.path.isdir(place))
+        chosen = _known(languages, list(splits), name)
+        return {language: _read(splits[language]) for language in chosen}
+
+
+def _name(dataset: str, config: str | None) -> str:
+    return f"{dataset}/{config}" if config else dataset
+
+
+def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:
+    return pa.concat_tables(split.with_format("arrow").iter(batch_size=100_000)).combine_chunks()
+
+
+def _known(wanted: Iterable[str] | None, available: list[str], name: str) -> list[str]:
+    chosen = list(dict.fromkeys(wanted)) if wanted is not None else available
+    if not chosen:
+        raise PolyprobeError(
+            f"no languages were named; available in {name}: {', '.join(available)}"
+        )
+    for language in chosen:
+        if language not in available:
+            raise PolyprobeError(
+                f"unknown language '{language}' in {name}; available: {', '.join(available)}"
+            )
+    return chosen
+
+
+@contextmanager
+def _plain_errors(name: str, place: str) -> Iterator[None]:
+    """Turn what `datasets` raises into one line, and keep its own bars and log lines silent.
+
+    Foreign cards and files make it fail in many ways, so everything is caught.
+    """
+    level = datasets.logging.get_verbosity()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    datasets.disable_progress_bars()
+    try:
+        yield
+    except PolyprobeError:
+        raise
+    except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
+        known = "" if "/" in place else f"{suggest(place)}; "
+        raise PolyprobeError(
+            f"no dataset '{name}' here, under ./datasets, installed or on the Hub; {known}build it "
+            "(polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME "
+            f"({one_line(error)})"
+        ) from error
+    except Exception as error:
+        if "BuilderConfig" in str(error) and "not found" in str(error):
+            available = str(error).rpartition("Available: ")[2]
+            raise PolyprobeError(
+                f"unknown configuration in '{name}'; available: {available}"
+            ) from error
+        raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error
+    finally:
+        datasets.enable_progress_bars()
+        datasets.logging.set_verbosity(level)
+
+
+def _bad_file(place: str) -> str | None:
+    for file in sorted(Path(place).glob("**/*.parquet")) if os.path.isdir(place) else ():
+        try:
+            if not pq.read_table(file).num_rows:
+                return f"{file} has no rows; build the dataset again"
+        except (pa.ArrowInvalid, OSError) as error:
+            return f"{file} is not readable Parquet ({one_line(error)}); build the dataset again"
+    return None

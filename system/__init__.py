@@ -1,0 +1,1 @@
+"""Services of the machine: errors, files, hashes, progress, devices, downloads."""

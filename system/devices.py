@@ -1,0 +1,42 @@
+"""Devices and number formats of torch, which is imported only when needed."""
+
+from typing import TYPE_CHECKING
+
+from .errors import PolyprobeError, one_line
+
+if TYPE_CHECKING:
+    import torch
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+def choose_device(device: str) -> "torch.device":
+    """Return the torch device of that name; `auto` is CUDA, else MPS, else the CPU."""
+    import torch
+
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        torch.empty(0, device=device).cpu()
+    except (RuntimeError, AssertionError) as error:
+        raise PolyprobeError(
+            f"device {device!r} cannot be used here ({one_line(error)}); use --device cpu"
+        ) from error
+    return torch.device(device)
+
+
+def find_dtype(dtype: str) -> "torch.dtype":
+    """Return the torch type of that name, one of DTYPES."""
+    import torch
+
+    if dtype not in DTYPES:
+        raise PolyprobeError(f"unknown --dtype {dtype!r}; available: {', '.join(DTYPES)}")
+    return getattr(torch, dtype)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Return whether memory ran out: CUDA, MPS and the CPU have only the words in common."""
+    words = ("out of memory", "not enough memory", "can't allocate memory")
+    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)

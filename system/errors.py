@@ -1,0 +1,40 @@
+"""Errors that a user can correct, each in one line."""
+
+from collections.abc import Collection
+from difflib import get_close_matches
+
+MAX_LENGTH = 200  # characters of a foreign message
+
+
+class PolyprobeError(Exception):
+    """A mistake that the user can correct: one line that names the value, the place, the remedy.
+
+    The command line prints it without a traceback and exits with status 1.
+    """
+
+
+def unknown(kind: str, name: str, place: str, known: Collection[str]) -> PolyprobeError:
+    """Return the error for a name that is not among `known`.
+
+    >>> print(unknown("language", "gr", "mpararel", ["el", "gl", "fr"]))
+    unknown language 'gr' in mpararel; did you mean 'gl'? available: el, fr, gl
+    """
+    folded = {other.casefold(): other for other in known}
+    near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
+    guess = f" did you mean {folded[near[0]]!r}?" if near else ""
+    return PolyprobeError(
+        f"unknown {kind} {name!r} in {place};{guess} available: {', '.join(sorted(known))}"
+    )
+
+
+def one_line(error: BaseException) -> str:
+    """Return the text of an error as one line, or its class if it has no text.
+
+    Text over 200 characters is cut at a word and ends with `…`. A first word of that length, such
+    as an address, is cut inside.
+    """
+    text = " ".join(str(error).split())
+    if len(text) > MAX_LENGTH:
+        whole = text[: MAX_LENGTH - 1].rpartition(" ")[0]
+        return f"{whole} …" if whole else f"{text[: MAX_LENGTH - 1]}…"
+    return text.rstrip(".") or type(error).__name__

@@ -1,0 +1,121 @@
+"""Files and folders that are written completely or not at all."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from .errors import PolyprobeError
+
+LOCK = ".lock"
+
+
+def part_of(file: Path) -> Path:
+    """Return the temporary file that becomes `file`; an interrupted run's rest is replaced."""
+    return file.with_name(f".{file.name}.part")
+
+
+def write_whole(file: Path, write: Callable[[Path], object], remedy: str) -> None:
+    """Let `write` fill a temporary file, then rename it to `file`.
+
+    A device or pipe (/dev/stdout) is written to directly.
+
+    Raises:
+        PolyprobeError: the file cannot be written (no space, no folder, no permission). Its old
+            content is kept. The message ends with `remedy`.
+    """
+    try:
+        if file.exists() and not file.is_file() and not file.is_dir():
+            write(file)
+            return
+        part = part_of(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write(part)
+        with part.open("rb") as handle:
+            os.fsync(handle.fileno())
+        part.replace(file)
+    except (OSError, ValueError) as error:  # ValueError: a path without a name, such as `.`
+        with suppress(OSError, ValueError):
+            part_of(file).unlink()
+        reason = getattr(error, "strerror", None) or error
+        raise PolyprobeError(f"cannot write {file}: {reason}; {remedy}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8, completely or not at all."""
+    write_whole(
+        path,
+        lambda part: part.write_text(text, encoding="utf-8", newline="\n"),
+        "its old content is unchanged",
+    )
+
+
+def replace_folder(new: Path, target: Path) -> None:
+    """Rename `new` to `target`; a folder of that name is deleted once `new` is in place."""
+    old = target.with_name(f".{target.name}.old")
+    if target.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        target.rename(old)
+    try:
+        new.rename(target)
+    except BaseException:
+        if old.exists():
+            old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def cleared(path: Path) -> Iterator[None]:
+    """Remove `path`, a file or folder, before the block and after it."""
+    remove(path)
+    try:
+        yield
+    finally:
+        remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it exists."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def explain_errors(folder: Path) -> Iterator[None]:
+    """Turn an OSError in the block into one line that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise PolyprobeError(
+            f"cannot write to {folder}: {error.strerror or error}; its old content is unchanged"
+        ) from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Make a folder and keep other processes out of it, where its file system has locks.
+
+    The system releases the lock of a killed process.
+
+    Raises:
+        PolyprobeError: another process uses the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK, timeout=0)
+    try:
+        with suppress(OSError, NotImplementedError):  # a file system without locks
+            lock.acquire()
+    except Timeout:
+        raise PolyprobeError(
+            f"another process is writing to {folder}; wait for it, or choose another --output"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,30 @@
+"""Hashes of models, files and texts."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+# Files in a model's folder that do not change its output.
+_IGNORED = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
+
+
+def hash_model(folder: Path, file: str | None = None) -> str:
+    """Return the SHA-256 of a folder's weights, settings and tokenizer, or of one file in it.
+
+    It depends on the relative names and the contents of the files, not on the folder's path.
+    Hidden files are ignored.
+    """
+    digest = hashlib.sha256()
+    for path in [folder / file] if file else sorted(_list_files(folder)):
+        digest.update(str(path.relative_to(folder)).encode())
+        with path.open("rb") as handle:
+            digest.update(hashlib.file_digest(handle, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _list_files(folder: Path) -> Iterator[Path]:
+    """Yield all files that a model may be loaded from."""
+    for path in folder.rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and path.suffix not in _IGNORED and not hidden:
+            yield path

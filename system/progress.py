@@ -1,0 +1,31 @@
+"""Progress bars and counts on standard error."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import track as rich_track
+
+Item = TypeVar("Item")
+
+
+def track(items: Iterable[Item], description: str) -> Iterator[Item]:
+    """Yield the items under a progress bar, which disappears at the end.
+
+    Nothing is drawn into a pipe or a log.
+    """
+    console = Console(stderr=True)
+    return iter(
+        rich_track(
+            list(items),
+            description,
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+    )
+
+
+def report(line: str) -> None:
+    """Print one line, such as a count of excluded rows."""
+    Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)
