@@ -16,13 +16,14 @@ TINY_FILES = [f"data/{c}/{lang}.parquet" for c in ("17", "53") for lang in ("en"
 
 
 def test_every_source_is_in_the_table():
-    folder = resources.files("polyprobe.builder.sources")
+    folder = resources.files("polyprobe.builder.recipes")
     found = {
-        path.name.removesuffix(".py")
+        path.name
         for path in folder.iterdir()
-        if path.name.endswith(".py") and "\ndef build(" in path.read_text(encoding="utf-8")
+        if (module := path.joinpath("build.py")).is_file()
+        and "\nCONFIGS" in module.read_text(encoding="utf-8")
     }
-    assert {f"polyprobe.builder.sources.{name}" for name in found} == set(RECIPES.values())
+    assert {f"polyprobe.builder.recipes.{name}.build" for name in found} == set(RECIPES.values())
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))

@@ -49,7 +49,7 @@ def test_every_option_reaches_the_builder(tiny, monkeypatch):
         calls.append((arguments, named))
         raise PolyprobeError("enough")
 
-    monkeypatch.setattr("polyprobe.builder.sentences.build_sentences", build_sentences)
+    monkeypatch.setattr("polyprobe.builder.build.build_sentences", build_sentences)
     words = ["--translator", "apertium", "--lemmatizer", "simplemma", "--stanza", "models"]
     words += ["--threshold", "80", "--source-language", "zh_hans", "--languages", "pt_br,hu"]
     run("tiny", "--config", "default-sentence", *words, "--mirror", "m", "--output", "o")
