@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from polyprobe.schema.columns import SENTENCE
 from polyprobe.system.errors import PolyprobeError
@@ -13,17 +12,7 @@ from polyprobe.system.files import part_of, write_text
 from .card import MARK, render_card
 from .eval_yaml import render_benchmark
 
-if TYPE_CHECKING:  # it needs polars, an extra
-    pass
-
-
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: whole, begun, set aside
-
-
-def list_configs(folder: Path) -> list[str]:
-    """Return the configurations in a folder, those that hold nothing but Parquet."""
-    found = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
-    return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
 
 
 def check_mirror(mirror: Path | None) -> None:

@@ -136,7 +136,7 @@ def test_labels_are_lent_in_order(monkeypatch):
 
 
 def test_the_command_builds_the_same(monkeypatch, tmp_path):
-    from polyprobe.cli.build import build
+    from polyprobe.cli.build import build_balanced as build
 
     serve(monkeypatch, "tiny", CAPITALS)
     request = Request("tiny", ("en", "fr"), candidates=2, exclude=(), seed=3)
@@ -148,8 +148,7 @@ def test_the_command_builds_the_same(monkeypatch, tmp_path):
     words = notes.command.split()[3:]
     options = dict(zip(words[::2], words[1::2], strict=True))
     build(
-        "balanced",
-        config=[options["--config"]],
+        config=options["--config"],
         output=tmp_path / "b",
         source=options["--source"],
         languages=[options["--languages"]],

@@ -3,7 +3,7 @@ from importlib import resources
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.table import RECIPES, load_source
+from polyprobe.builder.recipes.table import RECIPES, load_recipe
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
 from polyprobe.system.errors import PolyprobeError
 
@@ -23,13 +23,16 @@ def test_every_source_is_in_the_table():
         if (module := path.joinpath("build.py")).is_file()
         and "\nCONFIGS" in module.read_text(encoding="utf-8")
     }
-    assert {f"polyprobe.builder.recipes.{name}.build" for name in found} == set(RECIPES.values())
+    assert {f"polyprobe.builder.recipes.{name}.build" for name in found} == {
+        recipe.module for recipe in RECIPES.values()
+    }
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_sources_keep_the_contract(name):
-    source = load_source(name)
+    source = load_recipe(name)
     assert source.DEFAULT_CONFIG in source.CONFIGS
+    assert source.CONFIGS == RECIPES[name].configs
 
 
 def test_without_config_all_are_built(tiny, tmp_path):

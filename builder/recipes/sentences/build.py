@@ -28,7 +28,7 @@ def prepare_translator(translator: str | Translator, options: Mapping[str, str])
     return load_translator(translator, **options) if isinstance(translator, str) else translator
 
 
-def settle(request: Request, translator: Translator, stanza_dir: Path | None) -> Settings:
+def find_settings(request: Request, translator: Translator, stanza_dir: Path | None) -> Settings:
     """Return what the twin's rows will depend on; an engine that lacks a language is an error."""
     own = request.source_language
     with packages_explained(translator.name):
@@ -80,7 +80,7 @@ def word_all(
     return worded
 
 
-def write_twin(
+def write_version(
     folder: Path,
     request: Request,
     settings: Settings,
