@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from .errors import PolyprobeError
 
 EXTRAS = {
-    "builder": ("babel", "polars", "pooch", "requests"),
-    "eval": ("accelerate", "gguf", "psutil", "safetensors", "sentencepiece", "torch")
-    + ("transformers",),
-    "ray": ("ray",),
-    "report": ("plotly",),
-    "sentences": ("aiolimiter", "googletrans", "httpx", "openai", "pymorphy3", "rapidfuzz")
-    + ("sacrebleu", "simplemma", "stanza", "tenacity"),
+    "builder": "babel polars pooch requests",
+    "eval": "accelerate gguf psutil safetensors sentencepiece torch transformers",
+    "ray": "ray",
+    "report": "plotly",
+    "sentences": "aiolimiter googletrans httpx openai pymorphy3 rapidfuzz sacrebleu simplemma "
+    "stanza tenacity",
 }
+PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in names.split()}
 
 
 def missing(purpose: str, package: str) -> PolyprobeError:
@@ -22,7 +22,7 @@ def missing(purpose: str, package: str) -> PolyprobeError:
     >>> print(missing("the report", "plotly"))
     the report needs the package plotly: pip install 'polyprobe[report]'
     """
-    extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
+    extra = PACKAGES.get(package)
     wanted = f"'polyprobe[{extra}]'" if extra else package
     return PolyprobeError(f"{purpose} needs the package {package}: pip install {wanted}")
 
@@ -34,6 +34,6 @@ def explain_missing_extras(purpose: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if not any(package in packages for packages in EXTRAS.values()):
+        if package not in PACKAGES:
             raise
         raise missing(purpose, package) from error
