@@ -1,7 +1,6 @@
-"""BMLAMA: as published, repaired, and as a source of facts.
+"""BMLAMA as a source of facts.
 
-The repaired configurations are made of the published ones (`polyprobe.builder.recipes.bmlama`). Wikidata
-ids come from mParaRel, whose tuples BMLAMA was made of; what else is true from X-FACTR's facts too.
+Wikidata ids come from mParaRel, from whose tuples BMLAMA was made.
 """
 
 from collections.abc import Sequence
