@@ -11,9 +11,11 @@ import polars as pl
 from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.labels import count_contradictions, settle_labels
 
-from .files import PUBLISHED, list_paths, read_rows
+from .files import PUBLISHED, REPOSITORY, list_paths, read_rows
 from .linked import Linked, read_linked
 from .templates import recover_templates
+
+__all__ = ["REPOSITORY"]
 
 LANGUAGES = tuple(list_paths("53"))
 LICENCE = (
