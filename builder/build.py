@@ -8,16 +8,16 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 
 from .output.card import is_built, read_config
-from .output.folder import check_folder, check_mirror, write_card
-from .output.write import recover, write_config
-from .recipes.table import (
-    BALANCED,
-    RECIPES,
-    choose_configs,
+from .output.folder import (
+    check_folder,
+    check_mirror,
     list_configs,
     list_known,
-    load_recipe,
+    recover,
+    write_card,
 )
+from .output.write import write_config
+from .recipes.table import BALANCED, choose_configs, list_own, load_recipe
 
 if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
     import polars as pl
@@ -54,18 +54,18 @@ def build_dataset(
             recover(folder, config)
         for config in wanted:
             write_config(folder, config, recipe.build(config, mirror))
-            write_card(folder, name, list_known(folder, name), recipe)
+            write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
     return folder
 
 
 def plan_balanced(request: "Request", mirror: Path | None = None) -> "pl.DataFrame":
     """Return the cost of each language in facts (`coverage.COSTS`); build nothing."""
     with explain_missing_extras("building"):
-        from .recipes.balanced.build import list_costs
+        from .recipes.balanced.coverage import trace_costs
         from .recipes.balanced.material import gather
 
         check_mirror(mirror)
-        return list_costs(request, gather(request, mirror))
+        return trace_costs(gather(request, mirror).coverage, request.languages)
 
 
 def build_balanced(
@@ -82,30 +82,33 @@ def build_balanced(
     folder = output or Path("datasets", BALANCED)
     with explain_missing_extras("building"):
         from .recipes.balanced import card as balanced_card
-        from .recipes.balanced.build import balance, list_costs
+        from .recipes.balanced.build import balance
+        from .recipes.balanced.coverage import trace_costs
         from .recipes.balanced.material import gather
         from .recipes.balanced.request import check_buildable
 
         check_buildable(request)
+        name, command = request.name, request.command
         check_mirror(mirror)
-        check_folder(folder, BALANCED, sorted({*list_configs(folder), request.name}))
-        recover(folder, request.name)
-        check_same(folder, request)
+        check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
+        recover(folder, name)
+        check_same(folder, name, command)
         material = gather(request, mirror)
-        announce(list_costs(request, material))
+        announce(trace_costs(material.coverage, request.languages))
         made = balance(request, material, mirror)
-        write_config(folder, request.name, made.rows, balanced_card.dump(made.notes))
+        write_config(folder, name, made.rows, balanced_card.dump(made.notes))
         write_card(folder, BALANCED, list_configs(folder), balanced_card)
     return folder, made.notes
 
 
-def check_same(folder: Path, request: "Request") -> None:
+def check_same(folder: Path, name: str, command: str) -> None:
     """Raise PolyprobeError if the folder has the configuration from another command."""
-    built = read_config(folder, request.name) if is_built(folder, request.name) else None
-    command = built.notes.get("command") if built else request.command
-    if command != request.command:
+    if not is_built(folder, name):
+        return
+    built = read_config(folder, name).notes.get("command")
+    if built != command:
         raise PolyprobeError(
-            f"{folder} holds another {request.name}, made by `{command}`; "
+            f"{folder} holds another {name}, made by `{built}`; "
             "name this one with --config, or remove that one"
         )
 
@@ -177,14 +180,15 @@ def find_base(request: "sentences.Request", mirror: Path | None, output: Path | 
     dataset, config = request.dataset, request.config
     folder = output or Path("datasets", dataset)
     check_mirror(mirror)
-    if dataset != BALANCED:
+    own = list_own(dataset)
+    if own:
         choose_configs(dataset, [config])
-    if dataset in RECIPES and request.name in RECIPES[dataset].configs:
+    if request.name in own:
         raise PolyprobeError(
             f"{dataset} has its own {request.name}: polyprobe build {dataset} --config "
             f"{request.name}"
         )
-    check_folder(folder, dataset, [*list_known(folder, dataset), config])
+    check_folder(folder, dataset, [*list_known(folder, own), config])
     for name in (config, request.name):
         recover(folder, name)
     if not is_built(folder, config):

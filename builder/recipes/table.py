@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
@@ -60,6 +59,12 @@ def load_describer(name: str) -> ModuleType:
     return load_recipe(name)
 
 
+def list_own(name: str) -> Sequence[str]:
+    """Return the configurations of a recipe; none for `balanced`."""
+    own: Sequence[str] = () if name == BALANCED else load_recipe(name).CONFIGS
+    return own
+
+
 def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
     """Return the chosen configurations of a recipe in its order; an empty choice is all."""
     known = load_recipe(name).CONFIGS
@@ -67,24 +72,3 @@ def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
         if config not in known:
             raise unknown("configuration", config, name, known)
     return [config for config in known if config in configs or not configs]
-
-
-def list_configs(folder: Path) -> list[str]:
-    """Return the configurations in a folder: subfolders of `data` with Parquet files only."""
-    found = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
-    return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
-
-
-def list_known(folder: Path, name: str) -> list[str]:
-    """Return the configurations of the recipe, then the sentence versions in the folder.
-
-    A balanced set has the configurations in the folder.
-    """
-    from polyprobe.schema.columns import SENTENCE  # here, because it imports pyarrow
-
-    present = list_configs(folder)
-    if name == BALANCED:
-        return present
-    own = load_recipe(name).CONFIGS
-    versions = [config for config in present if config.endswith(SENTENCE) and config not in own]
-    return [*own, *versions]
