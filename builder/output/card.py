@@ -16,7 +16,7 @@ from huggingface_hub import DatasetCard, DatasetCardData
 from polyprobe.system.errors import PolyprobeError
 
 from . import sentence_part as sentence_card
-from .tables import Config, Split, columns_table, relations_table, statistics_table
+from .tables import Config, SplitSize, columns_table, relations_table, statistics_table
 from .write import NOTES
 
 MARK = "<!-- made by `polyprobe build {name}` from builder/sources/{name}.md: edit there -->"
@@ -51,7 +51,7 @@ def render_card(
         "columns": columns_table(present),
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
-        **describe([config for config in present if not sentence_card.is_twin(config)]),
+        **describe([config for config in present if not sentence_card.is_sentence_version(config)]),
         **sentence_card.describe(present, folder),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
@@ -91,9 +91,9 @@ def count_repairs(tables: Sequence[pa.Table]) -> Counter[str]:
     return Counter(code for row in found for code in set().union(*row))
 
 
-def describe_split(path: Path, table: pa.Table, folder: Path) -> Split:
+def describe_split(path: Path, table: pa.Table, folder: Path) -> SplitSize:
     """Return the size of one split; bytes in memory are Arrow's, as `datasets` counts them."""
-    return Split(
+    return SplitSize(
         name=path.stem,
         path=path.relative_to(folder).as_posix(),
         rows=table.num_rows,
