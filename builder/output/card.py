@@ -19,7 +19,8 @@ from . import sentence_part as sentence_card
 from .tables import Config, SplitSize, columns_table, relations_table, statistics_table
 from .write import NOTES
 
-MARK = "<!-- made by `polyprobe build {name}` from builder/sources/{name}.md: edit there -->"
+MARK = "<!-- made by `polyprobe build {name}`"
+EDIT = " from builder/recipes/{folder}/card.md: edit there -->"
 DTYPES = {"float": "float32"}  # Arrow's name: that of `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
@@ -55,7 +56,8 @@ def render_card(
         **sentence_card.describe(present, folder),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
-    return f"---\n{data.to_yaml()}\n---\n{MARK.format(name=name)}\n\n{body}\n"
+    mark = MARK.format(name=name) + EDIT.format(folder=name.replace("-", "_"))
+    return f"---\n{data.to_yaml()}\n---\n{mark}\n\n{body}\n"
 
 
 def read_prose(name: str) -> str:
