@@ -22,6 +22,7 @@ acceptance: $(VENV)/installed
 lint: $(VENV)/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
 check: lint test
