@@ -19,7 +19,12 @@ test: $(VENV)/installed
 acceptance: $(VENV)/installed
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m acceptance
 
-lint: $(VENV)/installed
+# mypy resolves `polyprobe` through a link, because the folder of a checkout may have another name.
+build/types/polyprobe:
+	mkdir -p build/types
+	ln -s ../.. $@
+
+lint: $(VENV)/installed build/types/polyprobe
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo

@@ -1,7 +1,7 @@
 """`polyprobe eval`: put a model in front of a dataset."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -78,7 +78,7 @@ def evaluate(
     """Score a dataset with a model, and write results.json and report.html."""
     from polyprobe.eval import evaluate_model  # here, because it imports torch
 
-    decoding = {
+    decoding: dict[str, Any] = {
         "initial": initial,
         "refinement": refinement,
         "max_masks": max_masks,
