@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from polyprobe.cli.show.run import show_run
+from polyprobe.system.extras import explain_missing_extras
 
 
 def evaluate(
@@ -76,7 +77,8 @@ def evaluate(
     ] = None,
 ) -> None:
     """Score a dataset with a model, and write results.json and report.html."""
-    from polyprobe.eval import evaluate_model  # here, because it imports torch
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval import evaluate_model  # imports torch
 
     decoding: dict[str, Any] = {
         "initial": initial,
