@@ -1,15 +1,23 @@
-# demo and test install what they need into .venv by themselves; see README.md.
+# demo and test install what they need into .venv; see README.md and CONTRIBUTING.md.
 VENV ?= .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --constraint constraints.txt
 
 .PHONY: demo test acceptance check lint format docs harness bench clean
 
-$(VENV)/installed: pyproject.toml constraints.txt
+$(BIN)/python:
 	python3 -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+
+# --no-compile: the demo imports few of the modules that it installs.
+$(VENV)/installed-demo: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --no-compile --editable '.[eval,report]'
 	touch $@
 
-demo: $(VENV)/installed
+$(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	touch $@ $(VENV)/installed-demo
+
+demo: $(VENV)/installed-demo
 	$(BIN)/polyprobe demo
 
 test: $(VENV)/installed
