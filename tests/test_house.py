@@ -104,7 +104,7 @@ def test_the_wheel_contains_metrics_dataset_and_model_and_only_polyprobe(tmp_pat
         "datasets/geofacts/LICENSE-UNICODE.txt", "eval/embedded/geolm/model.safetensors",
         "metrics/rankc/rankc.py", "metrics/rankc/README.md", "metrics/rankc/app.py",
         "metrics/rankc/requirements.txt", "eval/report/report.css",
-        "builder/sources/bmlama/bmlama.sha256",
+        "builder/sources/bmlama/bmlama.sha256", "py.typed",
     ):  # fmt: skip
         assert f"polyprobe/{part}" in names
     for name in tracked.stdout.split("\0"):
