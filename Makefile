@@ -63,13 +63,15 @@ harness: .harness/lm-eval/installed .harness/lighteval/installed
 	touch $$(echo .harness/lighteval/lib/python3.*/site-packages/lighteval/tasks/tasks)/tinyBenchmarks.pkl
 	touch $@
 
+UPSTREAM := $(wildcard ../shared/upstream)
+
 bench: $(VENV)/installed
-	$(BIN)/python bench/rankc.py
-	$(BIN)/python bench/intervals.py
-	$(BIN)/python bench/coverage.py
-	$(BIN)/python bench/smollm2.py $(wildcard ../shared/upstream)
-	$(BIN)/python bench/harness.py
-	$(BIN)/python bench/engine $(if $(PEERS),--peers $(PEERS)) $(if $(wildcard ../shared/upstream),--mirror ../shared/upstream)
+	$(BIN)/python -m bench rankc
+	$(BIN)/python -m bench intervals
+	$(BIN)/python -m bench coverage
+	$(BIN)/python -m bench smollm2 $(UPSTREAM)
+	$(BIN)/python -m bench harness
+	$(BIN)/python -m bench engine $(PEERS:%=--peers %) $(UPSTREAM:%=--mirror %)
 
 clean:
 	rm -rf $(VENV) .harness site build dist *.egg-info demo-run
