@@ -1,14 +1,15 @@
 """Without the extra `eval`: everything but evaluating works where torch cannot be imported."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from polyprobe.tests.cli.hub.folders import metric, small_dataset
 from polyprobe.tests.eval.facts import write_facts
 from polyprobe.tests.eval.runs import SCORES, write_run
 from polyprobe.tests.hub.client import run_client
 
+ROOT = Path(__file__).parents[1]
 WITHOUT = """
 import sys
 from importlib.machinery import PathFinder
@@ -67,7 +68,7 @@ def test_commands_on_finished_runs_work_without_torch(tmp_path):
     facts = write_facts(tmp_path / "facts")
     write_run(tmp_path / "a", facts, SCORES)
     write_run(tmp_path / "b", facts, SCORES, model="other")
-    dataset = small_dataset(tmp_path / "geofacts")
+    dataset, metric = str(ROOT / "datasets" / "geofacts"), str(ROOT / "metrics" / "rankc")
     lines = [
         ["--help"],
         ["metrics", "a"],
@@ -75,8 +76,8 @@ def test_commands_on_finished_runs_work_without_torch(tmp_path):
         ["compare", "a", "b", "--resamples", "100"],
         ["export", "a", "--format", "csv"],
         ["export", "a", "--format", "latex"],
-        ["install", str(dataset), str(metric(tmp_path))],
-        ["push", str(dataset), "me/geofacts", "--dry-run"],
+        ["install", dataset, metric],
+        ["push", dataset, "me/geofacts", "--dry-run"],
     ]
     code = f"{WITHOUT}{COMMANDS}answer = [run(line) for line in {lines!r}]"
     answers = run_client(code, home=tmp_path / "home", folder=tmp_path)
