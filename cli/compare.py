@@ -1,7 +1,7 @@
 """`polyprobe compare`: do two runs differ on the same facts, or is it chance?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -68,7 +68,7 @@ def compare(
     from polyprobe.eval.run.folder import Run
 
     runs = (Run(run_a), Run(run_b))
-    options = {
+    options: dict[str, Any] = {
         "test": test,
         "correction": correction,
         "n_resamples": resamples,

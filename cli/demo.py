@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from polyprobe.cli.show.run import show_run
+from polyprobe.system.extras import explain_missing_extras
 
 TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 UNTAUGHT = ("el", "hy", "ka", "ko", "ta", "th")
@@ -22,7 +23,8 @@ def demo(
     every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
 ) -> None:
     """Run the embedded model over the embedded dataset: six languages it was taught, six not."""
-    from polyprobe.eval import evaluate_model
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval import evaluate_model  # imports torch
 
     say = Console().print
     say("geolm, a small model that was taught the facts of geofacts in " + " ".join(TAUGHT))

@@ -1,11 +1,12 @@
 """`polyprobe eval`: put a model in front of a dataset."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from polyprobe.cli.show.run import show_run
+from polyprobe.system.extras import explain_missing_extras
 
 
 def evaluate(
@@ -76,9 +77,10 @@ def evaluate(
     ] = None,
 ) -> None:
     """Score a dataset with a model, and write results.json and report.html."""
-    from polyprobe.eval import evaluate_model  # here, because it imports torch
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval import evaluate_model  # imports torch
 
-    decoding = {
+    decoding: dict[str, Any] = {
         "initial": initial,
         "refinement": refinement,
         "max_masks": max_masks,

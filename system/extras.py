@@ -1,16 +1,28 @@
-"""Extras: packages that a part of polyprobe needs."""
+"""Extras: packages that one part of polyprobe needs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .errors import PolyprobeError
 
-EXTRAS = {"builder": ("babel", "polars", "pooch", "requests", "scipy"), "sentences": ("rapidfuzz",)}
+EXTRAS = {
+    "builder": ("babel", "polars", "pooch", "requests"),
+    "sentences": ("rapidfuzz",),
+    "eval": (
+        "accelerate",
+        "gguf",
+        "psutil",
+        "safetensors",
+        "sentencepiece",
+        "torch",
+        "transformers",
+    ),
+}
 
 
 @contextmanager
-def explain_missing_extras() -> Iterator[None]:
-    """Turn the want of a package that only the builder needs into one line."""
+def explain_missing_extras(task: str = "building") -> Iterator[None]:
+    """Replace the import error of a package of an extra by one line that names the extra."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -18,5 +30,5 @@ def explain_missing_extras() -> Iterator[None]:
         if not extra:
             raise
         raise PolyprobeError(
-            f"building needs the package {error.name}: pip install 'polyprobe[{extra}]'"
+            f"{task} needs the package {error.name}: pip install 'polyprobe[{extra}]'"
         ) from error

@@ -11,7 +11,7 @@ hold this file as a link, so that each of them is whole.
 {'P36': 1, 'P19': 0}
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 Labels = Sequence[Hashable] | None
 
@@ -39,6 +39,6 @@ def count_by_group(counted: Sequence[bool], groups: Sequence[Hashable]) -> dict[
     return sizes
 
 
-def take(labels: Labels, places: Sequence[int]) -> Labels:
+def take(labels: Labels, places: Iterable[int]) -> Labels:
     """Return the labels at these places; None, for no labels, stays."""
     return None if labels is None else [labels[place] for place in places]

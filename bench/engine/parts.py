@@ -1,27 +1,17 @@
-"""How fast the engine is: `python bench/engine [--peers PYTHON] [--only decoder] …`.
-
-Each part keeps its figures in runs/engine/PART.json; bench/engine/README.md is written from all of
-them, so that one part can be measured again alone. Run it in the root of the repository, on a
-machine that does nothing else: two threads that must wait for each other and for a third process
-take many times as long. A trial (`--rows 4 --rounds 1`) keeps all of that in runs/engine/trial.
-"""
+"""Run the parts of the bench of the engine, keep their figures, and write the page."""
 
 import argparse
 import json
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import equality
-import growth
-import memory
-import merging
-import report
-from networks import Sources, make_model, train_unigram
-from rows import build_bmlama, take_sentences
-from timing import ENTRIES, Setting, time_part
+from bench.smollm2 import fetch_model
+
+from . import equality, floor, growth, memory, report
+from .models import Setting, Sources, build_bmlama, make_model, take_sentences, train_unigram
+from .race import ENTRIES, time_part
 
 RUNS = Path("runs")
 RESULTS = RUNS / "engine"
@@ -31,16 +21,16 @@ PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any
         part: ([e.model for e in entries], lambda s, say, part=part: time_part(part, s, say))
         for part, entries in ENTRIES.items()
     },
-    "floor": (merging.MODELS, merging.measure),
+    "floor": (floor.MODELS, floor.measure),
     "equality": (equality.MODELS, equality.measure),
     "memory": (["decoder"], memory.measure),
     "growth": (growth.MODELS, growth.measure),
 }
 
 
-def main() -> None:
+def main(argv: Sequence[str]) -> None:
     """Make what is missing, run the parts, write their figures and the tables."""
-    asked = parse()
+    asked = parse(argv)
     results = RESULTS / "trial" if asked.rows else RESULTS
     results.mkdir(parents=True, exist_ok=True)
     setting = Setting(
@@ -63,9 +53,9 @@ def main() -> None:
     report.write(results, (results if asked.rows else Path(__file__).parent) / "README.md")
 
 
-def parse() -> argparse.Namespace:
+def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return what was asked on the command line."""
-    parser = argparse.ArgumentParser(prog="bench/engine", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench engine", description=__doc__)
     parser.add_argument("--peers", type=Path, help="an interpreter with lm-eval and lm-pub-quiz")
     parser.add_argument("--only", action="append", choices=PARTS, help="may be given repeatedly")
     parser.add_argument("--rounds", type=int, default=3)
@@ -73,7 +63,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--mirror", type=Path, help="a folder with the upstream archives")
     parser.add_argument("--profile", action="store_true", help="print our time by operator")
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def make_models(names: list[str], setting: Setting) -> None:
@@ -82,20 +72,8 @@ def make_models(names: list[str], setting: Setting) -> None:
     if not missing:
         return
     setting.models.mkdir(parents=True, exist_ok=True)
-    sources = Sources(fetch_gguf(), setting.models / "unigram.json")
+    sources = Sources(fetch_model(RUNS), setting.models / "unigram.json")
     if not sources.unigram.exists():
         train_unigram(take_sentences(setting.dataset), sources.unigram)
     for name in missing:
         make_model(name, setting.models / name, sources)
-
-
-def fetch_gguf() -> Path:
-    """Return SmolLM2's GGUF file, as bench/smollm2.py fetches it."""
-    sys.path.append(str(Path(__file__).parents[1]))
-    from smollm2 import fetch_model
-
-    return fetch_model(RUNS)
-
-
-if __name__ == "__main__":
-    main()

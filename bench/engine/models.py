@@ -1,9 +1,10 @@
-"""The models that are timed, each made once in a folder that every method loads."""
+"""The rows, models and settings of every part: BMLAMA-17 as published, models of each family."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow.parquet as pq
 import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers.processors import TemplateProcessing
@@ -19,6 +20,67 @@ from transformers import (
     PreTrainedTokenizerFast,
     XLMRobertaConfig,
 )
+
+from polyprobe.eval.run.sample import choose_rows
+
+CONFIG = "17"
+
+
+class Setting(NamedTuple):
+    """Where things are and how long to run: what every part needs.
+
+    Attributes:
+        dataset: the folder of BMLAMA.
+        models: the folder of the models.
+        logs: the folder of the workers' logs.
+        peers: the interpreter that has the peers; None times none of them.
+        rows: rows a language, fewer for development; None takes each part's own number.
+        rounds: rounds of a race.
+        threads: torch's threads in each worker.
+    """
+
+    dataset: Path
+    models: Path
+    logs: Path
+    peers: Path | None
+    rows: int | None
+    rounds: int
+    threads: int
+
+
+class Rows(NamedTuple):
+    """Queries of one language; `candidates[i]` are the fillers of the slot in `prompts[i]`."""
+
+    prompts: list[str]
+    candidates: list[list[str]]
+
+
+def build_bmlama(folder: Path, mirror: Path | None) -> Path:
+    """Return the folder of BMLAMA, built from the mirror or the network where it is not there."""
+    if not (folder / "data" / CONFIG).is_dir():
+        from polyprobe.builder.build import build_dataset  # here: workers do without the builder
+
+        build_dataset("bmlama", [CONFIG], mirror, folder)
+    return folder
+
+
+def take_rows(dataset: Path, language: str, sample: int | None = None) -> Rows:
+    """Return all rows of a language, or N of them spread over the relations (`choose_rows`)."""
+    table = pq.read_table(dataset / "data" / CONFIG / f"{language}.parquet")
+    chosen = table.take(choose_rows(table, sample=sample))
+    return Rows(chosen["prompt"].to_pylist(), chosen["candidates"].to_pylist())
+
+
+def take_sentences(dataset: Path) -> list[str]:
+    """Return every candidate in its prompt, in all 17 languages."""
+    files = sorted((dataset / "data" / CONFIG).glob("*.parquet"))
+    return [
+        prompt.replace("[Y]", candidate)
+        for file in files
+        for prompt, row in zip(*take_rows(dataset, file.stem), strict=True)
+        for candidate in row
+    ]
+
 
 PIECES = 30_000
 # Beyond its tokenizer's pieces a model has ids that no text gives: it is the head that costs.
