@@ -10,8 +10,8 @@ from polyprobe.cli.push import push
 from polyprobe.publish.push.remote import read_remote
 from polyprobe.publish.push.source import read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.clients import TOKEN, api, hub_token
-from polyprobe.tests.cli.hub.folders import edit, metric, small_dataset
+from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
+from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
 
 __all__ = ["api"]
 

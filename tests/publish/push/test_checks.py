@@ -9,7 +9,7 @@ from polyprobe.publish.push.checks import check_source
 from polyprobe.publish.push.licences import find_objections
 from polyprobe.publish.push.source import read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.folders import ROOT, change, edit, metric, small_dataset
+from polyprobe.tests.publish.push.folders import ROOT, change, edit, metric, small_dataset
 
 EN = "data/default/en.parquet"
 FR = "data/default/fr.parquet"
@@ -85,7 +85,7 @@ METRICS = {
         "app_file is 'app.py': no such file",
     ),
     "missing-sibling": (
-        lambda folder: (folder / "ties.py").unlink(),
+        lambda folder: edit(folder / "rankc.py", "from polyprobe.metrics.shared.ties", "from .ties"),
         "imports .ties, and there is no ties.py",
     ),
     "missing-requirement": (
@@ -145,7 +145,7 @@ def test_a_metric_that_is_not_fit(code, tmp_path):
 def test_every_metric_is_fit(name):
     source = read_source(ROOT / "metrics" / name)
     assert check_source(source)["sdk"] == "gradio"
-    assert {"README.md", "app.py", "requirements.txt", "space.py"} < set(source.files)
+    assert {"README.md", "app.py", "requirements.txt", "page.py"} < set(source.files)
     assert not source.left_out
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.clients import TOKEN, api
-from polyprobe.tests.cli.hub.folders import small_dataset
-from polyprobe.tests.cli.hub.test_push import contents, held, run
+from polyprobe.tests.publish.push.clients import TOKEN, api
+from polyprobe.tests.publish.push.folders import small_dataset
+from polyprobe.tests.publish.push.test_push import contents, held, run
 from tests.hub.xet_client import use_xet
 
 __all__ = ["api"]

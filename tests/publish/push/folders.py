@@ -24,7 +24,7 @@ def small_dataset(folder: Path, rows: int = 20, splits: tuple[str, ...] = ("en",
 
 
 def metric(folder: Path, name: str = "rankc") -> Path:
-    """A metric's folder, what its links lead to in their place."""
+    """A copy of a metric's folder."""
     shutil.copytree(ROOT / "metrics" / name, folder / name)
     shutil.rmtree(folder / name / "__pycache__", ignore_errors=True)
     return folder / name

@@ -15,7 +15,7 @@ answer = [load_dataset(*arguments)["fr"][0]["candidates"][1] for arguments in {c
 INSTALL = """
 from pathlib import Path
 from polyprobe import PolyprobeError
-from polyprobe.cli.install import install_folder
+from polyprobe.publish.install import install_folder
 lines = []
 for folder in {folders}:
     try:

@@ -13,7 +13,7 @@ from polyprobe.eval.scoring.engine import Plan
 from polyprobe.eval.scoring.scorers.causal import CausalScorer
 from polyprobe.eval.scoring.scorers.object import CausalObjectScorer
 from polyprobe.publish.harness import export_dataset
-from polyprobe.tests.eval.harness_rows import ROWS, load_module, write_dataset
+from polyprobe.tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
 ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
 EVERY = [row for rows in ROWS.values() for row in rows]

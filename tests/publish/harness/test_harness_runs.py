@@ -15,9 +15,9 @@ import pytest
 from polyprobe.eval import load_scorer
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.publish.harness import export_dataset
-from polyprobe.tests.eval.harness_rows import load_module, write_dataset
+from polyprobe.tests.publish.harness.harness_rows import load_module, write_dataset
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PEERS = load_module(ROOT / "bench" / "harness_peers.py")
 LANGUAGES = ["en", "ja", "tr"]
 CLOSE = 1e-3  # nats, of a sentence

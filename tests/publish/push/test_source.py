@@ -8,7 +8,7 @@ import pytest
 from polyprobe.publish.push.remote import NOTHING, Remote, compare
 from polyprobe.publish.push.source import read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.folders import ROOT, metric, small_dataset
+from polyprobe.tests.publish.push.folders import ROOT, metric, small_dataset
 
 
 def test_what_is_published_and_what_stays(tmp_path):
@@ -32,8 +32,9 @@ def test_what_is_published_and_what_stays(tmp_path):
 def test_both_ids_are_those_of_git_and_of_sha256(tmp_path):
     source = read_source(metric(tmp_path))
     for name, file in source.files.items():
-        content = (tmp_path / "rankc" / name).read_bytes()
-        asked = ["git", "hash-object", "--no-filters", str(tmp_path / "rankc" / name)]
+        assert file.path.name == name
+        content = file.path.read_bytes()
+        asked = ["git", "hash-object", "--no-filters", str(file.path)]
         assert file.git_oid == subprocess.check_output(asked, text=True).strip()
         assert file.sha256 == hashlib.sha256(content).hexdigest()
 

@@ -15,9 +15,9 @@ from polyprobe.publish.push import failures
 from polyprobe.publish.push.checks import check_source
 from polyprobe.publish.push.source import read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.clients import TOKEN, api, hub_token
-from polyprobe.tests.cli.hub.folders import edit, metric, small_dataset
-from polyprobe.tests.cli.hub.test_push import contents, held, run
+from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
+from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
+from polyprobe.tests.publish.push.test_push import contents, held, run
 from tests.hub.client import environment
 
 __all__ = ["api"]
