@@ -115,8 +115,8 @@ WRONG = {
     "unknown configuration in '.*/17'; available: .*default": {"config": "17"},
     "unknown harness 'helm'": {"harness": "helm"},
     "--scoring pll is no protocol": {"scoring": "pll"},
-    "--dataset-id 'tiny' is no name": {"dataset_id": "tiny"},
-    "--dataset-id '-a/tiny' is no name": {"dataset_id": "-a/tiny"},
+    "'tiny' is not a repository name OWNER/NAME; correct --dataset-id": {"dataset_id": "tiny"},
+    "'-a/tiny' is not a repository name": {"dataset_id": "-a/tiny"},
 }
 
 

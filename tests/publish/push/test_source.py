@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from polyprobe.publish.push.remote import NOTHING, Remote, compare
+from polyprobe.publish.push.remote import NO_REPOSITORY, Remote, compare
 from polyprobe.publish.push.source import read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.folders import ROOT, metric, small_dataset
@@ -65,7 +65,7 @@ def test_no_folder_to_push(given, tmp_path, monkeypatch):
 
 def test_the_plan(tmp_path):
     source = read_source(metric(tmp_path))
-    new = compare(source, NOTHING)
+    new = compare(source, NO_REPOSITORY)
     assert (new.added, new.same) == (list(source.files), [])
     there = {path: file.git_oid for path, file in source.files.items()}
     there["intervals.py"] = source.files["intervals.py"].sha256  # stored as a large file
