@@ -27,7 +27,7 @@ from .failures import State, endpoint, explain_hub, how_to_log_in
 from .remote import MAIN, Plan, Remote, compare, read_remote
 from .source import Source
 
-# Settings of hf_xet, which uploads large files. By default it records every 20 s what it has sent,
+# Settings of hf_xet, which uploads large files. By default it records the sent parts every 20 s,
 # so that an upload killed before starts from zero, and it repeats a failed request for 4 minutes.
 XET = {
     "HF_XET_DATA_SESSION_XORB_METADATA_FLUSH_MAX_COUNT": "1",

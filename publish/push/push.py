@@ -1,4 +1,4 @@
-"""The steps of `polyprobe push`; what each of them prints is returned as lines."""
+"""The steps of `polyprobe push`, which return the lines to print."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ USAGE = {
 def push(
     folder: Path, target: Target, licenses: Collection[str] = (), dry_run: bool = False
 ) -> list[str]:
-    """Upload what changed of a dataset or a metric as one commit; return the lines to print.
+    """Upload the changes of a dataset or a metric as one commit; return the lines to print.
 
     Args:
         folder: of a dataset or a metric; it is checked first.
@@ -67,7 +67,7 @@ def preview(
     card: Mapping[str, Any],
     licenses: Collection[str] = (),
 ) -> list[str]:
-    """Return what a push would do, and the card. Without a connection every file counts as new."""
+    """Return the plan of a push and the card. Without a connection every file counts as new."""
     remote, notes, known = NO_REPOSITORY, [], True
     try:
         remote = read_target(api, source, target)
@@ -108,7 +108,7 @@ def check_name(source: Source, target: Target) -> None:
 
 
 def read_target(api: HfApi, source: Source, target: Target) -> Remote:
-    """Return what the Hub has; refuse a repository of others, or a wrong visibility."""
+    """Return the state of the target; refuse files of others and a wrong visibility."""
     with explain_hub(target.repo_id):
         remote = read_remote(api, target.repo_id, source.kind, target.revision)
         if not target.create_pr:
