@@ -1,4 +1,4 @@
-"""`polyprobe push` with the real client against the stand-in Hub: one commit, only what changed."""
+"""`polyprobe push` with the real client against the stand-in Hub: one commit of the changes."""
 
 from urllib.parse import quote
 from urllib.request import Request, urlopen
@@ -29,7 +29,7 @@ def run(folder, repo, **options):
 
 
 def held(api, repo, kind="dataset", revision="main"):
-    """{path: content} of what the Hub gives out at a revision, by plain HTTP."""
+    """{path: content} of the files on the Hub at a revision, by plain HTTP."""
     names = api.list_repo_files(repo, repo_type=kind, revision=revision)
     at = f"{api.endpoint}/{kind}s/{repo}/resolve/{quote(revision, safe='')}"
     head = {"Authorization": f"Bearer {TOKEN}"}

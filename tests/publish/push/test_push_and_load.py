@@ -1,4 +1,4 @@
-"""What was pushed comes back from an empty cache, by the clients that everybody uses."""
+"""Pushed datasets and metrics load from an empty cache with the standard clients."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `polyprobe push` leaves alone: others' files, names that are no branch, what stays here."""
+"""`polyprobe push` refuses files of others, invalid branches, and files not for the Hub."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What of a folder goes to the Hub, and how it is compared with what lies there."""
+"""The files of a folder for the Hub, and their comparison with a repository."""
 
 import hashlib
 import subprocess
