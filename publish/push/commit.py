@@ -1,11 +1,11 @@
 """Make a repository equal to a folder by one commit.
 
-`HfApi.upload_folder` (huggingface_hub 2.4) is not used, because it uploads in a pipeline of
-commits: a folder of more than 250 files, or a commit that fails, is split into several; all but
-the first of them ignore `parent_commit`. With `create_pr` it opens the pull request before the
-upload, which leaves an empty one if the upload fails, and only into `main`. Its patterns let `*`
-match a slash, so that `delete_patterns` would delete files of others in subfolders. It asks the
-Hub about unchanged files too. `create_commit` makes one commit on `parent_commit`, or none.
+`HfApi.upload_folder` (huggingface_hub 2.4) is not used: with hf_xet it uploads in a pipeline of
+commits. It splits a folder of more than 250 files, and a commit that keeps failing, into several
+commits, and only the first of them has `parent_commit`. With `create_pr` it opens the pull request
+before the upload, so that a failure leaves an empty one, and only into `main`. In its patterns `*`
+matches a slash, so that `delete_patterns` would delete files of others in subfolders.
+`create_commit` makes one commit on `parent_commit`, or none.
 """
 
 import os
