@@ -1,11 +1,11 @@
-"""`polyprobe push` over Xet, by which users' large files go: failures, and going on after them."""
+"""`polyprobe push` over Xet, the protocol for large files: failures, and resuming after them."""
 
 import pytest
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.clients import TOKEN, api
-from polyprobe.tests.cli.hub.folders import small_dataset
-from polyprobe.tests.cli.hub.test_push import contents, held, run
+from polyprobe.tests.publish.push.clients import TOKEN, api
+from polyprobe.tests.publish.push.folders import small_dataset
+from polyprobe.tests.publish.push.test_push import contents, held, run
 from tests.hub.xet_client import use_xet
 
 __all__ = ["api"]
@@ -56,7 +56,7 @@ def test_an_upload_goes_on_where_it_broke_off(api, hub, tmp_path, monkeypatch):
     first = sent(hub)
     assert first > 50_000
     hub.clear()
-    use_xet(monkeypatch, tmp_path / "xet")  # another process, with what the first one has noted
+    use_xet(monkeypatch, tmp_path / "xet")  # another process, with the records of the first
     run(folder, "me/geofacts")
     assert sent(hub) < first / 10
     assert held(api, "me/geofacts") == contents(folder)

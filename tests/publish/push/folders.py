@@ -1,4 +1,4 @@
-"""Small folders that are fit to be pushed, made of the embedded dataset and of our metrics."""
+"""Small folders that pass all checks, made of the embedded dataset and our metrics."""
 
 import shutil
 from pathlib import Path
@@ -24,14 +24,14 @@ def small_dataset(folder: Path, rows: int = 20, splits: tuple[str, ...] = ("en",
 
 
 def metric(folder: Path, name: str = "rankc") -> Path:
-    """A metric's folder, what its links lead to in their place."""
+    """A copy of a metric's folder."""
     shutil.copytree(ROOT / "metrics" / name, folder / name)
     shutil.rmtree(folder / name / "__pycache__", ignore_errors=True)
     return folder / name
 
 
 def change(path: Path, **columns: pa.Array) -> None:
-    """Put other columns into a Parquet file."""
+    """Replace columns of a Parquet file."""
     table = pq.read_table(path)
     for name, column in columns.items():
         table = table.set_column(table.column_names.index(name), name, column)
@@ -39,7 +39,7 @@ def change(path: Path, **columns: pa.Array) -> None:
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replace a text that stands in a file."""
+    """Replace a text in a file."""
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")

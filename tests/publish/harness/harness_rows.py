@@ -1,4 +1,4 @@
-"""A dataset of four rows with what a template or a tokenizer may trip over."""
+"""A dataset of four rows that are difficult for templates and tokenizers."""
 
 import importlib.util
 from pathlib import Path
@@ -26,7 +26,7 @@ ROWS = {
 
 
 def write_dataset(folder: Path, rows=ROWS, config="default", **columns) -> Path:
-    """Write the rows and their card; `columns` replace what their names say, None leaves out."""
+    """Write the rows and their card; `columns` replaces columns by name, None removes one."""
     data = folder / "data" / config
     data.mkdir(parents=True, exist_ok=True)
     splits = ""
@@ -57,7 +57,7 @@ def make_table(rows, columns) -> pa.Table:
 
 
 def load_module(file: Path) -> ModuleType:
-    """Return what a file outside the package defines."""
+    """Return the module in a file outside the package."""
     spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

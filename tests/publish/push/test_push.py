@@ -1,4 +1,4 @@
-"""`polyprobe push` with the real client against the stand-in Hub: one commit, only what changed."""
+"""`polyprobe push` with the real client against the stand-in Hub: one commit of the changes."""
 
 from urllib.parse import quote
 from urllib.request import Request, urlopen
@@ -10,8 +10,8 @@ from polyprobe.cli.push import push
 from polyprobe.publish.push.remote import read_remote
 from polyprobe.publish.push.source import read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.clients import TOKEN, api, hub_token
-from polyprobe.tests.cli.hub.folders import edit, metric, small_dataset
+from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
+from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
 
 __all__ = ["api"]
 
@@ -29,7 +29,7 @@ def run(folder, repo, **options):
 
 
 def held(api, repo, kind="dataset", revision="main"):
-    """{path: content} of what the Hub gives out at a revision, by plain HTTP."""
+    """{path: content} of the files on the Hub at a revision, by plain HTTP."""
     names = api.list_repo_files(repo, repo_type=kind, revision=revision)
     at = f"{api.endpoint}/{kind}s/{repo}/resolve/{quote(revision, safe='')}"
     head = {"Authorization": f"Bearer {TOKEN}"}
@@ -89,7 +89,7 @@ def test_what_others_put_there_stays(api, tmp_path, capsys):
     run(folder, "me/rankc")
     assert held(api, "me/rankc", "space") == contents(folder) | {"me.png": b"png"}
     run(folder, "me/rankc", dry_run=True)
-    assert "stays, not written by a push: me.png" in capsys.readouterr().out
+    assert "kept in the repository, not from a push: me.png" in capsys.readouterr().out
 
 
 def test_a_dry_run_shows_files_and_card_and_asks_for_no_right(api, hub, tmp_path, capsys):
@@ -138,7 +138,7 @@ def test_a_pull_request_is_opened_once(api, hub, tmp_path, capsys):
     hub.clear()
     run(small, "me/geofacts", create_pr=True)
     assert hub.uploaded() == []
-    assert "it was there already" in capsys.readouterr().out
+    assert "an open pull request has these files already" in capsys.readouterr().out
     assert len(api.list_repo_refs("me/geofacts", repo_type="dataset").branches) == 1
 
 
@@ -160,9 +160,9 @@ def test_a_licence_that_forbids(api, hub, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("repo", "message"),
     [
-        ("geofacts", "no OWNER/NAME; write me/geofacts"),
-        ("me/geo/facts", "no OWNER/NAME"),
-        ("me/geo facts", "no name of a repository"),
+        ("geofacts", "not a repository name OWNER/NAME; write me/geofacts"),
+        ("me/geo/facts", "not a repository name"),
+        ("me/geo facts", "not a repository name"),
         ("stranger/geofacts", r"answered 403 .*the token may not do this"),
     ],
 )
@@ -187,6 +187,6 @@ def test_a_folder_that_is_not_fit_asks_nothing_of_the_hub(api, hub, tmp_path):
     folder = small_dataset(tmp_path / "geofacts")
     path = folder / "data/default/fr.parquet"
     pq.write_table(pq.read_table(path).slice(1), path)
-    with pytest.raises(PolyprobeError, match="not fit to be pushed"):
+    with pytest.raises(PolyprobeError, match="geofacts cannot be pushed: "):
         run(folder, "me/geofacts")
     assert hub.requests == []

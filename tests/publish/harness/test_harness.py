@@ -11,7 +11,7 @@ import yaml
 
 from polyprobe.publish.harness import HARNESSES, export_dataset
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.eval.harness_rows import ROWS, write_dataset
+from polyprobe.tests.publish.harness.harness_rows import ROWS, write_dataset
 
 
 @pytest.fixture
@@ -114,9 +114,9 @@ WRONG = {
     "no languages were named": {"languages": []},
     "unknown configuration in '.*/17'; available: .*default": {"config": "17"},
     "unknown harness 'helm'": {"harness": "helm"},
-    "--scoring pll is no protocol": {"scoring": "pll"},
-    "--dataset-id 'tiny' is no name": {"dataset_id": "tiny"},
-    "--dataset-id '-a/tiny' is no name": {"dataset_id": "-a/tiny"},
+    "--scoring pll is not available in harnesses": {"scoring": "pll"},
+    "'tiny' is not a repository name OWNER/NAME; correct --dataset-id": {"dataset_id": "tiny"},
+    "'-a/tiny' is not a repository name": {"dataset_id": "-a/tiny"},
 }
 
 
@@ -155,7 +155,9 @@ def test_splits_that_are_not_parallel_are_refused(tmp_path):
 
 def test_digits_alone_before_the_slot_are_refused_where_lm_eval_would_read_a_number(tmp_path):
     folder = write_dataset(tmp_path / "tiny", {"en": [("12[Y]", ["a", "b"], [0])]})
-    with pytest.raises(PolyprobeError, match="language 'en', row 0: '12' alone before the slot"):
+    with pytest.raises(
+        PolyprobeError, match="language 'en', row 0: lm-eval reads '12' alone before the slot"
+    ):
         export_dataset(folder, "lm-eval", tmp_path / "out", scoring="object")
     assert export_dataset(folder, "lm-eval", tmp_path / "out")
     assert export_dataset(folder, "lighteval", tmp_path / "out", scoring="object")
@@ -169,7 +171,7 @@ def test_folders_that_are_no_dataset(folder, tmp_path):
     cases = {
         "no such folder": tmp_path / "none",
         "no dataset '.*empty' here": tmp_path / "empty",
-        "has the splits train, and not one a language": whole,
+        "has the splits train, not one split for each language": whole,
     }
     for message, place in cases.items():
         with pytest.raises(PolyprobeError, match=message) as told:
@@ -185,7 +187,7 @@ def test_files_that_are_no_parquet(folder, tmp_path):
     card = (folder / "README.md").read_text("utf-8").partition("  - split: ja")[0]
     card = card.replace("data/default/en.parquet", "en.jsonl")
     (other / "README.md").write_text(f"{card}---\n", encoding="utf-8")
-    with pytest.raises(PolyprobeError, match=r"en\.jsonl is no Parquet file"):
+    with pytest.raises(PolyprobeError, match=r"en\.jsonl is not a Parquet file"):
         export_dataset(other, "lm-eval", tmp_path / "out")
 
 
@@ -201,7 +203,7 @@ def test_no_task_of_lighteval_is_a_path_beside_its_file(folder, tmp_path):
 
 def test_an_output_folder_of_others_is_left_alone(folder, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(PolyprobeError, match=r"holds notes\.txt, which is no exported task"):
+    with pytest.raises(PolyprobeError, match=r"holds notes\.txt, which is not an exported task"):
         export_dataset(folder, "lm-eval", tmp_path)
     with pytest.raises(PolyprobeError, match=r"notes\.txt is a file"):
         export_dataset(folder, "lm-eval", tmp_path / "notes.txt")

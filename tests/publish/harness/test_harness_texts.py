@@ -1,4 +1,4 @@
-"""The texts that the harnesses score: those that polyprobe's scorers score."""
+"""The harnesses score the same texts as polyprobe's scorers."""
 
 import ast
 import sys
@@ -13,14 +13,14 @@ from polyprobe.eval.scoring.engine import Plan
 from polyprobe.eval.scoring.scorers.causal import CausalScorer
 from polyprobe.eval.scoring.scorers.object import CausalObjectScorer
 from polyprobe.publish.harness import export_dataset
-from polyprobe.tests.eval.harness_rows import ROWS, load_module, write_dataset
+from polyprobe.tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
 ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
 EVERY = [row for rows in ROWS.values() for row in rows]
 
 
 def list_sentences(prompt: str, candidates: list[str]) -> list[str]:
-    """Return what CausalScorer tokenizes."""
+    """Return the texts that CausalScorer tokenizes."""
     seen: list[str] = []
     scorer = CausalScorer.__new__(CausalScorer)
     scorer._sentence_ids = lambda sentences: seen.extend(sentences) or [(0, 1)] * len(sentences)
@@ -29,7 +29,7 @@ def list_sentences(prompt: str, candidates: list[str]) -> list[str]:
 
 
 def list_prefix(prompt: str) -> str:
-    """Return what CausalObjectScorer tokenizes before the candidates."""
+    """Return the text that CausalObjectScorer tokenizes before the candidates."""
     seen: list[str] = []
     scorer = CausalObjectScorer.__new__(CausalObjectScorer)
     scorer.prefixes = lambda texts: seen.extend(texts) or [(0,)] * len(texts)
@@ -74,7 +74,7 @@ def test_lm_eval_has_the_object_behind_the_prompt(folder, tmp_path):
 
 @pytest.fixture
 def lighteval(monkeypatch) -> None:
-    """Stand-ins for the names that the tasks import: records of what they are given."""
+    """Stand-ins for the names that the tasks import: records of their arguments."""
     names = {
         "metrics.metrics_sample": {"SampleLevelComputation": object},
         "metrics.utils.metric_utils": {"SampleLevelMetric": SimpleNamespace},

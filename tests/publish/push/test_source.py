@@ -1,14 +1,14 @@
-"""What of a folder goes to the Hub, and how it is compared with what lies there."""
+"""The files of a folder for the Hub, and their comparison with a repository."""
 
 import hashlib
 import subprocess
 
 import pytest
 
-from polyprobe.publish.push.remote import NOTHING, Remote, compare
+from polyprobe.publish.push.remote import NO_REPOSITORY, Remote, compare
 from polyprobe.publish.push.source import read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.folders import ROOT, metric, small_dataset
+from polyprobe.tests.publish.push.folders import ROOT, metric, small_dataset
 
 
 def test_what_is_published_and_what_stays(tmp_path):
@@ -32,8 +32,9 @@ def test_what_is_published_and_what_stays(tmp_path):
 def test_both_ids_are_those_of_git_and_of_sha256(tmp_path):
     source = read_source(metric(tmp_path))
     for name, file in source.files.items():
-        content = (tmp_path / "rankc" / name).read_bytes()
-        asked = ["git", "hash-object", "--no-filters", str(tmp_path / "rankc" / name)]
+        assert file.path.name == name
+        content = file.path.read_bytes()
+        asked = ["git", "hash-object", "--no-filters", str(file.path)]
         assert file.git_oid == subprocess.check_output(asked, text=True).strip()
         assert file.sha256 == hashlib.sha256(content).hexdigest()
 
@@ -64,7 +65,7 @@ def test_no_folder_to_push(given, tmp_path, monkeypatch):
 
 def test_the_plan(tmp_path):
     source = read_source(metric(tmp_path))
-    new = compare(source, NOTHING)
+    new = compare(source, NO_REPOSITORY)
     assert (new.added, new.same) == (list(source.files), [])
     there = {path: file.git_oid for path, file in source.files.items()}
     there["intervals.py"] = source.files["intervals.py"].sha256  # stored as a large file

@@ -15,9 +15,9 @@ import pytest
 from polyprobe.eval import load_scorer
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.publish.harness import export_dataset
-from polyprobe.tests.eval.harness_rows import load_module, write_dataset
+from polyprobe.tests.publish.harness.harness_rows import load_module, write_dataset
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PEERS = load_module(ROOT / "bench" / "harness_peers.py")
 LANGUAGES = ["en", "ja", "tr"]
 CLOSE = 1e-3  # nats, of a sentence
@@ -65,7 +65,7 @@ def dataset(work, rows) -> Path:
 
 
 def run_line(harness: str, file: Path, *others: str, model: str) -> None:
-    """Run what the head of an exported file says, in the file's folder."""
+    """Run the command at the head of an exported file, in the file's folder."""
     lines = file.read_text("utf-8").replace("\\\n", " ").splitlines()
     (line,) = (x for x in lines if x.removeprefix("# ").startswith(("lm_eval run", "lighteval ac")))
     command = shlex.split(line.removeprefix("# ").replace("MODEL", model))
@@ -81,7 +81,7 @@ def score(model: Path, own: list[dict], **options) -> tuple[list[np.ndarray], li
 
 
 def credit(scores: list[np.ndarray], own: list[dict]) -> list[float]:
-    """Return 1 where the first of the best candidates is right, else 0."""
+    """Return 1 if the first of the best candidates is an answer, else 0."""
     answers = [row["answers"] for row in own]
     return right_probability([list(s) for s in scores], answers, "released").tolist()
 
@@ -129,7 +129,7 @@ def test_lm_eval_runs_as_the_head_of_the_group_says(work, rows, dataset):
 
 
 def run_lighteval(work: Path, dataset: Path, model: str, suffix: str = "") -> dict[str, list]:
-    """Return what lighteval says of the rows, by language."""
+    """Return lighteval's results of the rows, by language."""
     tasks = work / f"lighteval{suffix}"
     stem = export_dataset(dataset, "lighteval", tasks)[0].stem
     return PEERS.run_lighteval(tasks, f"{stem}{suffix}", work / model, LANGUAGES)

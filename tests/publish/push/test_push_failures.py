@@ -1,18 +1,18 @@
-"""Whatever the Hub refuses or breaks off: one line, nothing half done, and again is enough."""
+"""A failure of the Hub gives one line and no partial commit; the same command resumes."""
 
 import pytest
 from huggingface_hub import constants
 
 from polyprobe.publish.push import commit as publish
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.cli.hub.clients import TOKEN, api, hub_token
-from polyprobe.tests.cli.hub.folders import small_dataset
-from polyprobe.tests.cli.hub.test_push import contents, held, messages, run
+from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
+from polyprobe.tests.publish.push.folders import small_dataset
+from polyprobe.tests.publish.push.test_push import contents, held, messages, run
 
 __all__ = ["api"]
 pytestmark = pytest.mark.acceptance
 
-# Every kind of request of a push, and whether the client asks again by itself.
+# Every kind of request of a push.
 REQUESTS = {
     "whoami": "/api/whoami-v2",
     "info": "/api/datasets/me/geofacts/revision/",
@@ -24,12 +24,12 @@ REQUESTS = {
     "upload": "/storage/",
     "commit": "/commit/main",
 }
-NOT_NEEDED = {"validate"}  # the client goes on where the Hub does not look at the card
+NOT_NEEDED = {"validate"}  # the client continues if the Hub does not check the card
 OFTEN = 99  # a client tries six times, with each of several files
 
 
 def push_failing(api, hub, folder, where, what):
-    """Push while requests fail; return the error, None if it got by."""
+    """Push while requests fail; return the error, or None."""
     hub.clear()
     hub.fail(where, what, times=OFTEN)
     error = None

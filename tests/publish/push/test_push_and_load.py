@@ -1,11 +1,11 @@
-"""What was pushed comes back from an empty cache, by the clients that everybody uses."""
+"""Pushed datasets and metrics load from an empty cache with the standard clients."""
 
 import pytest
 
 from polyprobe.builder.build import build_balanced, build_dataset
 from polyprobe.builder.recipes.balanced.request import Request
-from polyprobe.tests.cli.hub.clients import TOKEN, hub_token
-from polyprobe.tests.cli.hub.folders import ROOT
+from polyprobe.tests.publish.push.clients import TOKEN, hub_token
+from polyprobe.tests.publish.push.folders import ROOT
 from tests.builder.tiny_facts import CAPITALS, serve
 from tests.hub.client import run_client, run_polyprobe
 from tests.metrics.test_modules import CASES, RESULTS

@@ -15,7 +15,7 @@ answer = [load_dataset(*arguments)["fr"][0]["candidates"][1] for arguments in {c
 INSTALL = """
 from pathlib import Path
 from polyprobe import PolyprobeError
-from polyprobe.cli.install import install_folder
+from polyprobe.publish.install import install_folder
 lines = []
 for folder in {folders}:
     try:
@@ -77,7 +77,7 @@ def test_metric_installed_again_runs_the_present_code(tmp_path):
     home, folder = tmp_path / "home", tmp_path / "same"
     code = INSTALL.format(folders=[str(folder)]) + COUNT + "\nanswer['line'] = lines[0]"
     line = f'metric same from {folder}: evaluate.load("same")'
-    # evaluate names a copy by its code without what follows a #: the third takes the first's name.
+    # evaluate names a copy by its code up to a #: the third takes the first's name.
     for sign in ("#1", "B", "#2"):
         write_metric(folder, sign)
         assert run_client(code, home) == {"same": 1, "sign": sign, "line": line}
