@@ -17,8 +17,8 @@ ELSEWHERE = "set POLYPROBE_CACHE to another folder"
 def cache_folder() -> Path:
     """Return the folder of the scores and translations that later runs reuse.
 
-    The first one that is set: POLYPROBE_CACHE, XDG_CACHE_HOME/polyprobe, ~/.cache/polyprobe. A relative
-    XDG_CACHE_HOME is ignored, as the XDG specification requires.
+    The first one that is set: POLYPROBE_CACHE, XDG_CACHE_HOME/polyprobe, ~/.cache/polyprobe. A
+    relative XDG_CACHE_HOME is ignored, as the XDG specification requires.
     """
     try:
         if own := os.environ.get("POLYPROBE_CACHE"):
@@ -84,14 +84,16 @@ class ContentStore:
             with closing(sqlite3.connect(self.file, timeout=PATIENCE)) as database, database:
                 database.execute(make)
                 yield database
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, ValueError, MemoryError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise PolyprobeError(
-                f"cannot use {self.file}: {error}; {self._find_remedy(error)}"
+                f"cannot use {self.file}: {reason}; {self._find_remedy(error)}"
             ) from error
 
     def _find_remedy(self, error: Exception) -> str:
-        name = getattr(error, "sqlite_errorname", "")
-        if name in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
+        name = getattr(error, "sqlite_errorname", "")  # "": Python could not decode a value
+        damage = ("SQLITE_CORRUPT", "SQLITE_ERROR", "SQLITE_NOTADB", "SQLITE_TOOBIG", "")
+        if name in damage and not isinstance(error, OSError):
             return f"it is damaged: move it away and run again to recreate its {self.table}"
         if name == "SQLITE_BUSY":
             return f"another process uses it: end that process; stored {self.table} are kept"

@@ -107,8 +107,8 @@ def take(
     known = [one for one in found if one]
     if len(known) < len(queries):
         raise PolyprobeError(
-            f"language '{language}': {len(queries) - len(known)} queries have left the score store "
-            f"in {store.folder} (was it cleared?); run the same command again to score them"
+            f"language '{language}': {len(queries) - len(known)} queries are missing from the "
+            f"score store {store.file}, which was changed; run the same command again"
         )
     rows = zip(queries, known, strict=True)
     unknown = [candidates[k] for (_, candidates), one in rows for k in one.unknown]
