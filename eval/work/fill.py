@@ -14,7 +14,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from .known_scores import Known, ScoreStore
 from .tasks import Query, Task, make_tasks, queries_of
-from .workers import Progress as Report
+from .workers import Report
 
 # Who scores tasks, in whatever order; `Report` is told how far each is.
 Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
