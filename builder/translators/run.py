@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
-from polyprobe.system.store import Memory
+from polyprobe.system.store import ContentStore
 
 from .failures import BrokenAnswerError, NoAnswerError, WrongNumberError
 from .pace import Pace, Turns
@@ -67,17 +67,17 @@ async def answer(
     Raises:
         PolyprobeError: see `Translator.translate_each`.
     """
-    with Memory(file) as memory:
-        known = memory.find(question.key for question in questions)
-        found = {key: Translation(text, "") for key, text in known.items()}
-        found |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
-        pending = {q.key: q for q in questions if q.key not in found}
-        if pending:
-            with _bar(len(pending), f"{translator.name} {source}-{target}") as bar:
-                async with translator.connect():
-                    run = _Run(translator, memory, (source, target), bar)
-                    found |= await run.work(list(pending.values()))
-        return found
+    store = ContentStore(file, "translations")
+    known = store.find(question.key for question in questions)
+    found = {key: Translation(text, "") for key, text in known.items()}
+    found |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
+    pending = {q.key: q for q in questions if q.key not in found}
+    if pending:
+        with _bar(len(pending), f"{translator.name} {source}-{target}") as bar:
+            async with translator.connect():
+                run = _Run(translator, store, (source, target), bar)
+                found |= await run.work(list(pending.values()))
+    return found
 
 
 @contextmanager
@@ -95,11 +95,11 @@ class _Run:
     def __init__(
         self,
         translator: Engine,
-        memory: Memory,
+        store: ContentStore,
         pair: tuple[str, str],
         bar: Iterator[int],
     ) -> None:
-        self._translator, self._memory, self._pair, self._bar = translator, memory, pair, bar
+        self._translator, self._store, self._pair, self._bar = translator, store, pair, bar
         self._turns = Turns(translator.pace, translator.per_second, translator.timeout)
         self._found: dict[bytes, Translation] = {}
         self._failed_in_a_row = 0
@@ -155,7 +155,7 @@ class _Run:
         found = {q.key: judge(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
         good = {key: found.text for key, found in found.items() if not found.problem}
         if good:
-            self._memory.add(good)
+            self._store.add(good)
         self._note(found)
 
     def _fail(self, batch: Sequence[Question], problem: str) -> str:
@@ -173,7 +173,7 @@ class _Run:
         return PolyprobeError(
             f"{self._translator.name} gives no translations any more ({reason}; "
             f"{self._failed_in_a_row} batches in a row); {good} of {self._wanted} sentences are "
-            f"translated and kept in {self._memory.file}: run again to go on{advice}"
+            f"translated and kept in {self._store.file}: run again to go on{advice}"
         )
 
 

@@ -1,10 +1,12 @@
 """What every translator is to its callers, and what an engine has to give."""
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from polyprobe.system.store import cache_folder, key_of
+from polyprobe.system.store import cache_folder
 
 from .failures import packages_explained
 from .loop import run
@@ -135,3 +137,9 @@ class Translator(ABC):
         file = cache_folder() / "translations.sqlite"
         found = run(answer(self, questions, source, target, file))
         return [found[question.key] for question in questions]
+
+
+def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:
+    """Return the SHA-256 of everything a translation depends on, the order of terms aside."""
+    parts = [signature, source, target, sentence, sorted(terms.items())]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()
