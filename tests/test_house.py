@@ -45,11 +45,11 @@ def test_sources_and_families_name_every_file():
         p.stem for p in modules("builder/sources") if "\ndef read_truths(" in p.read_text()
     }
     assert {module.rpartition(".")[2] for module in TRUTH_SOURCES.values()} == of_truths
-    in_scorers = {p.stem for p in modules("eval/scorers") if "(Scorer):" in p.read_text()}
+    in_scorers = {p.stem for p in modules("eval/scoring/scorers") if "(Scorer):" in p.read_text()}
     assert set(FAMILIES) == in_scorers
     assert {name.partition("-")[0] for name in SCORINGS} == set(PROTOCOLS)
-    for name, scorer in FAMILIES.items():
-        assert scorer.__module__ == f"polyprobe.eval.scoring.scorers.{name}"
+    for name, family in FAMILIES.items():
+        assert family.scorers["bmlama"].__module__ == f"polyprobe.eval.scoring.scorers.{name}"
 
 
 ALLOWED = {"builder": {"builder", "metrics"}, "eval": {"eval", "metrics"}, "metrics": {"metrics"},
