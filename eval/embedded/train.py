@@ -25,16 +25,16 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
+from polyprobe.eval.embedded import TAUGHT
 from polyprobe.eval.scoring.engine import Input, Plan
 from polyprobe.eval.scoring.scorers import FAMILIES, Scorer
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.load import load_facts
 
-TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 TAUGHT_IN_TESTS = ("en", "ru", "zh")
-SEED = 20
+_SEED = 20
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<extra_id_0>", "<extra_id_1>"]
-NAMES = {
+_NAMES = {
     "bos_token": "<s>",
     "pad_token": "<pad>",
     "eos_token": "</s>",
@@ -67,7 +67,7 @@ class Recipe(NamedTuple):
 
 
 IDS = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
-RECIPES = {
+MODEL_RECIPES = {
     "causal": Recipe(
         LlamaForCausalLM,
         LlamaConfig(
@@ -128,13 +128,13 @@ RECIPES = {
 
 def train(family: str, output: Path) -> float:
     """Train a model, save it and its tokenizer, and return the loss of the last epoch."""
-    recipe = RECIPES[family]
-    torch.manual_seed(SEED)
+    recipe = MODEL_RECIPES[family]
+    torch.manual_seed(_SEED)
     facts = load_facts("geofacts")
     tokenizer = _tokenizer(facts, recipe)
     recipe.config.vocab_size = len(tokenizer)
     scorer = FAMILIES[family].scorers["bmlama"](recipe.network(recipe.config), tokenizer)
-    loss = _fit(scorer, _right_sentences(scorer, facts, recipe.languages), recipe)
+    loss = _fit(scorer, _plan_correct(scorer, facts, recipe.languages), recipe)
     scorer.model.half().save_pretrained(output)
     tokenizer.save_pretrained(output)
     return loss
@@ -155,7 +155,7 @@ def _tokenizer(facts: dict[str, Any], recipe: Recipe) -> PreTrainedTokenizerFast
     tokenizer.post_processor = processors.TemplateProcessing(
         single=recipe.template, special_tokens=[(t, SPECIAL.index(t)) for t in ("<s>", "</s>")]
     )
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=512, **NAMES)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=512, **_NAMES)
 
 
 def _all_text(facts: dict[str, Any]) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _all_text(facts: dict[str, Any]) -> Iterator[str]:
             yield row["prompt"].replace(SLOT, row["candidates"][row["answers"][0]])
 
 
-def _right_sentences(scorer: Scorer, facts: dict[str, Any], languages: tuple[str, ...]) -> Plan:
+def _plan_correct(scorer: Scorer, facts: dict[str, Any], languages: tuple[str, ...]) -> Plan:
     """Return the scorer's plan for the correct answers: the model is trained on its reads."""
     rows = [row for language in languages for row in facts[language].to_pylist()]
     answers = [[row["candidates"][row["answers"][0]]] for row in rows]
