@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import part_of, write_whole
+from polyprobe.system.files import LOCK, part_of, write_whole
 
 from .settings import Settings
 
@@ -149,7 +149,7 @@ class Run:
         return any(self.folder.glob("scores/*")) or any(self.folder.glob("predictions/*"))
 
     def _is_free(self) -> bool:
-        """Return whether a run may begin here; a killed start leaves the part file of run.json."""
+        """Return whether a run may begin here; a killed start leaves a lock and a part file."""
         try:
             names = {file.name for file in self.folder.iterdir()}
         except FileNotFoundError:
@@ -158,7 +158,7 @@ class Run:
             raise PolyprobeError(
                 f"{self.folder} cannot be a run folder: {error.strerror}; choose another --output"
             ) from error
-        if "run.json" not in names and names - {part_of(Path("run.json")).name}:
+        if "run.json" not in names and names - {part_of(Path("run.json")).name, LOCK}:
             raise PolyprobeError(
                 f"{self.folder} is not empty and holds no run.json; choose another --output"
             )
