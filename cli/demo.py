@@ -8,8 +8,8 @@ from rich.console import Console
 
 from polyprobe.cli.show.run import show_run
 from polyprobe.system.extras import explain_missing_extras
+from polyprobe.eval.embedded import TAUGHT
 
-TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 UNTAUGHT = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
     "between untaught languages",
