@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from polyprobe.cli.show.run import show_run
 from polyprobe.system.extras import explain_missing_extras
+
+from .options import parse_splits
+from .show.run import show_run
 
 
 def evaluate(
@@ -94,7 +96,7 @@ def evaluate(
         dataset,
         config,
         output=output,
-        languages=split_languages(languages),
+        languages=parse_splits(languages),
         limit=limit,
         sample=sample,
         revision=revision,
@@ -110,14 +112,3 @@ def evaluate(
         **{name: value for name, value in decoding.items() if value is not None},
     )
     show_run(output)
-
-
-def split_languages(text: str | None) -> list[str] | None:
-    """Return the languages of a comma-separated list; None stays None, for all.
-
-    >>> split_languages("en, zh-hans")
-    ['en', 'zh_hans']
-    """
-    if text is None:
-        return None
-    return [part.strip().replace("-", "_") for part in text.split(",") if part.strip()]
