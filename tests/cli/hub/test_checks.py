@@ -145,7 +145,7 @@ def test_a_metric_that_is_not_fit(code, tmp_path):
 def test_every_metric_is_fit(name):
     source = read_source(ROOT / "metrics" / name)
     assert check_source(source)["sdk"] == "gradio"
-    assert {"README.md", "app.py", "requirements.txt", "space.py"} < set(source.files)
+    assert {"README.md", "app.py", "requirements.txt", "page.py"} < set(source.files)
     assert not source.left_out
 
 
