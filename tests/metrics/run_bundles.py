@@ -20,12 +20,10 @@ def run(folder, keywords):
     result = evaluate.load(folder, keep_in_memory=True).compute(**keywords)
     os.chdir(folder)
     sys.path[0] = folder
-    app = runpy.run_path("app.py")
-    read_sheets = sys.modules["sheet"].read_sheets
-    answer = (app.get("compare") or app["measure"])(
-        read_sheets(next(iter(app["EXAMPLES"].values())))
-    )
-    return result, [(figure.label, figure.name, figure.value) for figure in answer.figures]
+    page = runpy.run_path("app.py")["PAGE"]
+    read_text = sys.modules["sheet"].read_text
+    output = page.compute({"": read_text(next(iter(page.examples.values())))})
+    return result, [(entry.label, entry.name, entry.value) for entry in output.entries]
 
 
 def main():

@@ -9,9 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.metrics.space import answer as figures
-from polyprobe.metrics.space import page as space
-from polyprobe.metrics.space import sheet
+from polyprobe.metrics.space import output, page, sheet
 
 pytest.importorskip("plotly", reason="plotly is not installed: it draws the pictures of a Space")
 
@@ -84,12 +82,11 @@ def import_app(name):
 
 
 def compute(app, text="", files=(), **choices):
-    function = getattr(app, "compare", None) or app.measure
-    return function(sheet.read_sheets(text, files), **choices)
+    return app.PAGE.compute(sheet.read_sheets(text, files), **choices)
 
 
 def values(answer):
-    return {(figure.label, figure.name): figure.value for figure in answer.figures}
+    return {(figure.label, figure.name): figure.value for figure in answer.entries}
 
 
 def test_every_page_has_figures_worked_out_by_hand():
@@ -99,24 +96,23 @@ def test_every_page_has_figures_worked_out_by_hand():
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_the_first_example_by_hand(name, delimiter):
     app = import_app(name)
-    first = next(iter(app.EXAMPLES.values())).replace(",", delimiter)
+    first = next(iter(app.PAGE.examples.values())).replace(",", delimiter)
     found = values(compute(app, first))
     assert {key: found[key] for key in FIRST[name]} == pytest.approx(FIRST[name])
 
 
 def test_examples_are_drawn_told_and_written(name):
     app = import_app(name)
-    draw = getattr(app, "draw", None) or app.draw_pairs
-    for text in app.EXAMPLES.values():
+    for text in app.PAGE.examples.values():
         found = compute(app, text)
-        first = found.figures[0]
-        assert figures.tell(found).startswith(f"### {first.name} of {first.label}: ")
-        header, *rows = csv.reader(figures.write_csv(found.figures).splitlines())
+        first = found.entries[0]
+        assert output.write_headline(found).startswith(f"### {first.name} of {first.label}: ")
+        header, *rows = csv.reader(output.write_csv(found.entries).splitlines())
         assert header == ["of", "figure", "value", "low", "high", "chance", "n"]
         assert [row[2] for row in rows] == [
-            "" if f.value is None else str(f.value) for f in found.figures
+            "" if f.value is None else str(f.value) for f in found.entries
         ]
-        drawn = json.loads(draw(found.figures).to_json())
+        drawn = json.loads(app.PAGE.draw(found.entries).to_json())
         assert drawn["data"][0]["type"] in ("bar", "heatmap")
 
 
@@ -137,7 +133,7 @@ def write_table(path, table):
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".parquet"])
 def test_a_file_gives_what_its_text_does(name, suffix, tmp_path):
     app = import_app(name)
-    text = next(iter(app.EXAMPLES.values()))
+    text = next(iter(app.PAGE.examples.values()))
     table = sheet.read_text(text)
     file = write_table(tmp_path / f"table{suffix}", table)
     assert compute(app, "not looked at", [file]) == compute(app, text)
@@ -185,16 +181,16 @@ def test_pairs_equal_the_module_itself():
     """Figures and intervals of a page are those of `evaluate.load(…).compute`."""
     app = import_app("rankc")
     scores = {"a": [[3, 2, 1], [4, 4]], "b": [[3, 1, 2], [5, 5]], "c": [[1, 2, 3], [1, 0]]}
-    module = app.load_beside(app.__file__)
+    module = app.load_module(app.__file__)
     for ties in ("expected", "released"):
         answer = compute(app, json.dumps(scores), weights="norm1", ties=ties)
-        for figure in answer.figures:
+        for figure in answer.entries:
             if len(figure.of) == 2:
                 one, other = (scores[language] for language in figure.of)
-                whole = module.compare_rankings(one, other, weights="norm1", ties=ties)
+                whole = module.measure_rankc(one, other, weights="norm1", ties=ties)
                 assert figure.value == pytest.approx(whole[figure.name])
                 assert figure.interval == pytest.approx(whole[f"{figure.name}_ci"])
-        of_all, *pairs = [figure.value for figure in answer.figures if figure.name == "rankc"]
+        of_all, *pairs = [figure.value for figure in answer.entries if figure.name == "rankc"]
         assert of_all == pytest.approx(sum(pairs) / 3)
 
 
@@ -300,7 +296,7 @@ def test_many_languages_are_drawn_without_texts_in_cells():
     few = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(4)}
     many = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(30)}
     for scores, texts in ((few, "%{z:.4f}"), (many, None)):
-        [heat] = app.draw_pairs(compute(app, json.dumps(scores)).figures).data
+        [heat] = app.PAGE.draw(compute(app, json.dumps(scores)).entries).data
         assert len(heat.x) == len(heat.y) == len(scores) - 1
         assert heat.texttemplate == texts
         drawn = [value for row in heat.z for value in row if value is not None]
@@ -310,8 +306,8 @@ def test_many_languages_are_drawn_without_texts_in_cells():
 def test_a_page_is_built(name):
     pytest.importorskip("gradio", reason="gradio is not installed: the page itself is not built")
     app = import_app(name)
-    page = space.Page("Title", app.ASK, app.READING, app.EXAMPLES, print, {"ties": ["a", "b"]})
-    assert space.build(page, print).title == "Title"
+    built = app.PAGE._replace(title="Title", choices={"ties": ["a", "b"]})
+    assert page.build(built).title == "Title"
 
 
 MARKED = """\

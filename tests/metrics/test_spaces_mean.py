@@ -8,7 +8,7 @@ import pytest
 
 from polyprobe.eval.results.compute import summarize
 from polyprobe.eval.results.facts import Facts
-from polyprobe.metrics.space import means
+from polyprobe.metrics.space import entries
 from polyprobe.tests.metrics.test_spaces_input import compute, import_app, write_table
 
 LANGUAGES = ["en", "es", "ru"]
@@ -69,7 +69,7 @@ def test_the_files_of_a_run_give_its_results(name, ties, templates, tmp_path):
         write_table(tmp_path / f"{x}.parquet", table.to_pydict()) for x, table in tables.items()
     ]
     choices = {"k": "1, 5, 10"} if name == "recall_at_k" else {}
-    figures = compute(app, files=files, **choices).figures
+    figures = compute(app, files=files, **choices).entries
     assert figures[0].of in (("all languages",), ("all pairs",))
     compared = [(f, find_in_results(results, f)) for f in figures]
     compared = [(f, found) for f, found in compared if found is not None]
@@ -86,7 +86,7 @@ def test_recall_of_all_languages_is_the_mean_of_theirs(tmp_path):
     files = [
         write_table(tmp_path / f"{x}.parquet", table.to_pydict()) for x, table in tables.items()
     ]
-    first = compute(app, files=files).figures[0]
+    first = compute(app, files=files).entries[0]
     assert (first.label, first.name) == ("all languages", "recall@1")
     assert first.value == pytest.approx(np.mean([results[x]["recall@1"] for x in LANGUAGES]))
     low, high = first.interval
@@ -98,7 +98,7 @@ def test_tau_of_all_pairs_is_the_mean_of_the_pairs():
     app = import_app("rank_overlap")
     found = {
         f.label: f
-        for f in compute(app, app.EXAMPLES["three languages"]).figures
+        for f in compute(app, app.PAGE.examples["three languages"]).entries
         if f.name == "kendall_tau_b"
     }
     # Random ties all candidates of the second query
@@ -112,7 +112,7 @@ def test_tau_of_all_pairs_is_the_mean_of_the_pairs():
 def test_a_pair_without_any_value_is_in_no_mean():
     text = "query,right,en,es,ru\nq,a,a,b,b\nr,a,a,b,b\ns,a,b,b,b"
     app = import_app("coverlap")
-    found = {f.label: f for f in compute(app, text).figures}
+    found = {f.label: f for f in compute(app, text).entries}
     assert found["es – ru"].value is None
     assert found["all pairs"].value == 0
     assert found["all pairs"].n == 2
@@ -142,10 +142,10 @@ def test_other_facts_in_one_file_are_an_error(tmp_path):
     ],
 )
 def test_a_single_language_or_pair_is_not_averaged(name, text):
-    figures = compute(import_app(name), text).figures
+    figures = compute(import_app(name), text).entries
     languages = ("en",) if "right,en\n" in text else ("en", "es")
     assert {f.of for f in figures} == {languages}
 
 
 def test_the_example_of_means():
-    assert doctest.testmod(means) == (0, 3)
+    assert doctest.testmod(entries) == (0, 3)
