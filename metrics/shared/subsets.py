@@ -13,10 +13,8 @@ hold this file as a link, so that each of them is whole.
 
 from collections.abc import Hashable, Iterable, Sequence
 
-Labels = Sequence[Hashable] | None
 
-
-def pick_counted(counted: Sequence[bool], groups: Labels) -> list[int]:
+def pick_counted(counted: Sequence[bool], groups: Sequence[Hashable] | None) -> list[int]:
     """Return the places of the queries that count, and of the first of each group without one.
 
     `groups` is each query's group; None is one group.
@@ -39,6 +37,6 @@ def count_by_group(counted: Sequence[bool], groups: Sequence[Hashable]) -> dict[
     return sizes
 
 
-def take(labels: Labels, places: Iterable[int]) -> Labels:
+def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
     """Return the labels at these places; None, for no labels, stays."""
     return None if labels is None else [labels[place] for place in places]

@@ -1,16 +1,25 @@
-"""The alternatives to RankC for every pair of languages: RBO and Kendall's tau-b.
+"""RankC above chance, RBO and Kendall's tau-b of every pair of languages.
 
-The module rank_overlap has the definitions, query by query; here all pairs are one matrix product.
+The modules rankc and rank_overlap define them for one query; here all pairs are one matrix product.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from polyprobe.metrics.joint.figures import Figure, mean_of, name_pairs
 from polyprobe.metrics.rank_overlap.rank_overlap import kendall_pairs, rbo_weights
-from polyprobe.metrics.rankc.rankc import rankc_pairs
+from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_pairs
 from polyprobe.metrics.shared.rows import Scores
+
+
+def find_rankc_adjusted(
+    pairs: Sequence[str], values: np.ndarray, sizes: np.ndarray, weights: str = "softmax"
+) -> Figure:
+    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates."""
+    several = sizes > 1
+    chance = np.where(several, rankc_chance(sizes, weights), 0)[:, None]
+    return mean_of(pairs, several[:, None] * (values - chance) / (1 - chance), several)
 
 
 def find_rbo(scores: Mapping[str, Scores]) -> Figure:
