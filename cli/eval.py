@@ -76,7 +76,7 @@ def evaluate(
     ] = None,
 ) -> None:
     """Score a dataset with a model, and write results.json and report.html."""
-    from polyprobe.eval import evaluate_model  # here, because it imports torch
+    from polyprobe.eval.evaluate import run_evaluation  # imports torch
 
     decoding = {
         "initial": initial,
@@ -87,7 +87,7 @@ def evaluate(
         "beam": beam,
         "refresh": refresh,
     }
-    evaluate_model(
+    finished = run_evaluation(
         model,
         dataset,
         config,
@@ -107,7 +107,7 @@ def evaluate(
         cache=cache,
         **{name: value for name, value in decoding.items() if value is not None},
     )
-    show_run(output)
+    show_run(finished)
 
 
 def split_languages(text: str | None) -> list[str] | None:

@@ -118,4 +118,6 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(OSError):  # filelock detects a lock file that was removed
+            (folder / LOCK).unlink()
         lock.release()
