@@ -181,7 +181,7 @@ def test_a_language_that_one_lacks_is_named(tmp_path):
     found = compare_versions(find_versions(template, sentence), **FEW)
     assert (found.languages, found.left_out_languages) == (["en"], ["ru"])
     assert as_json(found)["left_out_languages"] == ["ru"]
-    assert "languages of one run alone: ru" in list(list_notes(found))
+    assert "excluded (only in one run): languages ru" in list(list_notes(found))
 
 
 TEMPLATES = ["Ольга родился в Москва.", "Иван родился в Париж."]
