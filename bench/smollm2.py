@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.results.facts import Facts
-from polyprobe.eval.results.figures import find_figures
+from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.results.figures import BY_NAME
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 
@@ -81,8 +81,8 @@ def compare() -> dict[str, Difference]:
 
     The runs ask for the same facts in the same order (`count_matched`), with other candidates.
     """
-    found = [find_figures(Facts(read_aligned(Run(run(config)))), MEANS) for config in CONFIGS]
-    return {name: compare_figures(found[1][name], found[0][name])[-1] for name in MEANS}
+    one, other = (ScoredFacts(read_aligned(Run(run(config)))) for config in CONFIGS)
+    return {name: compare_figures(*map(BY_NAME[name].sums, (other, one)))[-1] for name in MEANS}
 
 
 def fetch_model(folder: Path) -> Path:

@@ -80,7 +80,7 @@ def evaluate(
 ) -> None:
     """Score a dataset with a model, and write results.json and report.html."""
     with explain_missing_extras("evaluating"):
-        from polyprobe.eval import evaluate_model  # imports torch
+        from polyprobe.eval.evaluate import run_evaluation  # imports torch
 
     decoding: dict[str, Any] = {
         "initial": initial,
@@ -91,7 +91,7 @@ def evaluate(
         "beam": beam,
         "refresh": refresh,
     }
-    evaluate_model(
+    finished = run_evaluation(
         model,
         dataset,
         config,
@@ -111,4 +111,4 @@ def evaluate(
         cache=cache,
         **{name: value for name, value in decoding.items() if value is not None},
     )
-    show_run(output)
+    show_run(finished)
