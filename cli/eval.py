@@ -1,9 +1,11 @@
 """`polyprobe eval`: put a model in front of a dataset."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from polyprobe.system.extras import explain_missing_extras
 
 from .options import parse_splits
 from .show.run import show_run
@@ -77,9 +79,10 @@ def evaluate(
     ] = None,
 ) -> None:
     """Score a dataset with a model, and write results.json and report.html."""
-    from polyprobe.eval import evaluate_model  # here, because it imports torch
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval.evaluate import run_evaluation  # imports torch
 
-    decoding = {
+    decoding: dict[str, Any] = {
         "initial": initial,
         "refinement": refinement,
         "max_masks": max_masks,
@@ -88,7 +91,7 @@ def evaluate(
         "beam": beam,
         "refresh": refresh,
     }
-    evaluate_model(
+    finished = run_evaluation(
         model,
         dataset,
         config,
@@ -108,4 +111,4 @@ def evaluate(
         cache=cache,
         **{name: value for name, value in decoding.items() if value is not None},
     )
-    show_run(output)
+    show_run(finished)
