@@ -48,7 +48,10 @@ def defining(folder, text):
 
 
 def test_the_tables_name_every_file():
-    recipes = {*RECIPES.values(), "polyprobe.builder.recipes.balanced.build"}
+    recipes = {
+        *(recipe.module for recipe in RECIPES.values()),
+        "polyprobe.builder.recipes.balanced.build",
+    }
     assert recipes == {
         n for n in defining("builder/recipes", "\ndef build") if n.endswith(".build")
     }

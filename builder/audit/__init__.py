@@ -1,4 +1,4 @@
-"""What is wrong with a dataset, counted: `audit_tables` reads any tables of our schema."""
+"""The defects of a dataset, counted: `audit_tables` reads any tables of our schema."""
 
 from polyprobe.builder.sources.bmlama.tsv import is_raw, read_raw
 

@@ -40,7 +40,7 @@ class LanguageAudit(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What is wrong with a dataset; `symmetric` is {symmetric relation: rows}."""
+    """The defects of a dataset; `symmetric` is {symmetric relation: rows}."""
 
     signature: str
     reference: str

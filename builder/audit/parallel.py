@@ -125,7 +125,7 @@ def name_entity(
 
 
 def has_homonym(dictionary: Dictionary, block: str, labels: list[str], theirs: list[str]) -> bool:
-    """Tell whether a label of the row was observed with several labels of the other language."""
+    """Return whether a label of the row was observed with several labels of the other language."""
     return any(len(dictionary.to_reference.get((block, label), ())) > 1 for label in labels) or any(
         len(dictionary.from_reference.get((block, label), ())) > 1 for label in theirs
     )

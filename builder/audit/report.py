@@ -59,7 +59,7 @@ def language_json(own: LanguageAudit) -> dict[str, Any]:
 
 
 def audit_table(audit: Audit) -> Group:
-    """Return the audit for a rich console: a line a language, then the totals."""
+    """Return the audit for a rich console: one line for each language, then the totals."""
     [_, *head], *lines = table_rows(audit)
     table = Table("", *head, title=audit.signature.split("|")[0], box=box.SIMPLE_HEAD, padding=0)
     for line in lines:
@@ -70,7 +70,7 @@ def audit_table(audit: Audit) -> Group:
 
 
 def table_rows(audit: Audit) -> Iterator[list[str]]:
-    """Yield the head and a line a language; checks that find nothing anywhere have no column."""
+    """Yield the head and one line for each language; checks without findings have no column."""
     codes = [c for c in CHECKS if any(own.rows[c] for own in audit.languages.values())]
     last = ["last", "position p", "labels as in", "ceiling", "answer first"]
     last[2] += f" {audit.reference}"

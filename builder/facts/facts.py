@@ -1,4 +1,4 @@
-"""What a source knows, in one form for all sources: facts, labels, aliases, templates, prompts.
+"""The content of a source, in one form for all sources: facts, labels, aliases, templates, prompts.
 
 An entity is named by its Wikidata id; where a source has none, by `SOURCE:NAME`, an id that is
 stable over versions and used nowhere else.
@@ -22,16 +22,16 @@ PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.Strin
 
 
 class Facts(NamedTuple):
-    """What a source knows.
+    """The content of a source.
 
     - `facts` (FACTS): each true triple once, whatever the languages it was found in.
     - `labels` (LABELS): at most one label for a language and an id.
-    - `aliases` (ALIASES): further names; a label may stand among them.
+    - `aliases` (ALIASES): further names, possibly including the label.
     - `templates` (TEMPLATES): `[X]` and `[Y]` exactly once each; those of a language and relation
       in the order of preference.
     - `prompts` (PROMPTS): whole sentences with exactly one `[Y]`, for sources that have no
-      templates or more than them; `form` is the object as it stood in the sentence.
-    - `repairs`: {what was repaired or left out: how often}.
+      templates or more than them; `form` is the object as it was in the sentence.
+    - `repairs`: {what was repaired or excluded: how often}.
 
     Every table is free of duplicates and sorted by its columns, save that templates of one
     language and relation keep their order.
@@ -51,5 +51,5 @@ def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
 
 
 def is_template(text: str) -> bool:
-    """Return whether `[X]` and `[Y]` stand in the text once each, and no further bracket."""
+    """Return whether `[X]` and `[Y]` are in the text once each, and no further bracket."""
     return sorted(re.findall(r"\[[XY]\]|[][]", text)) == ["[X]", "[Y]"]

@@ -1,4 +1,4 @@
-"""Characters that nobody sees: which they are, where they are spelling, what stands in their place.
+"""Invisible characters: which they are, where they are spelling, and what replaces them.
 
 A tokenizer sees them: a prompt with one of them is another prompt than the one that is read.
 
@@ -57,7 +57,7 @@ _RUNS = {True: _compile(INVISIBLE.replace(WIDE, "")), False: _compile(INVISIBLE)
 
 
 def find_invisible(text: str, language: str) -> bool:
-    r"""Tell whether the text holds an invisible character that is no spelling.
+    r"""Return whether the text holds an invisible character that is no spelling.
 
     >>> find_invisible("Valencia e [Y] son \u200bciudades.", "es")
     True
@@ -96,7 +96,7 @@ def _replace_run(match: re.Match[str]) -> str:
 
 
 def _joins(before: str, character: str, after: str) -> bool:
-    """Tell whether the character is spelling between these two."""
+    """Return whether the character is spelling between these two."""
     scripts = SPELLING.get(character, ())
     return all(neighbour and _script(neighbour) in scripts for neighbour in (before, after))
 

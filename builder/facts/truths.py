@@ -1,6 +1,6 @@
 """Which objects are correct for a subject: by the facts of all sources, and by what they imply.
 
-Sources list what a subject has, not what follows from it: who works in London works in England, so
+Sources list what a subject has, not what it implies: who works in London works in England, so
 England is not a wrong answer.
 """
 
@@ -42,13 +42,13 @@ Truths = Mapping[tuple[str, str], frozenset[str]]
 
 
 class Knowledge(NamedTuple):
-    """What is known to be true, and what things lie in or are kinds of."""
+    """The known facts, and the wholes and superclasses of things."""
 
     truths: Truths
     edges: Edges
 
     def complete(self, answers: Iterable[str], questions: Collection[tuple[str, str]]) -> set[str]:
-        """Return everything that is right where the answers are, what follows from it included.
+        """Return every correct answer: the answers, the known ones, and those that they imply.
 
         Args:
             answers: what is known to answer the question rightly.
@@ -65,7 +65,7 @@ def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
 
 
 def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozenset[str]]:
-    """Return {(relation, subject): right objects} of tables with the columns of `facts.FACTS`.
+    """Return {(relation, subject): correct objects} of tables with the columns of `facts.FACTS`.
 
     A fact of a symmetric relation is true the other way round as well, and one of capital and
     capital of, part of and has part makes one of its inverse.
@@ -84,7 +84,7 @@ def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozense
 
 
 def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
-    """Return {(relation, thing): what it lies in, or is a kind of}, for the relations of UPWARD."""
+    """Return {(relation, thing): its wholes or superclasses}, for the relations of UPWARD."""
     followed = sorted({relation for relations in UPWARD.values() for relation in relations})
     found = defaultdict(set)
     for table in facts:
@@ -97,7 +97,7 @@ def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
 
 
 def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edges) -> set[str]:
-    """Return what is right as well where the objects are, the objects themselves included."""
+    """Return the objects and every correct answer that they imply."""
     start = set(objects)
     if relation in FROM_SUBJECT and subject:
         start |= set(climb([subject], PLACES, edges)) - {subject}
@@ -107,7 +107,7 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edg
 
 
 def climb(things: Iterable[str], relations: Iterable[str], edges: Edges) -> Iterator[str]:
-    """Yield the things and all that they lie in or are kinds of, at any remove."""
+    """Yield the things, and all wholes and superclasses of them, transitively."""
     relations = tuple(relations)
     left, seen = list(things), set()
     while left:

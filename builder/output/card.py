@@ -34,7 +34,7 @@ def render_card(
 
     The default configuration is `default`, or the first one present where that is not built.
     `describe` returns what the dataset has to say beside the common tables, of all configurations
-    but sentence-level twins: {place in the prose: text}.
+    but sentence versions: {place in the prose: text}.
     """
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
@@ -67,7 +67,7 @@ def read_prose(name: str) -> str:
 
 
 def is_built(folder: Path, config: str) -> bool:
-    """Tell whether the folder holds the configuration."""
+    """Return whether the folder holds the configuration."""
     return any((folder / "data" / config).glob("*.parquet"))
 
 

@@ -33,7 +33,7 @@ def list_known(folder: Path, own: Sequence[str]) -> list[str]:
 
 
 def check_mirror(mirror: Path | None) -> None:
-    """Raise PolyprobeError where the mirror is no folder."""
+    """Raise PolyprobeError if the mirror is not a folder."""
     if mirror is not None and mirror.is_file():
         raise PolyprobeError(f"{mirror} is a file; give --mirror the folder with the archives")
     if mirror is not None and not mirror.is_dir():
@@ -63,7 +63,7 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
 
 
 def list_paths(folder: Path) -> list[Path]:
-    """Return what lies in the folder and in its `data`."""
+    """Return the paths in the folder and in its `data`."""
     return [*folder.glob("*"), *folder.glob("data/*")]
 
 
@@ -82,7 +82,7 @@ def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
 
 
 def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
-    """Write card and `eval.yaml` of what lies in the folder; `source` has `describe`."""
+    """Write card and `eval.yaml` of the folder; `source` has `describe`."""
     default = getattr(source, "DEFAULT_CONFIG", configs[0])
     write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
     write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))

@@ -1,4 +1,4 @@
-"""What a sentence-level twin tells of itself: notes in its Parquet files, a part of the card."""
+"""The notes of a sentence version in its Parquet files, and its part of the card."""
 
 import hashlib
 import json
@@ -90,7 +90,7 @@ def dump(notes: SentenceNotes) -> str:
 
 
 def read_settings(notes: dict[str, Any]) -> SentenceSettings | None:
-    """Return the settings that a twin's notes tell, None where they tell none."""
+    """Return the settings in the notes of a sentence version; None if there are none."""
     if not set(SentenceSettings._fields) <= set(notes):
         return None
     settings = SentenceSettings(**{name: notes[name] for name in SentenceSettings._fields})
@@ -98,7 +98,7 @@ def read_settings(notes: dict[str, Any]) -> SentenceSettings | None:
 
 
 def is_sentence_version(config: Config) -> bool:
-    """Tell whether a configuration is a sentence-level twin that we made."""
+    """Return whether a configuration is a sentence version that we made."""
     return "twin_of" in config.notes
 
 
@@ -120,13 +120,13 @@ def describe(configs: Sequence[Config], folder: Path) -> dict[str, str]:
 
 
 def is_stale(notes: dict[str, Any], folder: Path) -> bool:
-    """Tell whether a twin was made of other rows than its configuration has now."""
+    """Return whether a sentence version was made of other rows than its configuration has now."""
     languages = [notes["source_language"], *notes["languages"]]
     return notes.get("base") not in (None, hash_base(folder, notes["twin_of"], languages))
 
 
 def describe_version(config: Config, folder: Path) -> str:
-    """Return how one twin was made, what each language cost, and what rows were lost to."""
+    """Return the command, the cost of each language, and the reasons for lost rows."""
     notes = config.notes
     named = [f"{language}: {name}" for language, name in notes["lemmatizers"].items()]
     costs = [(language, *(f"{n:,}" for n in counts)) for language, *counts in notes["costs"]]

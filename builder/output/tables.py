@@ -24,7 +24,7 @@ class Config(NamedTuple):
 
     `relations` counts queries, `sizes` counts queries by number of candidates; both are the same
     in every language and are read from the first. `repairs` counts queries by code, those in which
-    it stands in one language at least. `notes` say how it came about, empty where the dataset's
+    it is in one language at least. `notes` say how it came about, empty where the dataset's
     source alone decides.
     """
 
@@ -48,7 +48,7 @@ def columns_table(configs: Sequence[Config]) -> str:
 
 
 def statistics_table(configs: Sequence[Config]) -> str:
-    """Return one line a configuration: languages, queries, relations, candidates."""
+    """Return one line for each configuration: languages, queries, relations, candidates."""
     head = ("configuration", "languages", "queries", "relations", "candidates", "fewest", "most")
     return markdown_table(head, [describe_statistics(config) for config in configs])
 
@@ -69,7 +69,7 @@ def describe_statistics(config: Config) -> tuple[str, ...]:
 
 
 def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
-    """Return one line a relation: its number of queries in each configuration."""
+    """Return one line for each relation: its number of queries in each configuration."""
     order = dict.fromkeys(relation for config in configs for relation in config.relations)
     rows = [
         (
@@ -83,7 +83,7 @@ def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
 
 
 def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
-    """Return one line a code of repair: in how many queries it stands, in any language."""
+    """Return one line for each code of repair: in how many queries it stands, in any language."""
     repaired = [config for config in configs if config.repairs]
     if not repaired:
         return "None of the configurations here is repaired."

@@ -20,7 +20,7 @@ def write_config(
 ) -> None:
     """Write `folder/data/CONFIG/LANG.parquet` for every language, all of them or none.
 
-    `notes`, how the configuration came about, stand in the metadata of each file under NOTES.
+    `notes`, how the configuration came about, are in the metadata of each file under NOTES.
 
     The files are written into `data/.CONFIG.new` and moved in place when the last is complete:
     a full disk or Ctrl-C leaves the configuration that was there. The bytes depend on the rows

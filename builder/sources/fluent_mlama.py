@@ -18,11 +18,11 @@ Defects:
   (9 % of the rows; often it is there in other words): no prompt is made of these.
 - 40 extractions are empty, most of them in id (25) and hr (8): no prompt is made of these either.
 - The alias list is one field, which the released code reads as one string: here it is split. The
-  names are of the language and of English together; a label may stand among them.
+  names are of the language and of English, possibly including the label.
 - Templates are mLAMA's, some plainly wrong (the capital as a letter in zh, as money in vi): they
   stay. A filled template where a label stands twice, or inside the other, gives none; another row
   of the relation does.
-- Blanks stand around most of Google's sentences, and before the full stop of LAMA's. Google's
+- Blanks surround most of Google's sentences, and precede the full stop of LAMA's. Google's
   sentences are kept otherwise, invisible characters apart.
 """
 
@@ -75,9 +75,9 @@ CONTRADICTIONS = "entities with several labels in a language, that of most rows 
 
 
 class Record(NamedTuple):
-    """What is read of one row: a fact, its labels, and the sentences it stands in.
+    """What is read of one row: a fact, its labels, and the sentences it is in.
 
-    `template_start`, `start` and `chatgpt_start` are what stands before the object in the filled
+    `template_start`, `start` and `chatgpt_start` are what precedes the object in the filled
     template, in Google's sentence and in ChatGPT's; ChatGPT's are None where the file has none.
     """
 
@@ -113,7 +113,7 @@ CHATGPT = ("chatgpt_prompt", "chatgpt_infl_object")
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return facts, labels, aliases, templates and Google's sentences in the languages given.
 
-    English has what stands in the rows of the other languages asked for, alone in those of all.
+    English has what is in the rows of the other requested languages, alone in those of all.
     """
     asked = sorted(set(LANGUAGES if languages is None else languages))
     translated = [language for language in asked if language != "en"] or TRANSLATED
@@ -149,7 +149,7 @@ def parse_records(language: str, relation: str, content: bytes) -> Iterator[Reco
 
 
 def collect(records: Sequence[Record], languages: Sequence[str]) -> Facts:
-    """Return the common form of the records, and what was repaired in them."""
+    """Return the common form of the records, and the repairs in them."""
     repairs: Counter[str] = Counter()
     named = list_names(records, languages)
     repairs[CONTRADICTIONS] = count_contradictions(named)

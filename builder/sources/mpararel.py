@@ -3,7 +3,7 @@
 Tuples with Wikidata ids and a label at both ends in 103 languages, paraphrased patterns in 46.
 Patterns are lower-cased and without a final full stop, as their authors use them; they were
 translated by machine, and what the translators left behind is repaired by REPAIRS. Facts are those
-of English and of the languages asked for (all but one of 34,033 stand in English).
+of English and of the requested languages (all but one of 34,033 are in English).
 """
 
 import io
@@ -81,7 +81,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def read_truths(mirror: Path | None) -> pl.DataFrame:
-    """Return all that mParaRel knows to be true: the facts of English (one more is elsewhere)."""
+    """Return all facts of mParaRel: the facts of English (one more is elsewhere)."""
     return list_facts(read_tuples(mirror, ["en"]))
 
 

@@ -16,7 +16,7 @@ Defects:
 - `true` is often spoiled in case (`Bbc`): where only case differs, `object` is taken.
 - `object` is often untranslated, so `true` is the answer's label otherwise. Subjects are often
   untranslated too (equal to English in 89 % of rows in sv, 84 % in de, 3 % in sr): they stay.
-- Languages hold from 3,289 (ru) to 26,267 rows (en); 214 stand in all 20.
+- Languages hold from 3,289 (ru) to 26,267 rows (en); 214 are in all 20.
 - A word is translated row by row, hence into several labels: the label of most rows is taken.
 """
 
@@ -126,7 +126,7 @@ def find_unique(known: Facts, end: str) -> pl.DataFrame:
 
 
 def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
-    """Return the common form of the rows, and what was repaired in them."""
+    """Return the common form of the rows, and the repairs in them."""
     whole = repair(rows.join(entities, on=["dataset_id", "relation"]))
     named = list_names(whole)
     facts = entities.select(FACTS.keys()).unique().sort(*FACTS)

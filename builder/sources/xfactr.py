@@ -2,7 +2,7 @@
 
 Facts are those of both its samples of T-REx, mTREx and mTRExf. The files with its labels
 (`*_unicode_escape.txt`) are not in the repository: an entity's label is its alias, where it has one
-only; in English otherwise the form in the facts that is an alias and stands in most relations.
+only; in English otherwise the form in the facts that is an alias and is in most relations.
 Forms are what T-REx found in its texts: of 9,411 entities that mParaRel labels too, the English
 label chosen so is the same for 80 %, and for 99 % of those with one alias. Aliases are kept as they
 are; there are none in Bengali, and few in Panjabi, Ilocano and Yoruba. The annotated prompts of 9
@@ -111,7 +111,7 @@ def list_paths(languages: Sequence[str]) -> list[str]:
 
 
 def read_truths(mirror: Path | None) -> pl.DataFrame:
-    """Return all that X-FACTR knows to be true (`facts.FACTS`): its facts, and every object.
+    """Return all facts of X-FACTR (`facts.FACTS`): its facts, and every object.
 
     For its evaluation the authors listed all objects that Wikidata has for a subject and relation
     of LAMA's and their own samples: lines of subject, relation, and objects with blanks between.

@@ -1,4 +1,4 @@
-"""The general builder: the largest multi-parallel set of a source for the languages asked for."""
+"""The general builder: the largest multi-parallel set of a source for the requested languages."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -53,7 +53,7 @@ class Notes(NamedTuple):
     of a reason, each fact once; with a language or relation as the detail, where it struck (a fact
     may lack labels in several languages). `costs` are those of `coverage.trace_costs`; `lent` is
     the number of labels that each source of `--labels` completed, in all languages; `repairs` are
-    what the source's reader mended or left out ({what: how often}), in all its languages.
+    what the source's reader repaired or left out ({what: how often}), in all its languages.
     """
 
     config: str
@@ -141,7 +141,7 @@ def write_rows(
 def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
     """Return one language's rows with the candidates as their sentences need them.
 
-    The answer is the form that stood in the sentence, the last of `answer_forms`; distractors take
+    The answer is the form that was in the sentence, the last of `answer_forms`; distractors take
     the forms that they had as answers elsewhere (`forms.choose_forms`). Where two of a row would
     then read the same all of its candidates stay labels.
     """
@@ -201,14 +201,14 @@ def draw_relation(
 
 
 def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
-    """Return {relation: objects of its facts that have a label in all languages asked for}."""
+    """Return {relation: objects of its facts that have a label in all requested languages}."""
     objects = material.coverage.facts.select("relation", id="object_id").unique()
     named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
     return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
 
 
 def prepare_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:
-    """Return what is right, by all facts that are known and the wordings of the languages asked.
+    """Return the correct answers, by all known facts and the wordings of the requested languages.
 
     The material's templates are those that are used (`level_templates`).
     """
@@ -244,7 +244,7 @@ def list_missing(
 
 
 def list_without_template(request: Request, material: Material, relation: str) -> list[str]:
-    """Return the languages asked for in which the relation has no template."""
+    """Return the requested languages in which the relation has no template."""
     present = set(material.templates.filter(pl.col("relation") == relation)["language"])
     return [language for language in request.languages if language not in present]
 

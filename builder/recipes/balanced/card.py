@@ -80,7 +80,7 @@ def templates_table(notes: dict[str, Any]) -> list[str]:
 
 
 def sources_table(notes: dict[str, Any]) -> str:
-    """Return one line a source: what it gave, its commit, its licence as it states it."""
+    """Return one line for each source: what it gave, its commit, its licence as it states it."""
     rows = [
         (name, role, home, f"`{commit[:12]}`" if commit else "", licence)
         for name, role, home, commit, licence in notes["sources"]
@@ -89,12 +89,12 @@ def sources_table(notes: dict[str, Any]) -> str:
 
 
 def left_out_table(notes: dict[str, Any]) -> str:
-    """Return one line a reason for which facts were left out, and where it struck."""
+    """Return one line for each reason for which facts were left out, and where it struck."""
     rows = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
     return markdown_table(("left out for", "where", "facts"), rows)
 
 
 def repairs_table(notes: dict[str, Any]) -> list[str]:
-    """Return what was mended in the source's files, in all its languages; nothing if nothing."""
+    """Return what was repaired in the source's files, in all its languages; nothing if nothing."""
     rows = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
     return [markdown_table(("mended or passed over in the source", "times"), rows)] if rows else []

@@ -1,4 +1,4 @@
-"""Which facts can be asked in which languages, and what each further language costs."""
+"""Which facts can be asked in which languages, and the cost of each further language."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -37,7 +37,7 @@ class Coverage(NamedTuple):
         return [self.languages.index(language) for language in languages]
 
     def within(self, languages: Sequence[str]) -> np.ndarray:
-        """Return (layers, facts): whether a fact stands in every one of the languages."""
+        """Return (layers, facts): whether a fact is in every one of the languages."""
         return np.all(self.layers[:, :, self.columns(languages)], axis=2)
 
     def require_both(self) -> "Coverage":
@@ -90,9 +90,9 @@ def can_be_asked(layers: np.ndarray) -> np.ndarray:
 
 
 def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:
-    """Return what each language costs in facts, one row a language (COSTS).
+    """Return the cost of each language in facts, one row for each language (COSTS).
 
-    First the languages asked for, in the order in which each step keeps most facts (then most
+    First the requested languages, in the order in which each step keeps most facts (then most
     labelled facts, then by code): `facts` are those that can be asked in all languages so far,
     `lost` what this one took away (the first from all facts), `relations` those that are left,
     `labelled` the facts with labels in all languages so far, sentence or not. Then each other
@@ -117,7 +117,7 @@ def try_each(
 ) -> list[tuple[str, int, int, int, int]]:
     """Return (language, facts, lost, relations, labelled) if it alone were added, best first.
 
-    `alive` (layers, facts) is what stands in the languages so far, `before` the count of it.
+    `alive` (layers, facts) marks the facts in all languages so far, `before` is their number.
     """
     kept = alive[LABELLED].nonzero()[0]
     relations = coverage.facts["relation"].cast(pl.Categorical).to_physical().to_numpy()[kept]

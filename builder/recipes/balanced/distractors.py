@@ -104,9 +104,9 @@ def gather_correct(
     prompts: pl.DataFrame,
     homonyms: Homonyms,
 ) -> CorrectAnswers:
-    """Return what is right by all the facts ({source: table}), and which questions read the same.
+    """Return the correct answers by all the facts ({source: table}), and which questions are alike.
 
-    Templates and prompts are those of the languages asked for.
+    Templates and prompts are those of the requested languages.
     """
     return CorrectAnswers(
         learn(facts), find_same_template(templates), find_same_sentence(prompts), homonyms
@@ -141,7 +141,7 @@ def draw_distractors(
     """Return up to `count` distractors from the pools (ids, sorted), in the order drawn.
 
     A pool is drawn empty without replacement before the next one is touched; passed over is what
-    is right, the subject itself, what bears a right answer's name in some language, or that of a
+    is right, the subject itself, what bears a correct answer's name in some language, or that of a
     distractor drawn before.
     """
     right = correct.of(fact)

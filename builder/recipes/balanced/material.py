@@ -39,7 +39,7 @@ class Material(NamedTuple):
 
     `known` is the source with completed labels, `templates` those of each language and relation in
     the order of preference, no text twice, `coverage` where the facts of the relations asked for
-    stand in each language of the source, `truths` name the sources that tell what else is right for
+    are in each language of the source, `truths` name the sources that tell what else is right for
     a subject, `borrowed` the number of labels that each source of `--labels` completed.
     """
 
@@ -171,7 +171,7 @@ def complete(known: Facts, borrowed: pl.DataFrame) -> Facts:
 
 
 def check_label_sources(request: Request) -> None:
-    """Raise PolyprobeError where a source of `--labels` has none of the languages asked for."""
+    """Raise PolyprobeError if a source of `--labels` has none of the requested languages."""
     for name in request.labels:
         has = load_source(name).LANGUAGES
         if request.languages and not {*request.languages} & {*has}:
@@ -182,7 +182,7 @@ def check_label_sources(request: Request) -> None:
 
 
 def lacks_templates(known: Facts, languages: Sequence[str]) -> bool:
-    """Tell whether a relation has no template in one of the languages."""
+    """Return whether a relation has no template in one of the languages."""
     pairs = len(set(languages)) * known.facts["relation"].n_unique()
     asked = known.templates.filter(pl.col("language").is_in(list(languages)))
     return asked.select("language", "relation").n_unique() < pairs

@@ -1,4 +1,4 @@
-"""What is asked of the general builder, and whether it can be."""
+"""The request for a balanced set, and its checks."""
 
 import re
 import shlex
@@ -81,7 +81,7 @@ class Request(NamedTuple):
 
 
 def check_request(request: Request) -> None:
-    """Raise PolyprobeError where options contradict each other or no number of that size can be."""
+    """Raise PolyprobeError if options contradict each other or no number of that size can be."""
     if request.candidates < 2:
         raise PolyprobeError(
             f"--candidates {request.candidates}: a query needs the answer and a distractor, 2 or "
@@ -122,7 +122,7 @@ def check_request(request: Request) -> None:
 
 
 def check_buildable(request: Request) -> None:
-    """Raise PolyprobeError where the request does not say what to build."""
+    """Raise PolyprobeError if the request does not say what to build."""
     check_request(request)
     if not request.languages:
         raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")

@@ -81,7 +81,7 @@ def render_prompts(
 
 
 def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dict[str, Prompt]]:
-    """Return the prompts as {language: {relation: tree}}, mended."""
+    """Return the prompts as {language: {relation: tree}}, repaired."""
     [content] = read_files(xfactr.REPOSITORY, [xfactr.PROMPT_FILE], mirror)
     lines = list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")))
     return {

@@ -1,1 +1,1 @@
-"""Turns BMLAMA as published into what it says it is: parallel, with one right answer a row."""
+"""Turns BMLAMA as published into what it says it is: parallel, with one correct answer a row."""

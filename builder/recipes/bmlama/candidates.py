@@ -1,4 +1,4 @@
-"""Mend a query's candidates: one right answer, no label twice, two candidates at least."""
+"""Repair a query's candidates: one correct answer, no label twice, two candidates at least."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
@@ -23,7 +23,7 @@ def repair_query(
     Args:
         query: the row in ids.
         entities: {id: entity} of the query's relation.
-        correct: everything that is right for the query, its answer or not.
+        correct: every correct answer for the query, its answer or not.
     """
     right = [entity for entity in correct if entity.id != query.answer]
     faults = find_faults(query, entities, right)
@@ -74,7 +74,7 @@ def find_faults(
 
 
 def clashes(entity: Entity, others: Iterable[Entity]) -> bool:
-    """Tell whether the entity is one of the others, or has a label of theirs in some language."""
+    """Return whether the entity is one of the others, or has a label of theirs in some language."""
     return any(map(entity.clashes, others))
 
 

@@ -85,7 +85,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 
 
 def audit_table(lines: Sequence[Line]) -> str:
-    """Return one line a figure, one column a configuration, the worst language named."""
+    """Return one line for each figure, one column a configuration, the worst language named."""
     names = list(dict.fromkeys(line.config for line in lines))
     own = [[line for line in lines if line.config == name] for name in names]
 
@@ -116,7 +116,7 @@ def audit_table(lines: Sequence[Line]) -> str:
 
 
 def languages_table(lines: Sequence[Line]) -> str:
-    """Return one line a language of `17` as published."""
+    """Return one line for each language of `17` as published."""
     rows = [
         (
             line.language,
@@ -134,7 +134,7 @@ def languages_table(lines: Sequence[Line]) -> str:
 
 
 def verdicts_table() -> str:
-    """Return one line a language: candidates judged, wrong ones, Wilson's 95 % interval."""
+    """Return one line for each language: candidates judged, wrong ones, Wilson's 95 % interval."""
     verdicts = read_csv(VERDICTS)
     languages = sorted({row["language"] for row in verdicts})
     parts = {x: [row for row in verdicts if row["language"] == x] for x in languages}

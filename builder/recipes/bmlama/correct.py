@@ -15,18 +15,18 @@ def find_correct(
     published: Iterable[tuple[Rows, Sequence[PublishedQuery]]],
     knowledge: Knowledge,
 ) -> list[set[str]]:
-    """Return the ids of the right entities for each query, its own answer among them.
+    """Return the ids of the correct entities for each query, its own answer among them.
 
-    Right is what is true of the subject in the query's relation or in one with the same English
-    template ("[X] is located in [Y]" stands for four), the answer of every published row that has,
-    in some language, the same prompt (there a reader could not know which one is meant), and what
+    Correct are the known facts of the subject in the query's relation or in one with the same
+    English template ("[X] is located in [Y]" stands for four), the answer of every published row that
+    has, in some language, the same prompt (there a reader could not know which one is meant), and what
     follows from either (`kinship`).
 
     Args:
-        queries: the queries to find right entities for.
+        queries: the queries to find correct entities for.
         rows: what they were read from.
         published: every configuration's rows with their queries.
-        knowledge: what is true, and what follows from it.
+        knowledge: the known facts, and what they imply.
     """
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for configuration, asked in published:

@@ -26,8 +26,8 @@ def repair(
 
     Args:
         config: the configuration to repair.
-        others: further published configurations, whose rows tell of right answers too.
-        knowledge: what is true, and what follows from it.
+        others: further published configurations, whose rows have further correct answers.
+        knowledge: the known facts, and what they imply.
         templates: {relation: {language: template in place of the published one}}.
     """
     published = [(linked.rows, linked.queries) for linked in (config, *others)]

@@ -8,9 +8,9 @@ differ. Facts differ from language to language, so each configuration has one sp
 The paper's recipe, kept to the letter (section 3; the relations and the two filters that its
 released logs show are in RELATIONS, `is_extracted` and `has_length`):
 
-- A prompt is what stands before the object, with the blanks around it, and nothing after the slot:
+- A prompt is what precedes the object, with the blanks around it, and nothing after the slot:
   `--scoring object` reads no further and keeps the blank.
-- Right are the object's label and the forms in which it stands in the sentences, the same set for
+- Right are the object's label and the forms in which it is in the sentences, the same set for
   every wording (`narrow`). The first of `answer_forms` is the label, the others are Google's form
   and ChatGPT's where they differ from it. The object's aliases, which the paper's wider set counts
   as right too (its appendix E), are no candidates.
@@ -67,7 +67,7 @@ class Question(NamedTuple):
 
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
-    """Return what the card says beside the common tables: nothing."""
+    """Return the dataset's own parts of the card: none."""
     return {}
 
 
@@ -95,7 +95,7 @@ def ask(language: str, mirror: Path | None = None) -> tuple[Question, ...]:
 
 
 def is_extracted(record: Record) -> bool:
-    """Tell whether the object was found in every sentence, with something before it.
+    """Return whether the object was found in every sentence, with something before it.
 
     Where there is no sentence of ChatGPT's, an empty object does no harm: the logs hold two such
     rows (da), and the paper counts 25 more (id); only the label is right there.
@@ -107,7 +107,7 @@ def is_extracted(record: Record) -> bool:
 
 
 def has_length(record: Record) -> bool:
-    """Tell whether Google's prompt is a third as long as the others are on average, or longer.
+    """Return whether Google's prompt is a third as long as the others are on average, or longer.
 
     A shorter one is the trace of another word order, with the object in front.
     """

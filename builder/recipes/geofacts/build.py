@@ -62,7 +62,7 @@ class GeoFact(NamedTuple):
 
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
-    """Return what the card says beside the common tables: nothing."""
+    """Return the dataset's own parts of the card: none."""
     return {}
 
 
@@ -207,7 +207,7 @@ def choose_candidates(fact: GeoFact, facts: Iterable[GeoFact]) -> list[str]:
 
 
 def right_answers(fact: GeoFact) -> set[str]:
-    """Return what may not stand among the distractors: whatever is right, if only for some."""
+    """Return objects that cannot be distractors: those that are correct, even if only arguably."""
     others = {
         "P37": heard_languages(fact.subject),
         "P38": currencies(fact.subject),

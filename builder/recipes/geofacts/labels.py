@@ -183,7 +183,7 @@ class Labels(NamedTuple):
 
 
 def clean(label: str, language: str) -> str:
-    r"""Return a CLDR name as it stands in running text: composed, without invisible characters.
+    r"""Return a CLDR name as it is in running text: composed, without invisible characters.
 
     `&` becomes the language's word, the abbreviated islands of Russian are written out, a spaced
     dash between two parts of a name becomes a hyphen, Japanese loses its blanks.
@@ -210,7 +210,7 @@ def without_bracket(label: str) -> str:
 
 
 def unwrapped(label: str) -> str:
-    """Take the brackets away and keep what stands in them, for there it tells two apart.
+    """Take the brackets away and keep what is in them, because there it distinguishes two.
 
     >>> unwrapped("franc CFA (BCEAO)")
     'franc CFA BCEAO'

@@ -1,4 +1,4 @@
-"""The rows that a twin is made of, and their sentences in the source language."""
+"""The rows that a sentence version is made of, and their sentences in the source language."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,7 +66,7 @@ def answer_label(row: Row) -> str:
 
 
 def fill(row: Row) -> Filled:
-    """Return the row's sentence: its label stands in the slot, as the template has it.
+    """Return the row's sentence: its label is in the slot, as the template has it.
 
     >>> fill(Row("f", "", "", "", "", "In [Y].", ["Oslo", "Rome"], [], [1], [], ""))
     Filled(text='In Rome.', start=3, end=7)

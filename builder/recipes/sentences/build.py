@@ -1,4 +1,4 @@
-"""From a configuration to its sentence-level twin: rows, translations, objects, files, card."""
+"""From a configuration to its sentence version: rows, translations, objects, files, card."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -31,7 +31,7 @@ def prepare_translator(translator: str | Translator, options: Mapping[str, str])
 def find_settings(
     request: SentenceRequest, translator: Translator, stanza_dir: Path | None
 ) -> SentenceSettings:
-    """Return what the twin's rows will depend on; an engine that lacks a language is an error."""
+    """Return all settings that change the rows; an engine that lacks a language is an error."""
     own = request.source_language
     with packages_explained(translator.name):
         signs = [translator.sign(*translator.check(own, other)) for other in request.languages]
@@ -49,7 +49,7 @@ def find_settings(
 
 
 def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSettings) -> None:
-    """Raise PolyprobeError where the twin lies there already and was made with other settings."""
+    """Raise PolyprobeError if the sentence version exists and was made with other settings."""
     if not is_built(folder, request.name):
         return
     notes = read_config(folder, request.name).notes
@@ -89,7 +89,7 @@ def write_version(
     base: Base,
     inflected: Mapping[str, Inflected],
 ) -> SentenceNotes:
-    """Write the table of outcomes, the twin and the card, and return how it came about."""
+    """Write the table of outcomes, the sentence version and the card; return the notes."""
     from .common import count_costs, count_lost, find_common, find_kept, make_tables
 
     told = write_outcomes(

@@ -1,4 +1,4 @@
-"""What all languages have: the twin's rows, and what each language cost."""
+"""What all languages have: the version's rows, and the cost of each language."""
 
 import unicodedata
 from collections import Counter
@@ -34,8 +34,8 @@ def find_common(inflected: Mapping[str, Inflected]) -> list[int]:
 def find_kept(inflected: Mapping[str, Inflected]) -> list[int]:
     """Return those of the rows found in every language whose fact has all of its rows there.
 
-    Of a fact told in several templates the twin has all rows or none: twins are matched by fact
-    and by number among its rows, which a lost one would shift.
+    A fact in several templates keeps all rows or none: rows are matched by fact and by number
+    among its rows, which a lost one would shift.
     """
     [outcomes, *_] = [part.outcomes for part in inflected.values()]
     common = find_common(inflected)
@@ -74,7 +74,7 @@ def cut(outcome: Outcome) -> str:
 
 
 def is_last(prompt: str) -> bool:
-    """Tell whether nothing but punctuation and blanks stands behind the slot.
+    """Return whether nothing but punctuation and blanks follows the slot.
 
     >>> is_last("Die Hauptstadt ist [Y]."), is_last("[Y] ist die Hauptstadt.")
     (True, False)
@@ -84,7 +84,7 @@ def is_last(prompt: str) -> bool:
 
 
 def count_costs(inflected: Mapping[str, Inflected], kept: Sequence[int]) -> pl.DataFrame:
-    """Return what each language costs (COSTS), in rows.
+    """Return the cost of each language (COSTS), in rows.
 
     `asked`, `translated`, `found` and `last` (found, the object last) are the language's own;
     `alone` is how many rows every other language has and this one alone lacks, so that the set

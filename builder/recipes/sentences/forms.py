@@ -17,7 +17,7 @@ Forms = Mapping[tuple[str, str], Counter[str]]
 
 
 class Inflected(NamedTuple):
-    """A language: what became of its rows, and the candidates of those that were found."""
+    """A language: the outcome of its rows, and the candidates of those that were found."""
 
     outcomes: list[Outcome]
     candidates: dict[int, list[str]]
@@ -75,7 +75,7 @@ def name_entity(row: Row, place: int) -> str:
 
 
 def choose_forms(row: Row, form: str, forms: Forms) -> list[str]:
-    """Return the candidates' texts: the answer as it stands in the sentence, the others to match.
+    """Return the candidates' texts: the answer as it is in the sentence, the others to match.
 
     - The answer is inflected here: a distractor takes its most frequent form that is inflected.
     - It stands as its label, and is inflected elsewhere in the relation: this sentence asks for no
@@ -100,7 +100,7 @@ def choose_forms(row: Row, form: str, forms: Forms) -> list[str]:
 
 
 def is_inflected(form: str, label: str) -> bool:
-    """Tell whether a form is another than the label, capitals aside."""
+    """Return whether a form is another than the label, capitals aside."""
     return form.casefold() != label.casefold()
 
 

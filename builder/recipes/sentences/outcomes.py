@@ -1,4 +1,4 @@
-"""What became of every row in every language: a table on disk, so that no loss is silent."""
+"""The outcome of every row in every language: a table on disk, so that no loss is silent."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,9 +46,9 @@ OUTCOMES = pa.schema(
 
 
 class Outcome(NamedTuple):
-    """What became of a row of the base in one language; the fields are the columns of OUTCOMES.
+    """The outcome of a row of the base in one language; the fields are the columns of OUTCOMES.
 
-    `english` is the sentence of the source language. `form` is what stands in the translation
+    `english` is the sentence of the source language. `form` is what is in the translation
     from character `start` to `end`, `score` (0-100) its likeness with the label; they are "", 0
     and 0 where nothing was found. `reason` is empty where the status is FOUND.
     """

@@ -1,4 +1,4 @@
-"""What is asked of the sentence builder."""
+"""The request for a sentence version."""
 
 import shlex
 from typing import NamedTuple
@@ -26,12 +26,12 @@ class SentenceRequest(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the twin's name."""
+        """Return the version's name."""
         return self.config + SENTENCE
 
     @property
     def command(self) -> str:
-        """Return the line that builds the twin again, the translator's own options aside.
+        """Return the command that rebuilds the sentence version, without the translator's options.
 
         Those may be secrets or change from day to day (a key, a port).
         """
@@ -48,7 +48,7 @@ class SentenceRequest(NamedTuple):
 
 
 def check_request(request: SentenceRequest) -> None:
-    """Raise PolyprobeError for a threshold or a lemmatiser that cannot be, or a twin of a twin."""
+    """Raise PolyprobeError for an invalid threshold, lemmatizer or name of a configuration."""
     if request.lemmatizer not in LEMMATIZERS:
         raise unknown("lemmatizer", request.lemmatizer, "polyprobe", LEMMATIZERS)
     if not 0 <= request.threshold <= 100:

@@ -39,7 +39,7 @@ def translate_rows(
     translator: Translator,
     find: Find,
 ) -> list[Outcome]:
-    """Return what becomes of the rows of `source` in the language of `target`: (language, rows).
+    """Return the outcomes of the rows of `source` in the language of `target`: (language, rows).
 
     `find` is `objects.find_objects` but for the settings of a run.
     """

@@ -35,7 +35,7 @@ def restore(relation: str, name: str, labels: Mapping[str, str], spelled: Labels
 
 
 def is_cut(label: str, whole: str, relation: str) -> bool:
-    """Tell whether a label is the whole one up to a comma that belongs to the name.
+    """Return whether a label is the whole one up to a comma that belongs to the name.
 
     >>> is_cut("Dallas (seat of Dallas County", "Dallas (seat of Dallas County, Texas)", "P190")
     True

@@ -1,4 +1,4 @@
-"""The entities that stand as candidates: one id, one label a language."""
+"""The entities that are candidates: one id, one label for each language."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -32,7 +32,7 @@ class Entity(NamedTuple):
     published: bool = True
 
     def clashes(self, other: "Entity") -> bool:
-        """Tell whether the two are one, or have the same label in some language."""
+        """Return whether the two are one, or have the same label in some language."""
         return self.id == other.id or not self.folded.isdisjoint(other.folded)
 
 
@@ -100,7 +100,7 @@ def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]
 
 
 def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) -> dict[str, Entity]:
-    """Return {id: entity} of the ids by the labels that are known, '' where there is none."""
+    """Return {id: entity} of the ids by their known labels, '' for a missing one."""
     labels: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
     asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
     for language, name, label in known.filter(asked).iter_rows():

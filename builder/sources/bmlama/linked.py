@@ -19,7 +19,7 @@ from .queries import PublishedQuery
 class Linked(NamedTuple):
     """The rows of a configuration, each as a query in ids, and the entities of each relation.
 
-    `known` are all labels that are known (`facts.LABELS`).
+    `known` are all known labels (`facts.LABELS`).
     """
 
     rows: Rows

@@ -17,7 +17,7 @@ FIELDS = ("prompt", "answer", "candidates", "subject")
 
 
 def is_raw(folder: Path) -> bool:
-    """Tell whether the folder holds TSVs and no Parquet."""
+    """Return whether the folder holds TSVs and no Parquet."""
     return any(folder.glob("*.tsv")) and not any(folder.rglob("*.parquet"))
 
 

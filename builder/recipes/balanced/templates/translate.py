@@ -39,7 +39,7 @@ OUTCOMES = {
     "text": pl.String,
     "problem": pl.String,
 }
-"""One row for each language, template and translator: what became of it, and what came (`text`)."""
+"""One row for each language, template and translator: the outcome, and the translation (`text`)."""
 
 
 class Translated(NamedTuple):
@@ -160,7 +160,7 @@ def translate_each_language(
 
 
 def check_translators(translators: Mapping[str, Translator], trusted: Collection[str]) -> None:
-    """Raise PolyprobeError where no template could be kept, or engines agree with themselves."""
+    """Raise PolyprobeError if no template could be kept, or engines agree with themselves."""
     for name in trusted:
         if name not in translators:
             raise unknown("translator", name, "--trusted", translators)
@@ -218,7 +218,7 @@ def translate_with(
 
 
 def needs_other_style(version: Version) -> bool:
-    """Tell whether another style of slots may help: something came, but not what was wanted."""
+    """Return whether another style of slots may help: something came, but not what was wanted."""
     return not version.template and version.problem in ("", "empty", "unchanged")
 
 
@@ -234,7 +234,7 @@ def list_rows(
 
 
 def count_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Return how often what became of templates: language, translator, outcome, `count`."""
+    """Count outcomes: language, translator, outcome, `count`."""
     keys = ["language", "translator", "outcome"]
     return outcomes.group_by(keys).len("count").sort(keys)
 

@@ -59,7 +59,7 @@ def classify(
     trusted: Collection[str],
     refused: bool,
 ) -> str:
-    """Return what becomes of a translator's version of a template."""
+    """Return the outcome of a translator's version of a template."""
     if not version.template:
         return UNOFFERED if refused else FAILED if version.problem else LOST
     if len(groups[fold_template(version.template)]) > 1:
