@@ -18,9 +18,9 @@ def find_correct(
     """Return the ids of the correct entities for each query, its own answer among them.
 
     Correct are the known facts of the subject in the query's relation or in one with the same
-    English template ("[X] is located in [Y]" stands for four), the answer of every published row that
-    has, in some language, the same prompt (there a reader could not know which one is meant), and what
-    follows from either (`kinship`).
+    English template ("[X] is located in [Y]" stands for four), the answer of every published
+    row that has, in some language, the same prompt (there a reader could not know which one is
+    meant), and what follows from either (`kinship`).
 
     Args:
         queries: the queries to find correct entities for.
