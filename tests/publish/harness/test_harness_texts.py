@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from polyprobe.eval.scoring.engine import Plan
-from polyprobe.eval.scoring.scorers.causal import CausalScorer
-from polyprobe.eval.scoring.scorers.object import CausalObjectScorer
+from polyprobe.eval.scoring.scorers import Queries
+from polyprobe.eval.scoring.scorers.causal import CausalObjectScorer, CausalScorer
 from polyprobe.publish.harness import export_dataset
 from polyprobe.tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
@@ -24,7 +24,7 @@ def list_sentences(prompt: str, candidates: list[str]) -> list[str]:
     seen: list[str] = []
     scorer = CausalScorer.__new__(CausalScorer)
     scorer._sentence_ids = lambda sentences: seen.extend(sentences) or [(0, 1)] * len(sentences)
-    scorer.plan(Plan(), [prompt], [candidates], {})
+    scorer.plan(Plan(), Queries([prompt], [candidates], {}))
     return seen
 
 
@@ -33,7 +33,7 @@ def list_prefix(prompt: str) -> str:
     seen: list[str] = []
     scorer = CausalObjectScorer.__new__(CausalObjectScorer)
     scorer.prefixes = lambda texts: seen.extend(texts) or [(0,)] * len(texts)
-    scorer.plan(Plan(), [prompt], [["a"]], {"a": (1,)})
+    scorer.plan(Plan(), Queries([prompt], [["a"]], {"a": (1,)}))
     return seen[0]
 
 

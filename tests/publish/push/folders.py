@@ -1,6 +1,5 @@
 """Small folders that pass all checks, made of the embedded dataset and our metrics."""
 
-import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +7,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.build import write_card
 from polyprobe.builder.recipes.geofacts import build as geofacts
+from polyprobe.publish.bundle import bundle
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,10 +24,8 @@ def small_dataset(folder: Path, rows: int = 20, splits: tuple[str, ...] = ("en",
 
 
 def metric(folder: Path, name: str = "rankc") -> Path:
-    """A copy of a metric's folder."""
-    shutil.copytree(ROOT / "metrics" / name, folder / name)
-    shutil.rmtree(folder / name / "__pycache__", ignore_errors=True)
-    return folder / name
+    """A metric's folder, self-contained."""
+    return bundle(ROOT / "metrics" / name, folder)
 
 
 def change(path: Path, **columns: pa.Array) -> None:
