@@ -11,10 +11,19 @@ of metrics/ hold this file as a link, so that each of them is whole.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
-Scores = np.ndarray | Sequence[Sequence[float]]
+
+class Rows(NamedTuple):
+    """Validated rows, as `read_rows` returns them; it passes them through unread."""
+
+    flat: np.ndarray
+    sizes: np.ndarray
+
+
+Scores = np.ndarray | Sequence[Sequence[float]] | Rows
 Answers = Sequence[Sequence[int]]
 
 
@@ -23,6 +32,8 @@ def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
 
     `name` stands in the errors: the input's, or the language's.
     """
+    if isinstance(rows, Rows):
+        return rows
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
         flat, sizes = _read_array(rows, name)
     else:
