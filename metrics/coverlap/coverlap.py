@@ -1,4 +1,4 @@
-"""Measure how much two languages' right answers overlap (COverlap, Jiang et al. 2020).
+"""Measure how much two languages' correct answers overlap (COverlap, Jiang et al. 2020).
 
     COverlap(l, l2) = facts right in both languages / facts right in either
 
@@ -27,19 +27,20 @@ divided by the number that it gets right in at least one of them.
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of int): index of the chosen candidate in one language, one a query.
+    predictions (list of int): index of the chosen candidate in one language, one for each query.
     references (list of int): the same in the other language.
-    answers (list of list of int): indices of the right candidates, at least one a query.
-    groups (list, optional): of each query, usually its relation.
+    answers (list of list of int): indices of the correct candidates, at least one for each query.
+    groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
+    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
+        clusters.
 
 Returns:
     coverlap (float or None): both / either; None where no query is right in either language.
     coverlap_ci (list of float or None): its 95 % bootstrap interval.
-    by_group (dict): the same for each group, where groups are given.
+    by_group (dict): the same for each group, if `groups` is given.
     both, either, n_queries (int): the counts it comes from.
 
 Examples:

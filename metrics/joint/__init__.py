@@ -1,1 +1,1 @@
-"""Figures of all languages at once: their intervals, tests between models, what chance gives."""
+"""Figures of all languages at once: intervals, tests between models, chance levels."""

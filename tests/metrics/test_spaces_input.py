@@ -211,15 +211,19 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
         ("rankc", "query,candidate,en,fr", "has names of columns and no rows"),
         ("rankc", "q,candidate,en\nx,y,1", "no column 'query'; expected query, candidate, got 'q'"),
         ("rankc", "query,candidate,en\nx,y,1", "1 columns of languages; expected two or more"),
-        ("rankc", "query,candidate\nx,y", "no column of scores; expected one a language behind"),
+        (
+            "rankc",
+            "query,candidate\nx,y",
+            "no column of scores; expected one for each language after",
+        ),
         ("rankc", SCORES + "\nq,c,3", "row 3 has 3 cells; expected 4: 'query', 'candidate', 'en'"),
         ("rankc", SCORES + "\nq,c,3,b", "row 3, column 'fr' is 'b'; expected a number"),
         ("rankc", SCORES + "\nq,c,3,", "row 3, column 'fr' is ''; expected a number"),
         ("rankc", SCORES + "\nq,c,nan,1", "row 3, column 'en' is 'nan'; expected a number"),
-        ("rankc", SCORES + "\nq,a,3,1", "row 3: 'a' stands twice under 'q'; expected candidates"),
+        ("rankc", SCORES + "\nq,a,3,1", "row 3: 'a' appears twice under 'q'; expected candidates"),
         ("rankc", "query,candidate,en,en\nx,y,1,2", "'en', 'en'; expected different names"),
         ("rankc", '[{"query": "q"}, 7]', "row 2 is 7; expected the names of row 1"),
-        ("rankc", '{"en": [[1, 2]', "line 1 is no JSON: Expecting ',' delimiter"),
+        ("rankc", '{"en": [[1, 2]', "line 1 is not JSON: Expecting ',' delimiter"),
         ("rankc", '{"en": [[1], [2]], "fr": [[1]]}', "column 'fr' has 1 rows, 'en' 2"),
         (
             "rankc",
@@ -233,7 +237,7 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
         ("coverlap", "query,right,en,fr\nx,,z,z", "row 1, column 'right' is empty"),
         ("coverlap", "query,right,en,fr\nx,y,z,", "row 1, column 'fr' is empty; expected a text"),
         ("coverlap", SCORES, "no column 'right'; expected query, right"),
-        ("accuracy_at_1", "query,candidate,right\nx,y,1", "no column of scores; expected one"),
+        ("accuracy_at_1", "query,candidate,right\nx,y,1", "no column of scores; expected one for"),
         ("accuracy_at_1", SCORES, "no column 'right'; expected query, candidate, right"),
         (
             "accuracy_at_1",
@@ -338,7 +342,7 @@ def test_an_empty_answer_between_two_is_an_answer():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"answers": [[1], [0]]}, "row 1 has other right answers in 'es' than in 'en'"),
+        ({"answers": [[1], [0]]}, "row 1 has other correct answers in 'es' than in 'en'"),
         ({"scores": [[1.0, 2.0, 3.0], [1.0, 2.0]]}, "row 1 has other candidates in 'es'"),
     ],
 )
