@@ -113,19 +113,18 @@ def find_matches(
     language: str | None = None,
     prompts: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """Return for each query whether its prediction is right (bool), as `match` has it."""
+    """Return for each query whether its prediction is correct (bool), by `match`."""
     check_texts(predictions, "predictions", optional=True)
     check_lists(references, "references")
     check_length(references, len(predictions), "references")
     for query, accepted in enumerate(references):
         if not len(accepted):
             raise ValueError(f"query {query} of 'references' is empty; expected an accepted text")
-    if prompts is None:
-        prompts = [None] * len(predictions)
-    else:
+    if prompts is not None:
         check_texts(prompts, "prompts")
         check_length(prompts, len(predictions), "prompts")
-    triples = zip(predictions, references, prompts, strict=True)
+    given = [None] * len(predictions) if prompts is None else prompts
+    triples = zip(predictions, references, given, strict=True)
     return np.array([match(text, forms, language, prompt) for text, forms, prompt in triples])
 
 
@@ -146,7 +145,7 @@ def measure_factual_accuracy(
     for name in ("groups", "clusters"):
         if options.get(name) is not None:
             check_length(options[name], size, name)
-    parts = {"all": np.ones(size, dtype=bool)}
+    parts: dict[str, np.ndarray] = {"all": np.ones(size, dtype=bool)}
     if single_token is not None:
         single = _read_flags(single_token, size)
         parts |= {"single": single, "multi": ~single}

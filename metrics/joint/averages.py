@@ -68,11 +68,14 @@ def find_averages(
     ]
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
 
+    def fold(part: np.ndarray) -> np.ndarray:
+        return part.reshape(*part.shape[:-1], -1, len(known))
+
     def statistic(sums: np.ndarray) -> np.ndarray:
         pieces = np.split(sums, ends, axis=-1)
         found = [
-            _average(*(part.reshape(*part.shape[:-1], -1, len(known)) for part in pair), shape)
-            for pair in zip(pieces[::2], pieces[1::2], strict=True)
+            _average(fold(one), fold(other), shape)
+            for one, other in zip(pieces[::2], pieces[1::2], strict=True)
         ]
         return add_mean(np.concatenate(found, axis=-1))
 

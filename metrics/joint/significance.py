@@ -88,7 +88,7 @@ def compare_figures(
         p = invert_intervals(drawn, freedom)
     else:
         p = p_value(_randomise(first, second, tables, n_resamples, random), observed)
-    adjusted = np.append(correct(p[:-1], correction), p[-1:])
+    adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
     intervals = [interval(column, freedom) for column in drawn.T]
     columns = (*values, observed, p, adjusted)
     rows = zip(first.names, intervals, *(map(_known, column) for column in columns), strict=True)

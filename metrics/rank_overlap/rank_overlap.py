@@ -116,7 +116,7 @@ def overlap_per_query(
     rbo, top = np.empty(len(sizes)), np.empty((len(depths), len(sizes)))
     for size, queries, items in _split_queries(sizes):
         counts = [count_ties(flat[items]) for flat in languages]
-        curve = _agree_by_depth(*(_share_tops(*count, size, ties) for count in counts))
+        curve = _agree_by_depth(*(_share_tops(b, e, size, ties) for b, e in counts))
         rbo[queries] = curve @ rbo_weights(size, p)
         top[:, queries] = curve[:, np.minimum(depths, size) - 1].T
     tau = kendall_pairs({"predictions": predictions, "references": references})[:, 0]

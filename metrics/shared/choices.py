@@ -87,7 +87,7 @@ def find_right(chosen: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarr
 
     `answers` must have passed `rows.check_answers`.
     """
-    facts = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
+    facts: np.ndarray = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)))
     span = max(indices.max(), chosen.max()) + 1
     return np.isin(np.arange(len(chosen))[:, None] * span + chosen, facts * span + indices)

@@ -129,7 +129,8 @@ def estimate(
         zero = np.isnan(values) & (options.empty == "zero")
         point = divide(_over_groups(values, zero).sum(axis=0))
     by_group = by_group and options.groups is not None
-    overall, inside = None, [None] * len(groups)
+    overall: Intervals | None = None
+    inside: list[Intervals] | list[None] = [None] * len(groups)
     if options.n_resamples:
         overall, inside = _draw_intervals(table, codes, values, statistic, options, by_group)
     result = _report(names, point, overall)
@@ -185,26 +186,25 @@ def resample(
     clusters are drawn from all, and the number of queries of a group varies.
     """
     random = np.random.default_rng(options.seed)
-    apart = clusters is None  # each query is a unit, and nothing is to be summed
-    clusters = np.arange(len(table)) if apart else clusters
-    n_clusters, n_groups = clusters.max() + 1, codes.max() + 1
-    pairs, sizes = np.unique(clusters * n_groups + codes, return_counts=True)
+    units = np.arange(len(table)) if clusters is None else clusters
+    n_units, n_groups = units.max() + 1, codes.max() + 1
+    pairs, sizes = np.unique(units * n_groups + codes, return_counts=True)
     group_of = pairs % n_groups
     freedom = _count_freedom(sizes, group_of)
-    if len(pairs) == n_clusters:
-        units = table if apart else sum_by(clusters, table)
-        parts = [_draw(units[group_of == g], options.n_resamples, random) for g in range(n_groups)]
+    if len(pairs) == n_units:
+        rows = table if clusters is None else sum_by(clusters, table)
+        parts = [_draw(rows[group_of == g], options.n_resamples, random) for g in range(n_groups)]
         sums = np.stack(parts, axis=1)
         alone = np.flatnonzero(np.bincount(group_of) == 1)
         if len(alone) > 1:
             chosen = random.choice(alone, size=(options.n_resamples, len(alone)))
             sums[:, alone] = sums[0, chosen]
-        return Draws(sums, freedom, freedom.sum())
-    wide = np.zeros((n_clusters, n_groups, table.shape[1]))
-    np.add.at(wide, (clusters, codes), table)
-    sums = _draw(wide.reshape(n_clusters, -1), options.n_resamples, random)
-    of_all = _count_freedom(np.bincount(clusters), np.zeros(n_clusters, dtype=np.intp))
-    return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, of_all[0], within=False)
+        return Draws(sums, freedom, float(freedom.sum()))
+    wide = np.zeros((n_units, n_groups, table.shape[1]))
+    np.add.at(wide, (units, codes), table)
+    sums = _draw(wide.reshape(n_units, -1), options.n_resamples, random)
+    of_all = _count_freedom(np.bincount(units), np.zeros(n_units, dtype=np.intp))
+    return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, float(of_all[0]), within=False)
 
 
 def interval(samples: np.ndarray, freedom: float) -> list[float] | None:
@@ -248,7 +248,7 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     """
     variance, alone = np.ma.masked_invalid(samples).var(axis=0).filled(0), freedom == 0
     strata = np.concatenate([variance[~alone], variance[alone].sum(axis=0, keepdims=True)])
-    degrees = np.append(freedom[~alone], max(alone.sum() - 1, 0))
+    degrees: np.ndarray = np.append(freedom[~alone], max(alone.sum() - 1, 0))
     variance, degrees = strata[degrees > 0], degrees[degrees > 0, None]
     total = variance.sum(axis=0)
     spread = (variance**2 / degrees).sum(axis=0)
@@ -267,7 +267,8 @@ def _draw_intervals(
     given = options.clusters
     clusters = None if given is None else index_labels(given, len(table), "clusters")[1]
     drawn = resample(table, codes, clusters, options)
-    samples, of_all = statistic(drawn.sums), drawn.freedom_of_all
+    samples = statistic(drawn.sums)
+    of_all: float | np.ndarray = drawn.freedom_of_all
     zero = np.isnan(values) & (options.empty == "zero")
     apart = enumerate(drawn.freedom if by_group else ())
     inside = [[interval(column, f) for column in samples[:, i].T] for i, f in apart]

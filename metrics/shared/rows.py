@@ -41,10 +41,10 @@ def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.n
     """Return the flat scores of each language, and the pool sizes that all languages share."""
     if not scores:
         raise ValueError("no languages: expected a mapping from language to scores")
-    languages, first, sizes = [], None, None
+    languages: list[np.ndarray] = []
     for name, rows in scores.items():
         flat, own = read_rows(rows, name)
-        if first is None:
+        if not languages:
             first, sizes = name, own
         if len(own) != len(sizes):
             raise ValueError(f"{len(sizes)} queries in {first!r}, {len(own)} in {name!r}")
@@ -59,8 +59,8 @@ def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.n
 
 def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "answers") -> np.ndarray:
     """Mark the correct candidates (bool) of all queries, flat; `name` is used in errors."""
-    check_answers(answers, len(sizes), name)
-    queries = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
+    answers = check_answers(answers, len(sizes), name)
+    queries: np.ndarray = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)))
     for wrong in np.flatnonzero(indices >= sizes[queries])[:1]:
         query = queries[wrong]
@@ -73,8 +73,8 @@ def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "answers"
     return marked
 
 
-def check_answers(answers: Answers | None, n_queries: int, name: str = "answers") -> None:
-    """Raise ValueError unless each query has a list of at least one index, integers from 0."""
+def check_answers(answers: Answers | None, n_queries: int, name: str = "answers") -> Answers:
+    """Return the answers of each query: a list of at least one index, integers from 0."""
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
     if not len(answers):
@@ -89,6 +89,7 @@ def check_answers(answers: Answers | None, n_queries: int, name: str = "answers"
     for index in chain.from_iterable(answers):
         if not isinstance(index, int | np.integer) or index < 0:
             raise ValueError(f"answer {index!r} is not an index; expected integers from 0")
+    return answers
 
 
 def split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -112,7 +113,7 @@ def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     return values[present], sizes
 
 
-def _read_lists(rows: Sequence[Sequence[float]], name: str) -> tuple[np.ndarray, np.ndarray]:
+def _read_lists(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
     for query, row in enumerate(rows):
         if not hasattr(row, "__len__"):
             raise ValueError(f"query {query} of {name!r} is {row!r}; expected a list of scores")

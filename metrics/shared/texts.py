@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def check_texts(texts: Sequence[str | None] | None, name: str, optional: bool = False) -> None:
+def check_texts(texts: Any, name: str, optional: bool = False) -> None:
     """Raise ValueError unless every entry is a text, or None if `optional`.
 
     `name` is used in errors.
@@ -24,7 +24,7 @@ def check_texts(texts: Sequence[str | None] | None, name: str, optional: bool = 
             raise ValueError(f"query {query} of {name!r} is {text!r}; expected {expected}")
 
 
-def check_lists(rows: Sequence[Sequence[str]] | None, name: str) -> None:
+def check_lists(rows: Any, name: str) -> None:
     """Raise ValueError unless every entry is a list of texts, which may be empty."""
     _check_column(rows, name)
     for query, row in enumerate(rows):

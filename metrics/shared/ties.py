@@ -16,7 +16,7 @@ one comes first.
        [2]], dtype=uint8))
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 import numpy as np
 
@@ -52,9 +52,9 @@ def break_ties(scores: np.ndarray) -> np.ndarray:
     return -ranks.astype(np.float64)
 
 
-def read_depths(k: int | Sequence[int]) -> list[int]:
+def read_depths(k: int | Collection[int]) -> list[int]:
     """Return the unique depths k (of recall@k, of a top k) as a list."""
-    depths = [*k] if hasattr(k, "__len__") else [k]
+    depths = [*k] if isinstance(k, Collection) else [k]
     if not depths:
         raise ValueError("no depths in 'k'; expected one or more, such as [1, 5, 10]")
     for depth in depths:

@@ -86,16 +86,18 @@ def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:
 
 def _check_like(scores: LanguageScores, first: str, name: str) -> None:
     """Reject a language whose pools or correct answers differ from those of the first."""
-    pairs = enumerate(zip(scores.rows[first], scores.rows[name], strict=False), start=1)
     place = f"in {name!r} than in {first!r}; expected the same"
-    for row in (row for row, (one, other) in pairs if len(one) != len(other)):
+    pools = enumerate(zip(scores.rows[first], scores.rows[name], strict=False), start=1)
+    for row in (row for row, (one, other) in pools if len(one) != len(other)):
         raise ValueError(f"row {row} has other candidates {place}")
     answers, others = scores.answers.get(first) or [], scores.answers.get(name) or []
     pairs = enumerate(zip(answers, others, strict=False), start=1)
     for row in (row for row, (one, other) in pairs if [*one] != [*other]):
         raise ValueError(f"row {row} has other correct answers {place}")
-    pairs = enumerate(zip(scores.rows[name], answers, strict=False), start=1)
-    for row in (row for row, (own, known) in pairs if not 0 <= min(known) <= max(known) < len(own)):
+    places = enumerate(zip(scores.rows[name], answers, strict=False), start=1)
+    for row in (
+        row for row, (own, known) in places if not 0 <= min(known) <= max(known) < len(own)
+    ):
         raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
 
 
@@ -106,12 +108,12 @@ def read_language_choices(sheets: Mapping[str, Sheet]) -> LanguageChoices:
     """
     first = next(iter(sheets.values()))
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
-        chosen, answers = _read_answers(read_only(sheets))
-        marks = [[i in a for i, a in zip(c, answers, strict=True)] for c in chosen.values()]
-        return LanguageChoices(chosen, answers, np.array(marks, dtype=np.float64).T)
+        chosen, known = _read_answers(read_only(sheets))
+        hits = [[i in a for i, a in zip(c, known, strict=True)] for c in chosen.values()]
+        return LanguageChoices(chosen, known, np.array(hits, dtype=np.float64).T)
     scores = read_aligned(sheets)
-    answers = next(iter(scores.answers.values()), None)
-    if answers is None:
+    answers = next(iter(scores.answers.values()), [])
+    if not answers:
         need(read_only(sheets), "query", "right")
     chosen = {name: [int(r.argmax()) for r in rows] for name, rows in scores.rows.items()}
     best = [[row == row.max() for row in rows] for rows in scores.rows.values()]
@@ -167,7 +169,7 @@ def _read_run(sheets: Mapping[str, Sheet]) -> LanguageScores:
 def _read_facts(sheets: Mapping[str, Sheet]) -> list[str] | None:
     """Return the facts of all files; different facts in one of them are an error."""
     facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
-    first = next(iter(facts), None)
+    first = next(iter(facts), "")
     for name, ids in facts.items():
         if ids != facts[first]:
             raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")

@@ -167,7 +167,7 @@ def _read_json(text: str) -> Sheet:
 
 
 def _check(columns: Mapping[str, Any]) -> Sheet:
-    first = next(iter(columns), None)
+    first = next(iter(columns), "")
     for name, cells in columns.items():
         if not isinstance(cells, list):
             raise ValueError(f"column {name!r} is {cells!r:.80}; expected a list of cells")
