@@ -63,7 +63,7 @@ _CITATION = """\
 
 
 def right_probability(scores: Scores, answers: Answers, ties: str = "expected") -> np.ndarray:
-    """Return for each query the probability that its best-scored candidate is right.
+    """Return for each query the probability that its best-scored candidate is correct.
 
     Scores are as `rows.read_rows` takes them. `expected`: the share of right ones among the t + 1
     candidates with the best score (1 / (t + 1) for a single right one). `released`: the earliest of
@@ -102,7 +102,7 @@ def measure_accuracy(
 
 
 class AccuracyAt1(evaluate.Metric):
-    """Score how often the best candidate is right."""
+    """Score how often the best candidate is correct."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(

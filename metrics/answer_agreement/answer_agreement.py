@@ -39,15 +39,15 @@ from polyprobe.metrics.shared.rows import (
 _DESCRIPTION = """\
 Answer agreement is the share of facts on which two languages choose the same candidate, as a mean \
 over all pairs of languages: agreement on right and on wrong answers, Fleiss' kappa, and the facts \
-that are right in all languages or in any.
+that are correct in all languages or in any.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of int): a row a fact, the index of the chosen candidate in each
+    predictions (list of list of int): one row for each fact: the index of the chosen candidate in each
         language; two languages at least.
-    languages (list of str, optional): their names, one a column; 0, 1, … by default.
-    answers (list of list of int, optional): indices of the correct candidates, at least one a fact.
+    languages (list of str, optional): their names, one for each column.
+    answers (list of list of int, optional): indices of the correct candidates, at least one.
     groups (list, optional): label of each fact, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over facts.
     n_resamples (int): of the bootstrap over facts, each drawn for all languages, 1000; 0 for none.
@@ -65,7 +65,7 @@ Returns:
     NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single fact.
     by_group (dict): the same for each group, if `groups` is given.
     pairs (dict): "en-fr" to agreement, agreement_ci and the parts, for each pair of languages.
-    k_correct (list of int): with answers, how many facts are right in exactly 0, 1, … languages.
+    k_correct (list of int): with answers, number of facts correct in exactly 0, 1, … languages.
     n_queries, n_languages (int): the facts and the languages.
 
 Examples:

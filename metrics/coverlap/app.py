@@ -25,7 +25,7 @@ Continent of Peru,South America,Africa,Africa,South America
 ASK = """\
 Which facts does a model get right in both of two languages, of those it gets right in either?
 Enter one line for each query: `query`, `right` answers (`|` between several), then one column of
-predicted answers for each language; a prediction is right if it is spelled like a correct answer.
+predicted answers for each language; a prediction is correct if it is spelled like a correct answer.
 The files `scores/LANG.parquet` of a polyprobe run are accepted too, uploaded together.
 """
 READING = """\

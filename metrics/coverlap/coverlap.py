@@ -2,7 +2,7 @@
 
     COverlap(l, l2) = facts right in both languages / facts right in either
 
-over the facts that both languages have. Where no fact is right in either it is 0/0: undefined.
+over the facts that both languages have. Where no fact is correct in either it is 0/0: undefined.
 
 >>> overlap = compare_right([1, 0, 2], [1, 3, 0], answers=[[1], [0], [1, 2]])
 >>> overlap["both"], overlap["either"], round(overlap["coverlap"], 4)
@@ -38,7 +38,7 @@ Args:
         clusters.
 
 Returns:
-    coverlap (float or None): both / either; None where no query is right in either language.
+    coverlap (float or None): both / either; None where no query is correct in either language.
     coverlap_ci (list of float or None): its 95 % bootstrap interval.
     by_group (dict): the same for each group, if `groups` is given.
     both, either, n_queries (int): the counts it comes from.
@@ -80,10 +80,10 @@ def compare_right(
 
 
 def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
-    """Return COverlap of every pair of languages from the probability that each query is right.
+    """Return COverlap of every pair of languages from the probability that each query is correct.
 
     The probabilities (0 or 1 without ties) are those of `accuracy_at_1.right_probability`: ties
-    are broken independently in each language, so a query is expected right in both with a * b and
+    are broken independently in each language, so a query is correct in both with a * b and
     in either with a + b - a * b; the ratio is that of the two expected counts. NaN where neither
     language is ever right (0/0). The diagonal is 1 by definition, ties and 0/0 included.
 

@@ -17,7 +17,7 @@ OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "right_wrong": lambda first, second: first + second - 2 * first * second,
     "wrong_wrong": lambda first, second: (1 - first) * (1 - second),
 }
-"""From an outcome to its probability, given that each language is right with its own."""
+"""Outcome → its probability, from the probability that each language is correct."""
 
 
 def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:

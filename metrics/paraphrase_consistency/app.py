@@ -21,8 +21,8 @@ P1376,Nairobi,Kenya,Kenya|Kenya
 }
 ASK = """\
 Does a model give the same answer to paraphrases of a question, and the correct one? Enter one line
-for each fact: `relation`, `subject`, the `right` object, and the `predictions`, one a template,
-with `|` between them or in further columns.
+for each fact: `relation`, `subject`, the `right` object, and the `predictions`, one for each
+template, with `|` between them or in further columns.
 """
 READING = """\
 **consistency** is the share of pairs of templates with the same answer, **accuracy** that of

@@ -81,7 +81,7 @@ class Standing(NamedTuple):
     Attributes:
         better: candidates above it, all of them wrong.
         equal: candidates at its score, itself counted.
-        right: how many of these are right.
+        right: how many of these are correct.
         earlier: how many of these precede the first correct one in the list.
         pool: all candidates.
         answers: all correct candidates.

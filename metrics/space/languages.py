@@ -148,7 +148,9 @@ def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
     right = [[i for i, line in enumerate(p) if marks[line]] for p in places]
     if [] in right:
         query = [*lines][right.index([])]
-        raise ValueError(f"no candidate of {query!r} is right; mark one or more with 1 in 'right'")
+        raise ValueError(
+            f"no candidate of {query!r} is correct; mark one or more with 1 in 'right'"
+        )
     return LanguageScores(rows, dict.fromkeys(rows, right))
 
 

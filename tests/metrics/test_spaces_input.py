@@ -242,11 +242,11 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
         (
             "accuracy_at_1",
             "query,candidate,right,en\nx,y,0,1",
-            "no candidate of 'x' is right",
+            "no candidate of 'x' is correct",
         ),
         ("accuracy_at_1", "query,candidate,right,en\nx,y,2,1", "row 1, column 'right' is '2'"),
         ("accuracy_at_1", '{"en": [[1, 2]]}', "no 'answers'; expected the right indices"),
-        ("recall_at_k", "query,candidate,right,en\nx,y,0,1", "no candidate of 'x' is right"),
+        ("recall_at_k", "query,candidate,right,en\nx,y,0,1", "no candidate of 'x' is correct"),
         ("inflection_delta", "relation,label\nP19,1", "no column 'inflected'; expected relation"),
         ("inflection_delta", "relation,label,inflected\nP19,-1,2", "row 1, column 'label' is -1"),
         ("paraphrase_consistency", "relation,subject,right,predictions\nP19,x,y,", "is empty"),
