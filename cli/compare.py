@@ -1,113 +1,104 @@
-"""`polyprobe compare`: do two runs differ on the same facts, or is it chance?"""
+"""`polyprobe compare`: test whether two runs differ on the same facts."""
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
 
-if TYPE_CHECKING:
-    from polyprobe.eval.compare.sentences.compare import Wanted
-    from polyprobe.eval.run.folder import Run
-
-from polyprobe.cli.show.comparison import TWINS, as_json, show, show_twins, write_json
+VERSIONS = "Sentence versions (CONFIG and CONFIG-sentence)"
 
 
 def compare(
-    run_a: Annotated[Path, typer.Argument(help="A run folder.")],
-    run_b: Annotated[Path, typer.Argument(help="Another, of the same dataset.")],
+    run_a: Annotated[Path, typer.Argument(help="Run folder.")],
+    run_b: Annotated[Path, typer.Argument(help="Another run folder, of the same dataset.")],
     test: Annotated[
-        str, typer.Option(help="randomisation (approximate, of swapped facts) or bootstrap.")
+        str, typer.Option(help="randomisation (approximate, swaps facts) or bootstrap.")
     ] = "randomisation",
     correction: Annotated[
         str, typer.Option(help="Over languages or pairs: holm, bh (Benjamini-Hochberg) or none.")
     ] = "holm",
     resamples: Annotated[
-        int, typer.Option(min=1, help="Swaps, and draws of the intervals.")
+        int, typer.Option(min=1, help="Number of permutations and bootstrap resamples.")
     ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of swaps and draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     cluster: Annotated[
-        str, typer.Option(help="Swapped and drawn as a whole: none, relation or subject.")
+        str, typer.Option(help="Resampling unit: none (each fact), relation or subject.")
     ] = "none",
-    output: Annotated[Path | None, typer.Option("--json", help="Write all of it there.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--json", help="Write the full comparison as JSON.")
+    ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--output", help="Pictures, an HTML file.", rich_help_panel=TWINS),
+        typer.Option(
+            "--output", help="Write an HTML report to this file.", rich_help_panel=VERSIONS
+        ),
     ] = None,
     gender: Annotated[
         Path | None,
         typer.Option(
             help="TSV of subject ids and female, male or none: counts feminine verb forms.",
-            rich_help_panel=TWINS,
+            rich_help_panel=VERSIONS,
         ),
     ] = None,
     stanza: Annotated[
         Path | None,
-        typer.Option(help="Folder of Stanza's models with a tagger.", rich_help_panel=TWINS),
+        typer.Option(help="Folder of Stanza's models with a tagger.", rich_help_panel=VERSIONS),
     ] = None,
     comet_python: Annotated[
         str | None,
-        typer.Option(help="A Python with unbabel-comet: estimates quality.", rich_help_panel=TWINS),
+        typer.Option(
+            help="A Python with unbabel-comet: estimates quality.", rich_help_panel=VERSIONS
+        ),
     ] = None,
     comet_model: Annotated[
         str | None,
         typer.Option(
-            help="Reference-free, on the Hub or a checkpoint; wmt22-cometkiwi-da by default.",
-            rich_help_panel=TWINS,
+            help="Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da).",
+            rich_help_panel=VERSIONS,
         ),
     ] = None,
 ) -> None:
-    """Test whether two runs differ: accuracy by language, RankC and the like by pair.
+    """Test whether two runs differ: accuracy by language, RankC and other figures by pair.
 
-    Of a run on templates and one on the same configuration's -sentence twin, in any order, it also
-    tells what sentences change: recall@k, mean rank, inflection, texts.
+    For a run on templates and one on the same configuration's -sentence version, in any order, it
+    also measures the effect of sentences: recall@k, mean rank, inflection, texts.
     """
-    from polyprobe.eval.compare.runs import compare_runs
-    from polyprobe.eval.compare.sentences.compare import find_twins
-    from polyprobe.eval.run.folder import Run
-
-    runs = (Run(run_a), Run(run_b))
-    options = {
-        "test": test,
-        "correction": correction,
-        "n_resamples": resamples,
-        "seed": seed,
-        "clusters": cluster,
-    }
-    wanted = read_wanted(gender, stanza, comet_python, comet_model)
-    twins = find_twins(*runs)
-    if twins is None:
-        refuse_alone(runs, {"--output": page, "--gender": gender, "--comet-python": comet_python})
-        found = compare_runs(*runs, **options)
-        show(found, correction, resamples)
-        if output:
-            write_json(output, as_json(found))
-        return
-    if show_twins(twins, wanted, options, output, page):
-        raise typer.Exit(1)
-
-
-def read_wanted(
-    gender: Path | None, stanza: Path | None, python: str | None, model: str | None
-) -> "Wanted":
-    """Return what is asked for of twins; options that need another one are refused without it."""
+    from polyprobe.eval.compare.outcome import compare_folders
     from polyprobe.eval.compare.sentences.compare import Wanted
     from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
+    from polyprobe.eval.run.folder import Run
+    from polyprobe.system.files import write_whole
 
     if stanza and not gender:
         raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
-    if model and not python:
+    if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
-    return Wanted(gender, stanza, Comet(python, model or REFERENCE_FREE) if python else None)
-
-
-def refuse_alone(runs: "tuple[Run, Run]", given: dict[str, object]) -> None:
-    """Refuse what only twins have where two runs are none."""
-    named = [option for option, value in given.items() if value]
-    if named:
-        one, other = (run.settings().data_name for run in runs)
-        raise PolyprobeError(
-            f"{', '.join(named)}: only of a template run and its sentence twin; {one} and {other} "
-            "are none (expected a configuration and the same one with -sentence)"
+    comet = Comet(comet_python, comet_model or REFERENCE_FREE) if comet_python else None
+    outcome = compare_folders(
+        Run(run_a),
+        Run(run_b),
+        Wanted(gender, stanza, comet),
+        {"--output": page, "--gender": gender, "--comet-python": comet_python},
+        test=test,
+        correction=correction,
+        n_resamples=resamples,
+        seed=seed,
+        clusters=cluster,
+    )
+    console = Console()
+    for part in outcome.render():
+        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+    if output:
+        text = json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n"
+        write_whole(
+            output, lambda part: part.write_text(text, encoding="utf-8"), "choose another --json"
         )
+    if page:
+        outcome.write_page(page)
+        console.print(f"report: {page}", markup=False, highlight=False, soft_wrap=True)
+    if outcome.between and outcome.between.failures and (gender or comet):
+        raise typer.Exit(1)

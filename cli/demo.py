@@ -7,8 +7,9 @@ import typer
 from rich.console import Console
 
 from polyprobe.cli.show.run import show_run
+from polyprobe.eval.embedded import TAUGHT
+from polyprobe.system.extras import explain_missing_extras
 
-TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 UNTAUGHT = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
     "between untaught languages",
@@ -22,7 +23,8 @@ def demo(
     every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
 ) -> None:
     """Run the embedded model over the embedded dataset: six languages it was taught, six not."""
-    from polyprobe.eval import evaluate_model
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval.evaluate import run_evaluation
 
     say = Console().print
     say("geolm, a small model that was taught the facts of geofacts in " + " ".join(TAUGHT))
@@ -30,10 +32,10 @@ def demo(
         "and never saw another language. It should agree with itself in these, and guess elsewhere."
     )
     languages = None if every else [*TAUGHT, *UNTAUGHT]
-    results = evaluate_model("geolm", "geofacts", output=output, languages=languages)
-    show_run(output)
+    finished = run_evaluation("geolm", "geofacts", output=output, languages=languages)
+    show_run(finished)
     say("\nadjusted RankC (0 is chance, 1 is agreement):")
-    for group, value in group_means(results["rankc_adjusted"]).items():
+    for group, value in group_means(finished.results["rankc_adjusted"]).items():
         say(f"  {group}: {value:z.3f}", highlight=False)
     say("\nThe same for a model of your own:", highlight=False)
     say("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)

@@ -1,11 +1,14 @@
 """`polyprobe eval`: put a model in front of a dataset."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from polyprobe.cli.show.run import show_run
+from polyprobe.system.extras import explain_missing_extras
+
+from .options import parse_splits
+from .show.run import show_run
 
 
 def evaluate(
@@ -76,9 +79,10 @@ def evaluate(
     ] = None,
 ) -> None:
     """Score a dataset with a model, and write results.json and report.html."""
-    from polyprobe.eval import evaluate_model  # here, because it imports torch
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval.evaluate import run_evaluation  # imports torch
 
-    decoding = {
+    decoding: dict[str, Any] = {
         "initial": initial,
         "refinement": refinement,
         "max_masks": max_masks,
@@ -87,12 +91,12 @@ def evaluate(
         "beam": beam,
         "refresh": refresh,
     }
-    evaluate_model(
+    finished = run_evaluation(
         model,
         dataset,
         config,
         output=output,
-        languages=split_languages(languages),
+        languages=parse_splits(languages),
         limit=limit,
         sample=sample,
         revision=revision,
@@ -107,15 +111,4 @@ def evaluate(
         cache=cache,
         **{name: value for name, value in decoding.items() if value is not None},
     )
-    show_run(output)
-
-
-def split_languages(text: str | None) -> list[str] | None:
-    """Return the languages of a comma-separated list; None stays None, for all.
-
-    >>> split_languages("en, zh-hans")
-    ['en', 'zh_hans']
-    """
-    if text is None:
-        return None
-    return [part.strip().replace("-", "_") for part in text.split(",") if part.strip()]
+    show_run(finished)

@@ -1,4 +1,4 @@
-"""`polyprobe metrics`: compute a run's results again from its scores."""
+"""`polyprobe metrics`: recompute a run's results from its scores."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,17 +11,17 @@ from polyprobe.cli.show.run import show_run
 def metrics(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     resamples: Annotated[
-        int, typer.Option(min=0, help="Of the facts, for the 95 % intervals; 0 for none.")
+        int, typer.Option(min=0, help="Bootstrap resamples for the 95 % intervals; 0 for none.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the resamples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     cluster: Annotated[
-        str, typer.Option(help="What is drawn as a whole: none, relation or subject.")
+        str, typer.Option(help="Resampling unit: none (each fact), relation or subject.")
     ] = "none",
 ) -> None:
-    """Compute results.json and the report again from the scores, without the model."""
-    from polyprobe.eval.results.compute import Resampling, compute_results
-    from polyprobe.eval.run.folder import Run
+    """Recompute results.json and the report from the scores, without the model."""
+    from polyprobe.eval.results.compute import Bootstrap, compute_results
+    from polyprobe.eval.run.folder import FinishedRun, Run
 
     for folder in runs:
-        compute_results(Run(folder), Resampling(resamples, seed, cluster))
-        show_run(folder)
+        run = Run(folder)
+        show_run(FinishedRun(run, compute_results(run, Bootstrap(resamples, seed, cluster))))

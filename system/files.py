@@ -106,16 +106,20 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         PolyprobeError: another process uses the folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK, timeout=0)
+    with suppress(OSError):  # run.json names the reason better
+        folder.mkdir(parents=True, exist_ok=True)
     try:
-        with suppress(OSError, NotImplementedError):  # a file system without locks
-            lock.acquire()
+        lock.acquire()
     except Timeout:
         raise PolyprobeError(
             f"another process is writing to {folder}; wait for it, or choose another --output"
         ) from None
+    except (OSError, NotImplementedError):
+        pass  # a file system without locks
     try:
         yield
     finally:
+        with suppress(OSError):
+            (folder / LOCK).unlink()
         lock.release()

@@ -30,7 +30,7 @@ def test_the_speed_of_the_engine_is_that_of_the_bench():
         ("decoder, SmolLM2-135M", "lm-eval"), ("encoder-decoder, 30k", "lm-eval"),
     ]  # fmt: skip
     table = (ROOT / "bench" / "engine" / "README.md").read_text(encoding="utf-8")
-    said = re.findall(r"([\d.]+) / ([\d.]+)", README[README.index("## How fast") :])[: len(rows)]
+    said = re.findall(r"([\d.]+) / ([\d.]+)", README[README.index("## Speed") :])[: len(rows)]
     for (model, against), pair in zip(rows, said, strict=True):
         for language, figure in zip(("en", "ru"), pair, strict=True):
             row = rf"^\| {re.escape(model)} \| {language} \| {against} \| [\d.]* \| \**([\d.]+)"

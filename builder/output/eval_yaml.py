@@ -14,11 +14,11 @@ from pathlib import Path
 from huggingface_hub import DatasetCard
 from huggingface_hub.utils import yaml_dump
 
+from polyprobe.metrics.joint import HEADLINES
+
 from . import card
 
 FRAMEWORK = "polyprobe"
-# Those of a run's results.json that have one value for all languages, its `mean`.
-FIGURES = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
 HEAD = """\
 # made by `polyprobe build {name}`: do not edit, it is written again with the card
 # A task is a figure of a configuration as `polyprobe eval` computes it, at most 1 (rankc_adjusted
@@ -39,7 +39,7 @@ def render_benchmark(folder: Path, name: str, configs: Sequence[str]) -> str:
         {"id": name_task(config, figure), "config": config}
         for config in configs
         if card.is_built(folder, config)
-        for figure in FIGURES
+        for figure in HEADLINES
     ]
     benchmark = {
         "name": source.data.get("pretty_name", name),

@@ -7,14 +7,12 @@ import pyarrow as pa
 
 from polyprobe.eval.results.compute import read_facts
 from polyprobe.eval.results.facts import read_clusters
-from polyprobe.eval.results.figures import find_figures
+from polyprobe.eval.results.figures import LANGUAGE, SEPARATE
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.schema.identity import key_rows
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
-
-COMPARED = ("accuracy", "rankc", "rankc_adjusted", "coverlap", "agreement")
 
 
 class Comparison(NamedTuple):
@@ -70,12 +68,11 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
     parts, languages = matched.tables, matched.languages
     facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
     units = read_clusters(facts[0].table, clusters)
-    names = COMPARED if len(languages) > 1 else COMPARED[:1]
-    one, other = (find_figures(part, names) for part in facts)
+    compared = [f for f in SEPARATE if f.compared and (f.per == LANGUAGE or len(languages) > 1)]
     try:
         differences = {
-            name: compare_figures(one[name], other[name], clusters=units, **options)
-            for name in track(names, "comparing")
+            f.name: compare_figures(*map(f.sums, facts), clusters=units, **options)
+            for f in track(compared, "comparing")
         }
     except ValueError as error:
         raise PolyprobeError(str(error)) from error

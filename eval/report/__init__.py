@@ -1,5 +1,5 @@
-"""The HTML report: one file that stands alone."""
+"""The HTML report of runs: one self-contained file."""
 
-from .page import write_report
+from .page import write_pages, write_report
 
-__all__ = ["write_report"]
+__all__ = ["write_pages", "write_report"]

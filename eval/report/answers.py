@@ -1,4 +1,4 @@
-"""What a model answers: its best candidate for each fact and language, and where two agree."""
+"""A model's answers: its best candidate for each fact and language, compared by pair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)
 class Answers:
     """The best candidates of a run; all arrays are [facts, languages].
 
-    `best` is an index into the candidates and means nothing where `shared`, the number of
-    candidates with the best score, is above one: equal scores are a tie, never a choice.
+    `best` is an index into the candidates, undefined where `shared`, the number of candidates with
+    the best score, is above one: equal scores are a tie.
     """
 
     fact_ids: list[str]
@@ -31,7 +31,7 @@ class Answers:
 
 
 def read_answers(run: Run, languages: Sequence[str]) -> Answers:
-    """Return the best candidates that the run's score files hold."""
+    """Return the best candidates by the run's score files."""
     tables = [run.scores(language) for language in languages]
     right = tables[0]["answers"].to_pylist()
     found = [_best(masked_scores(table)) for table in tables]
@@ -49,11 +49,11 @@ def read_answers(run: Run, languages: Sequence[str]) -> Answers:
     )
 
 
-def compare(answers: Answers) -> np.ndarray:
-    """Return for each fact and pair of languages an index into `KINDS`, [facts, pairs].
+def classify_answers(answers: Answers) -> np.ndarray:
+    """Return an index into `KINDS` for each fact and pair of languages, [facts, pairs].
 
-    Pairs come in the order of `itertools.combinations`. A fact is tied for a pair where either
-    language's best score is shared: then there is no one answer to compare.
+    Pairs are in the order of `itertools.combinations`. A fact is tied for a pair if the best score
+    is shared in either language.
     """
     places = list(combinations(range(len(answers.languages)), 2))
     one, two = np.array(places, dtype=int).reshape(-1, 2).T
@@ -66,7 +66,7 @@ def compare(answers: Answers) -> np.ndarray:
 
 
 def count_kinds(kinds: np.ndarray) -> np.ndarray:
-    """Return how many facts of each kind each pair has, [pairs, kinds]."""
+    """Return the number of facts of each kind for each pair, [pairs, kinds]."""
     return np.stack([(kinds == kind).sum(axis=0) for kind in range(len(KINDS))], axis=1)
 
 

@@ -2,7 +2,7 @@
 
 import heapq
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,21 +14,29 @@ from polyprobe.schema.identity import fingerprint, key_rows
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 
-from .answers import Answers, compare, count_kinds
+from .answers import Answers, classify_answers, count_kinds
 
-EXAMPLES = 4  # of each kind and pair, as far as there are so many and they fit
+EXAMPLES = 4  # at most, for each kind and pair
 
 
-def collect_examples(settings: Settings, answers: Answers, budget: int) -> dict[str, Any]:
-    """Return what the page's script shows for a pair of languages, about `budget` bytes of JSON.
+def collect_examples(
+    settings: Settings,
+    answers: Answers,
+    budget: int,
+    texts: Mapping[str, pa.Table] | None = None,
+) -> dict[str, Any]:
+    """Return the page's examples for every pair of languages, about `budget` bytes of JSON.
 
     Keys: `counts` ([pairs][kinds], pairs in the order of combinations), `facts` (each with `id`,
-    `relation` and `rows`, see `_row`, one a language), `total` (facts in the run) and `note` (why
-    there are no texts, else None).
+    `relation` and `rows`, see `_row`, one for each language), `total` (facts in the run) and `note`
+    (why there are no texts, else None). The dataset is loaded unless `texts` has all languages.
     """
-    kinds = compare(answers)
+    kinds = classify_answers(answers)
     order = list(choose_facts(kinds))
-    tables, note = _load_texts(settings, answers)
+    if texts and set(answers.languages) <= set(texts):
+        tables, note = {language: texts[language] for language in answers.languages}, None
+    else:
+        tables, note = _load_texts(settings, answers)
     facts, size = [], 0
     for fact, texts in zip(order, _texts(tables, answers, order), strict=True):
         entry = {
@@ -45,14 +53,14 @@ def collect_examples(settings: Settings, answers: Answers, budget: int) -> dict[
 
 
 def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
-    """Yield facts such that every pair gets its examples of every kind, the most telling first.
+    """Yield facts until every pair has its examples of every kind, the most useful first.
 
     Greedy cover: first one example of each kind for each pair, then a second, and so on; a fact
-    that serves more pairs comes earlier, so that a start of the sequence covers what it can.
+    that serves more pairs comes earlier, so that any start of the sequence covers the most.
 
     Args:
         kinds: [facts, pairs], small integers.
-        examples: wanted of each kind and pair; fewer where there are fewer.
+        examples: wanted for each kind and pair; fewer where there are fewer.
     """
     pairs = np.arange(kinds.shape[1])
     there = count_kinds(kinds)
@@ -61,8 +69,8 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
     for wanted in range(1, examples + 1):
         target = np.minimum(there, wanted)
         needed = had < target
-        # A gain only ever falls, so a stale one at the head of the heap is looked at again (lazy
-        # greedy); negative, since heapq hands out the smallest.
+        # Gains only fall, so a stale one at the head of the heap is computed again (lazy greedy);
+        # negative, because heapq returns the smallest.
         heap = [(-int(needed[pairs, kinds[fact]].sum()), fact) for fact in sorted(left)]
         heapq.heapify(heap)
         while needed.any():
@@ -81,7 +89,7 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
 def _load_texts(
     settings: Settings, answers: Answers
 ) -> tuple[dict[str, pa.Table] | None, str | None]:
-    """Return the rows as the run asked them, or None and why the examples have no texts."""
+    """Return the rows as the run asked them, or None and the reason."""
     try:
         tables = load_facts(settings.dataset, settings.config, answers.languages)
     except PolyprobeError as error:
@@ -99,7 +107,7 @@ def _load_texts(
 def _texts(
     tables: dict[str, pa.Table] | None, answers: Answers, facts: list[int]
 ) -> Iterator[Sequence[dict[str, Any] | None]]:
-    """Yield for each fact the prompt and the candidates in each language, None without texts."""
+    """Yield prompt and candidates in each language for each fact, None without texts."""
     if tables is None:
         yield from ([None] * len(answers.languages) for _ in facts)
         return
@@ -117,8 +125,8 @@ def _texts(
 def _row(answers: Answers, fact: int, place: int, text: dict[str, Any] | None) -> list[Any]:
     """Return [prompt, best index, best label, right labels, 1 if right, sharers of the best score].
 
-    Prompt is null without texts, labels are then the candidates' numbers; of a tie there is
-    neither best index nor best label.
+    Without texts the prompt is null and labels are candidate numbers. A tie has neither best index
+    nor best label.
     """
     best, shared = int(answers.best[fact, place]), int(answers.shared[fact, place])
     right = " / ".join(_label(text, index) for index in answers.right[fact])

@@ -1,60 +1,64 @@
-"""Write runs as one HTML file that opens without a network."""
+"""Write the report of one or several runs."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.folder import FinishedRun, Run
+from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import write_whole
 
 from .answers import read_answers
 from .examples import collect_examples
-from .sections import MEANINGS, MEASURES, RunPart, comparison, run_section, summary
+from .sections import MEASURES, TERMS, RunPart, compare_parts, list_differing
+from .template import HERE, write_page
 
 BUDGET = 2_000_000  # bytes of examples in a page, shared by its runs
-
-# A browser that reads this loads nothing from anywhere, whatever the page should hold.
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+NEEDED = {
+    "languages": list,
+    "n_queries": int,
+    "signature": str,
+    **dict.fromkeys((*HEADLINES, "mean", "chance", "left_out"), dict),
+}
 
 
 def write_report(runs: Sequence[Path], output: Path) -> None:
-    """Write the report of one run, or of several side by side, as one file.
+    """Write the report of one run, or of several side by side, as one HTML file.
 
-    The dataset is looked for again, for the texts of the examples; where it is gone or has
-    changed, the report shows fact ids and candidates' numbers and says so.
+    The texts of the examples come from the dataset. If it is missing or has changed, the report has
+    fact ids and candidate numbers instead, and a note.
 
     Raises:
-        PolyprobeError: no run there, scores missing, plotly not installed, or no place to write.
+        PolyprobeError: not a run folder, missing scores, plotly is not installed, or the output
+            cannot be written.
     """
-    script = _plotly()
-    names = _names([Run(folder) for folder in runs])
+    write_pages([_read_finished(Run(folder)) for folder in runs], output)
+
+
+def write_pages(runs: Sequence[FinishedRun], output: Path) -> None:
+    """Write the report of runs that are in memory, see `write_report`."""
+    names = _names([finished.run for finished in runs])
     parts = [
-        _read_part(Run(folder), name, BUDGET // len(runs))
-        for folder, name in zip(runs, names, strict=True)
+        _make_part(finished, name, BUDGET // len(runs))
+        for finished, name in zip(runs, names, strict=True)
     ]
-    text = _page(parts, script)
-    write_whole(
-        Path(output),
-        lambda part: part.write_text(text, encoding="utf-8"),
-        "choose another --output",
+    write_page(
+        output,
+        HERE / "report.html",
+        [HERE / "plot.js", HERE / "report.js"],
+        title="polyprobe: " + (f"{len(parts)} runs" if len(parts) > 1 else parts[0].name),
+        data={"measures": MEASURES, "runs": [_select_data(part) for part in parts]},
+        parts=parts,
+        terms=TERMS,
+        measures=MEASURES,
+        comparison=compare_parts(parts),
+        differing=list_differing(parts),
     )
 
 
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise PolyprobeError("the report needs plotly; pip install 'polyprobe[report]'") from None
-    return get_plotlyjs()
-
-
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Return the models' names, with the folder's where two runs have the same model."""
+    """Return the models' names, with the folder's name where two runs have the same model."""
     if not runs:
         raise PolyprobeError("no run given; name at least one run folder")
     models = [run.settings().model_name for run in runs]
@@ -65,26 +69,23 @@ def _names(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-NEEDED = {
-    "languages": list,
-    "n_queries": int,
-    "signature": str,
-    **dict.fromkeys(("accuracy", *MEASURES, "mean", "chance", "left_out"), dict),
-}
-
-
-def _read_part(run: Run, name: str, budget: int) -> RunPart:
-    settings = run.settings()
-    if settings.kind == "predictions":
-        raise PolyprobeError(
-            f"{run.folder} holds free predictions, no rankings to report; its figures stand in "
-            "results.json, the texts in predictions/"
-        )
+def _read_finished(run: Run) -> FinishedRun:
+    run.settings()
     if not (run.folder / "results.json").exists():
         raise PolyprobeError(
             f"{run.folder} has no results.json; make it with `polyprobe metrics {run.folder}`"
         )
-    results = run.read_json("results.json")
+    return FinishedRun(run, run.read_json("results.json"))
+
+
+def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
+    run, results, texts = finished
+    settings = run.settings()
+    if settings.kind == "predictions":
+        raise PolyprobeError(
+            f"{run.folder} holds free predictions without rankings to report; see results.json "
+            "and predictions/"
+        )
     missing = [key for key in NEEDED if not isinstance(results.get(key), NEEDED[key])]
     if missing:
         raise PolyprobeError(
@@ -92,51 +93,14 @@ def _read_part(run: Run, name: str, budget: int) -> RunPart:
             f"`polyprobe metrics {run.folder}`"
         )
     answers = read_answers(run, results["languages"])
-    return RunPart(name, settings, results, collect_examples(settings, answers, budget))
+    return RunPart(name, settings, results, collect_examples(settings, answers, budget, texts))
 
 
-def _page(parts: Sequence[RunPart], plotly: str) -> str:
-    many = len(parts) > 1
-    title = "polyprobe: " + (f"{len(parts)} runs" if many else parts[0].name)
-    headings = [f"<h2>{escape(p.name)}</h2><p>{summary(p)}</p>" if many else "" for p in parts]
-    sections = [run_section(i, p, h) for i, (p, h) in enumerate(zip(parts, headings, strict=True))]
-    answers = "".join(f'<p class="answer">{summary(part)}</p>' for part in parts)
-    return "\n".join(
-        [
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{escape(title)}</title><style>{_own('report.css')}</style></head><body><main>",
-            f"<header><h1>{escape(title)}</h1>{answers}{MEANINGS}</header>",
-            "<noscript><p class='note'>Figures and examples need JavaScript.</p></noscript>",
-            comparison(parts) if many else "",
-            *sections,
-            f'</main><script type="application/json" id="data">{_embed(parts)}</script>',
-            f"<script>{plotly}</script>\n<script>{_own('plot.js')}\n{_own('report.js')}</script>"
-            "</body></html>\n",
-        ]
-    )
-
-
-def _embed(parts: Sequence[RunPart]) -> str:
-    """Return the data as JSON that cannot end its script element."""
-    runs: list[dict[str, Any]] = [
-        {"name": part.name, "results": _shown(part.results), **part.examples} for part in parts
-    ]
-    text = json.dumps({"runs": runs}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")
-
-
-def _shown(results: dict[str, Any]) -> dict[str, Any]:
-    """Return those of the results that the page's script draws."""
-    drawn = ("accuracy", *MEASURES)
-    bounds = results.get("intervals", {})
-    return {
-        **{name: results[name] for name in ("languages", "chance", *drawn)},
-        "intervals": {name: bounds[name] for name in drawn if name in bounds},
+def _select_data(part: RunPart) -> dict[str, Any]:
+    """Return the values that the page's script draws."""
+    bounds = part.results.get("intervals", {})
+    results = {
+        **{name: part.results[name] for name in ("languages", "chance", *HEADLINES)},
+        "intervals": {name: bounds[name] for name in HEADLINES if name in bounds},
     }
-
-
-def _own(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return {"name": part.name, "results": results, **part.examples}

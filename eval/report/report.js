@@ -1,5 +1,6 @@
-const RUNS = JSON.parse(document.getElementById("data").textContent).runs;
-const MEASURES = { rankc: "RankC", rankc_adjusted: "adjusted RankC", coverlap: "COverlap" };
+// MEASURES: the pair figures of results/figures.py, from name to title
+const { runs: RUNS, measures: MEASURES } =
+  JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["tied", "both_right", "both_wrong", "different"]; // as in answers.py
 const SHOWN = 6;
 // Cividis: made to be read alike with and without colour blindness; lighter is higher.

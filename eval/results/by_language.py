@@ -1,6 +1,6 @@
-"""Figures of each language by itself: recall@k, contrastive knowledge, consistency."""
+"""Figures of single languages from metric modules: recall@k, contrasts, consistency."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,45 +13,29 @@ from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 from polyprobe.metrics.shared.subsets import take
 from polyprobe.system.errors import PolyprobeError
 
-from .facts import Facts
+from .facts import ScoredFacts
 
 
 def measure_languages(
-    facts: Facts, scoring: str, options: Mapping[str, Any]
+    facts: ScoredFacts, scoring: str, options: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return NAME of a module to language to its figures, averaged over relations (macro).
-
-    `recall_at_k` always; `contrastive_knowledge` where first sub-words were scored;
-    `paraphrase_consistency` where facts have several rows, their templates.
-    """
-    kept = {**options, "groups": facts.table["relation"].to_pylist()}
-    found: dict[str, dict[str, Any]] = {
-        "recall_at_k": {
-            x: without_groups(measure_recall(scores, facts.answers, **kept))
-            for x, scores in facts.scores.items()
-        }
+    """Return MODULE → language → figures, averaged over relations (macro)."""
+    return {
+        name: {language: measure(facts, language, options) for language in facts.tables}
+        for name, (applies, measure) in MODULES.items()
+        if applies(facts, scoring)
     }
-    if protocol_of(scoring).contrasts:
-        found["contrastive_knowledge"] = {
-            x: _measure_contrasts(table, kept) for x, table in facts.tables.items()
-        }
-    ids = facts.table["fact_id"].to_pylist()
-    if len(set(ids)) < len(ids):
-        found["paraphrase_consistency"] = {
-            x: _measure_paraphrases(table, options) for x, table in facts.tables.items()
-        }
-    return found
 
 
 def without_groups(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return a module's figures without those of each relation, which would fill the file."""
+    """Return a module's figures without the values of each relation, which would fill the file."""
     return {name: value for name, value in figures.items() if name != "by_group"}
 
 
 def _contrast(table: pa.Table) -> list[list[float]]:
     """Return [p(fact), p(counterfact), …] of each row, from log-probabilities.
 
-    Several right answers count as the best of them; a row without a wrong one is left out.
+    Of several correct answers the most probable counts; a row without a wrong one has one value.
     """
     rows = []
     for row in table.select(["answers", "scores"]).to_pylist():
@@ -61,8 +45,20 @@ def _contrast(table: pa.Table) -> list[list[float]]:
     return rows
 
 
-def _measure_contrasts(table: pa.Table, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return contrastive knowledge of the rows that have a wrong candidate, the others counted."""
+def _measure_recall(
+    facts: ScoredFacts, language: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    groups = facts.table["relation"].to_pylist()
+    scores = facts.scores[language]
+    return without_groups(measure_recall(scores, facts.answers, groups=groups, **options))
+
+
+def _measure_contrasts(
+    facts: ScoredFacts, language: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return contrastive knowledge; rows without a wrong candidate are excluded and counted."""
+    table = facts.tables[language]
+    options = {**options, "groups": table["relation"].to_pylist()}
     rows = _contrast(table)
     kept = [i for i, row in enumerate(rows) if len(row) > 1]
     count = {"n_without_contrast": len(rows) - len(kept)}
@@ -73,12 +69,15 @@ def _measure_contrasts(table: pa.Table, options: Mapping[str, Any]) -> dict[str,
     return {**without_groups(figures), **count}
 
 
-def _measure_paraphrases(table: pa.Table, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return mParaRel's three figures: what is predicted for a fact in each of its templates.
+def _measure_paraphrases(
+    facts: ScoredFacts, language: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return mParaRel's three figures from the predictions for each fact's templates.
 
-    Of candidates with equal scores that of fewest tokens is predicted, then the first. Tuples whose
-    subject has several objects in the relation are left out, as in mParaRel.
+    Of candidates with equal scores the one with the fewest tokens is predicted, then the first.
+    Facts whose subject has several objects in the relation are excluded, as in mParaRel.
     """
+    table = facts.tables[language]
     predicted: dict[str, list[str]] = {}
     right: dict[str, list[int]] = {}
     relations: dict[str, str] = {}
@@ -114,6 +113,23 @@ def _choose(table: pa.Table) -> Iterator[int]:
 
 
 def _ends(fact: str) -> tuple[str, str]:
-    """Return subject and object in a fact's id (RELATION:SUBJECT:OBJECT), else the id for both."""
+    """Return subject and object of a fact id (RELATION:SUBJECT:OBJECT), else the id twice."""
     parts = fact.split(":")
     return (parts[1], parts[2]) if len(parts) == 3 else (fact, fact)
+
+
+def _has_paraphrases(facts: ScoredFacts, scoring: str) -> bool:
+    ids = facts.table["fact_id"].to_pylist()
+    return len(set(ids)) < len(ids)
+
+
+Measure = Callable[[ScoredFacts, str, Mapping[str, Any]], dict[str, Any]]
+# By module: whether it applies to the run, and its kernel for one language.
+MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
+    "recall_at_k": (lambda facts, scoring: True, _measure_recall),
+    "contrastive_knowledge": (
+        lambda facts, scoring: protocol_of(scoring).contrasts,
+        _measure_contrasts,
+    ),
+    "paraphrase_consistency": (_has_paraphrases, _measure_paraphrases),
+}

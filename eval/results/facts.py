@@ -1,4 +1,4 @@
-"""The facts of a run: scores, answers and clusters in every language."""
+"""The scored facts of a run: validated scores, answers and clusters in every language."""
 
 from collections.abc import Mapping
 
@@ -8,52 +8,52 @@ import pyarrow as pa
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.metrics.joint.figures import name_pairs
 from polyprobe.metrics.rankc.rankc import rankc_pairs
+from polyprobe.metrics.shared.rows import Rows, read_rows
 from polyprobe.system.errors import PolyprobeError
 
 CLUSTERS = ("none", "relation", "subject")
 
 
-class Facts:
-    """What the figures are made from: the same facts in the same order in every language.
+class ScoredFacts:
+    """The input of every figure: the same facts in the same order in every language.
 
     Attributes:
-        tables: of each language the scores as they stand on disk, row by row the same facts.
-        scores: of each language a masked array [facts, most candidates].
+        tables: the scores on disk by language, with parallel rows.
+        scores: the validated scores by language; every kernel reads them without a second check.
         first_scores: those of the first language.
-        answers: right indices of each fact.
-        sizes: candidates of each fact.
-        kinds: how many candidates and right ones each fact has [facts, 2].
-        rankc: of each fact and pair of languages.
-        right: of each language the probability that each fact is right (1 or 0 without ties).
+        answers: indices of the correct candidates of each fact.
+        sizes: number of candidates of each fact.
+        kinds: numbers of candidates and of correct ones [facts, 2].
+        rankc: RankC of each fact and pair of languages.
+        right: probability that each fact is right, by language (1 or 0 without ties).
+
+    Raises:
+        ValueError: scores that are not numbers, with the language.
     """
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self.tables = tables
-        self.scores = {language: masked_scores(table) for language, table in tables.items()}
+        self.scores = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
         self.first_scores = next(iter(self.scores.values()))
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
-        self.sizes: np.ndarray = (~np.ma.getmaskarray(self.first_scores)).sum(1)
-        self.rankc = rankc_pairs(self.scores)  # first, because its errors name the language
+        self.sizes = self.first_scores.sizes
+        self.rankc = rankc_pairs(self.scores)  # before the rest: its errors name the language
         self.kinds: np.ndarray = np.column_stack(
             [self.sizes, [len(set(right)) for right in self.answers]]
         )
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
-
-    @property
-    def pairs(self) -> list[str]:
-        """Return the names of all pairs of languages."""
-        return name_pairs(list(self.scores))
+        self.pairs = name_pairs(list(self.scores))
 
     @property
     def table(self) -> pa.Table:
-        """Return the first language's table: what it says of the facts, all say."""
+        """Return the first language's table; fact ids, relations and answers are those of all."""
         return next(iter(self.tables.values()))
 
 
 def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
-    """Return of each row its relation, or the subject in its fact's id; None for `none`.
+    """Return the relation of each row, or the subject in its fact id; None for `none`.
 
-    Rows of one fact (its templates) are drawn together also where no clusters are asked for.
+    Rows of one fact (its templates) are one cluster even with `none`.
 
     Raises:
         PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
@@ -75,7 +75,7 @@ def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
 
 
 def masked_scores(table: pa.Table) -> np.ma.MaskedArray:
-    """Return the scores as [queries, most candidates], absent candidates masked."""
+    """Return the scores as [queries, most candidates]; absent candidates are masked."""
     lists = table["scores"].combine_chunks()
     counts = np.diff(lists.offsets.to_numpy())
     mask = np.arange(counts.max(initial=0)) >= counts[:, None]

@@ -1,7 +1,14 @@
-"""The figures of a run: from score tables, one a language, to sums over facts."""
+"""The figures of a run, each declared once.
 
-from collections.abc import Callable, Iterable
+To add a figure, add an entry to `FIGURES` and its kernel. results.json, the terminal table, the
+report, every export, `compare` and the training callback iterate over these entries.
+"""
 
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
+from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.all_languages import find_agreement, find_kappa, find_right_counts
 from polyprobe.metrics.joint.figures import (
     Figure,
@@ -9,36 +16,291 @@ from polyprobe.metrics.joint.figures import (
     find_coverlap,
     find_rankc,
 )
-from polyprobe.metrics.joint.outcomes import OUTCOMES, condition_rankc, find_excess
+from polyprobe.metrics.joint.outcomes import condition_rankc, find_excess
 from polyprobe.metrics.joint.rankings import find_kendall, find_rankc_adjusted, find_rbo
+from polyprobe.metrics.rankc.rankc import rankc_chance
 
-from .facts import Facts
+from .facts import ScoredFacts
 
-
-def find_figures(facts: Facts, names: Iterable[str]) -> dict[str, Figure]:
-    """Return figures of languages and pairs by their names in results.json."""
-    return {name: FIGURES[name](facts) for name in names}
-
-
-def find_joint(facts: Facts) -> list[Figure]:
-    """Return the figures that several languages have together, each named by itself."""
-    if len(facts.scores) < 2:
-        return []
-    return [find_kappa(facts.scores), find_right_counts(facts.right)]
+LANGUAGE, PAIR, ALL = "language", "pair", "all"
+INFINITE = float("inf")
+Values = Mapping[str, float | None]
 
 
-def _of_outcome(outcome: str) -> Callable[[Facts], Figure]:
-    return lambda facts: condition_rankc(facts.right, facts.rankc, outcome)
+class LeftOut(NamedTuple):
+    """Cases without a value: a text to print behind their number, and the kernel that counts."""
+
+    text: str
+    count: Callable[[ScoredFacts, Values], int]
 
 
-FIGURES: dict[str, Callable[[Facts], Figure]] = {
-    "accuracy": lambda facts: find_accuracy(facts.right),
-    "rankc": lambda facts: find_rankc(facts.pairs, facts.rankc),
-    "rankc_adjusted": lambda facts: find_rankc_adjusted(facts.pairs, facts.rankc, facts.sizes),
-    "coverlap": lambda facts: find_coverlap(facts.right),
-    "agreement": lambda facts: find_agreement(facts.scores),
-    "rankc_excess": lambda facts: find_excess(facts.right, facts.rankc, facts.kinds),
-    **{f"rankc_{outcome}": _of_outcome(outcome) for outcome in OUTCOMES},
-    "rbo": lambda facts: find_rbo(facts.scores),
-    "kendall_tau_b": lambda facts: find_kendall(facts.scores),
-}
+class RunFigure(NamedTuple):
+    """One figure of a run.
+
+    Attributes:
+        name: key in results.json; `MODULE.FIGURE` for a figure that a metric module gives.
+        title: printed name.
+        says: one sentence for the report and for archives.
+        per: `language`, `pair`, or `all` languages together.
+        sums: kernel; None for a module's figure (see `by_language`).
+        short: column heading in the terminal, where the title is too wide.
+        lowest, highest: range of the value.
+        lower_is_better: direction.
+        chance: value of a random ranking: a constant, or a kernel whose result is stored.
+        left_out: cases without a value, counted in results.json.
+        conditional: averaged over fewer facts than the run has; their number is not stored.
+        compared: tested by `compare`.
+        training: logged during training: `each` value or only its `mean`.
+        noted: printed below the terminal table.
+        counted: key of a module's number of facts.
+        paper: heading and description in the LaTeX table.
+    """
+
+    name: str
+    title: str
+    says: str
+    per: str
+    sums: Callable[[ScoredFacts], Figure] | None = None
+    short: str = ""
+    lowest: float = 0.0
+    highest: float = 1.0
+    lower_is_better: bool = False
+    chance: float | Callable[[ScoredFacts], float] | None = None
+    left_out: LeftOut | None = None
+    conditional: bool = False
+    compared: bool = False
+    training: str = ""
+    noted: bool = False
+    counted: str = "n_queries"
+    paper: tuple[str, str] = ("", "")
+
+    @property
+    def module(self) -> str:
+        """Return the metric module that gives the figure, or an empty string."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """Return the figure's name within its module."""
+        return self.name.rpartition(".")[2]
+
+
+def _of_outcome(name: str, title: str, says: str) -> RunFigure:
+    def sums(facts: ScoredFacts) -> Figure:
+        return condition_rankc(facts.right, facts.rankc, name)
+
+    return RunFigure(f"rankc_{name}", title, says, PAIR, sums, conditional=True)
+
+
+def _right_counts(facts: ScoredFacts) -> Figure:
+    return find_right_counts(facts.right)
+
+
+def _of_module(name: str, title: str, says: str, **fields: Any) -> RunFigure:
+    return RunFigure(name, title, says, LANGUAGE, **fields)
+
+
+FIGURES = (
+    RunFigure(
+        "accuracy",
+        "accuracy",
+        "Share of facts whose right answer comes first; ties in expectation.",
+        LANGUAGE,
+        lambda facts: find_accuracy(facts.right),
+        chance=lambda facts: float(chance_accuracy(facts.first_scores, facts.answers).mean()),
+        compared=True,
+        training="each",
+        paper=("Acc", "mean accuracy (Acc)"),
+    ),
+    RunFigure(
+        "rankc",
+        "RankC",
+        "Likeness of the rankings of the same candidates in two languages (Qi 2023).",
+        PAIR,
+        lambda facts: find_rankc(facts.pairs, facts.rankc),
+        chance=lambda facts: float(rankc_chance(facts.sizes).mean()),
+        compared=True,
+        training="each",
+        paper=("CLC", "cross-lingual consistency (CLC, mean RankC)"),
+    ),
+    RunFigure(
+        "rankc_adjusted",
+        "adjusted RankC",
+        "(RankC - chance) / (1 - chance), over facts with several candidates.",
+        PAIR,
+        lambda facts: find_rankc_adjusted(facts.pairs, facts.rankc, facts.sizes),
+        short="adjusted",
+        lowest=-INFINITE,
+        chance=0.0,
+        left_out=LeftOut(
+            "facts with one candidate: no adjusted RankC",
+            lambda facts, values: int((facts.sizes == 1).sum()),
+        ),
+        compared=True,
+        training="mean",
+        paper=("Adj", "CLC adjusted for chance (Adj), the one to compare between datasets"),
+    ),
+    RunFigure(
+        "coverlap",
+        "COverlap",
+        "Facts right in both languages among those right in either (Jiang 2020).",
+        PAIR,
+        lambda facts: find_coverlap(facts.right),
+        left_out=LeftOut(
+            "pairs without COverlap: nothing right in either",
+            lambda facts, values: list(values.values()).count(None),
+        ),
+        conditional=True,
+        compared=True,
+    ),
+    RunFigure(
+        "agreement",
+        "agreement",
+        "Share of facts with the same first candidate.",
+        PAIR,
+        lambda facts: find_agreement(facts.scores),
+        compared=True,
+    ),
+    RunFigure(
+        "rankc_excess",
+        "RankC excess",
+        "RankC less what unrelated rankings of the same accuracies reach.",
+        PAIR,
+        lambda facts: find_excess(facts.right, facts.rankc, facts.kinds),
+        lowest=-1.0,
+    ),
+    _of_outcome("right_right", "RankC, both right", "RankC over facts right in both."),
+    _of_outcome("right_wrong", "RankC, one right", "RankC over facts right in one of two."),
+    _of_outcome("wrong_wrong", "RankC, none right", "RankC over facts right in neither."),
+    RunFigure(
+        "rbo",
+        "rank-biased overlap",
+        "Rank-biased overlap of two languages' rankings.",
+        PAIR,
+        lambda facts: find_rbo(facts.scores),
+    ),
+    RunFigure(
+        "kendall_tau_b",
+        "Kendall's tau-b",
+        "Rank correlation of two languages' scores.",
+        PAIR,
+        lambda facts: find_kendall(facts.scores),
+        lowest=-1.0,
+    ),
+    RunFigure(
+        "fleiss_kappa",
+        "Fleiss' kappa",
+        "Agreement of all languages on the first candidate, above chance.",
+        ALL,
+        lambda facts: find_kappa(facts.scores),
+        lowest=-1.0,
+    ),
+    RunFigure(
+        "right_in_all",
+        "right in all",
+        "Share of facts right in every language.",
+        ALL,
+        _right_counts,
+    ),
+    RunFigure(
+        "right_in_any",
+        "right in any",
+        "Share of facts right in one language at least.",
+        ALL,
+        _right_counts,
+    ),
+    RunFigure(
+        "right_in_none",
+        "right in none",
+        "Share of facts right in no language.",
+        ALL,
+        _right_counts,
+        lower_is_better=True,
+    ),
+    *(
+        _of_module(
+            f"recall_at_k.recall@{k}",
+            f"recall@{k}",
+            f"Share of facts with a right answer among the first {k}; macro.",
+        )
+        for k in (1, 5, 10)
+    ),
+    _of_module(
+        "recall_at_k.mean_rank",
+        "mean rank",
+        "Mean rank of the right answer, from 1; macro.",
+        lowest=1.0,
+        highest=INFINITE,
+        lower_is_better=True,
+    ),
+    _of_module(
+        "contrastive_knowledge.accuracy",
+        "contrastive knowledge",
+        "Share of facts more probable than the mean of their counterfacts.",
+        noted=True,
+    ),
+    _of_module(
+        "contrastive_knowledge.tie_share",
+        "ties",
+        "Share of facts as probable as their counterfacts.",
+        lower_is_better=True,
+    ),
+    _of_module(
+        "paraphrase_consistency.consistency",
+        "consistency",
+        "Share of pairs of a fact's templates with the same answer; macro.",
+        noted=True,
+    ),
+    _of_module(
+        "paraphrase_consistency.accuracy",
+        "accuracy of templates",
+        "Share of a fact's templates with the right answer; macro.",
+        noted=True,
+    ),
+    _of_module(
+        "paraphrase_consistency.consistency_accuracy",
+        "consistency and accuracy",
+        "Share of pairs of templates that agree and are right; macro.",
+        noted=True,
+    ),
+    _of_module(
+        "factual_accuracy.all",
+        "factual accuracy",
+        "Share of facts whose free prediction is an accepted form; macro.",
+        noted=True,
+    ),
+    _of_module(
+        "factual_accuracy.single",
+        "factual accuracy, one token",
+        "The same over answers of a single token.",
+        counted="n_single",
+        noted=True,
+    ),
+    _of_module(
+        "factual_accuracy.multi",
+        "factual accuracy, more tokens",
+        "The same over answers of several tokens.",
+        counted="n_multi",
+        noted=True,
+    ),
+)
+BY_NAME = {figure.name: figure for figure in FIGURES}
+# One value for each language or pair, with a mean, from sums over facts.
+SEPARATE = tuple(figure for figure in FIGURES if figure.sums and figure.per != ALL)
+JOINT = tuple(figure for figure in FIGURES if figure.per == ALL)
+OF_MODULES = tuple(figure for figure in FIGURES if figure.module)
+HEADLINE = tuple(BY_NAME[name] for name in HEADLINES)
+HEADLINE_PAIRS = tuple(figure for figure in HEADLINE if figure.per == PAIR)
+
+
+def describe(name: str, kind: str) -> RunFigure:
+    """Return the figure of that name; `accuracy` of free predictions is X-FACTR's."""
+    free = (name, kind) == ("accuracy", "predictions")
+    return BY_NAME["factual_accuracy.all" if free else name]
+
+
+def find_chance(results: Mapping[str, Any], name: str) -> float | None:
+    """Return a figure's chance level in a run; None where unknown, as for free predictions."""
+    known = results.get("chance", {})
+    level = BY_NAME[name].chance
+    return level if known and isinstance(level, float) else known.get(name)

@@ -1,6 +1,7 @@
 """The results in the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -10,42 +11,47 @@ from rich.text import Text
 from polyprobe.metrics.joint.averages import Paired
 from polyprobe.metrics.joint.significance import Difference
 
-OWN = {
-    "contrastive_knowledge": ("accuracy",),
-    "paraphrase_consistency": ("consistency", "accuracy", "consistency_accuracy"),
-    "factual_accuracy": ("all", "single", "multi"),
-}
-"""What a protocol is for, shown below the table: modules in the results, and their figures."""
-COLUMNS = {"rankc": "RankC", "rankc_adjusted": "adjusted", "coverlap": "COverlap"}
+from .figures import (
+    HEADLINE,
+    HEADLINE_PAIRS,
+    LANGUAGE,
+    OF_MODULES,
+    SEPARATE,
+    RunFigure,
+    find_chance,
+)
 
 
 def results_table(results: dict[str, Any]) -> RenderableType:
-    """Return a run's figures for a rich console: a row a language, means, chance, signature.
+    """Return a run's headline figures for a rich console: languages, means, chance, signature.
 
-    RankC, adjusted RankC and COverlap of a language are its means with each of the others; what
-    is undefined stands as `–`, is in no mean, and is counted below the table.
+    A pair figure of a language is its mean over the other languages. Undefined values are printed
+    as `–`, excluded from means, and counted below the table.
     """
     table = Table(header_style="bold", highlight=False)
     table.add_column("language", no_wrap=True)
-    columns = {key: name for key, name in COLUMNS.items() if key in results}
-    for name in ("accuracy", *columns.values()):
-        table.add_column(name, justify="right", overflow="fold")
+    shown = [figure for figure in HEADLINE if figure.name in results]
+    for figure in shown:
+        table.add_column(figure.short or figure.title, justify="right", overflow="fold")
     for language in results["languages"]:
-        shares = (_mean_with_others(results, key, language) for key in columns)
-        table.add_row(Text(language), *map(number, (results["accuracy"][language], *shares)))
+        values = (_of_language(results, figure, language) for figure in shown)
+        table.add_row(Text(language), *map(number, values))
     table.add_section()
-    means = (results["mean"][key] for key in ("accuracy", *columns))
+    means = (results["mean"][figure.name] for figure in shown)
     table.add_row("mean", *map(number, means), style="bold")
     bounds = results.get("intervals", {}).get("mean")
     if bounds:
-        table.add_row("95 %", *(interval(bounds.get(key)) for key in ("accuracy", *columns)))
-    if chance := results.get("chance"):
-        table.add_row("chance", *map(number, (chance["accuracy"], chance["rankc"], 0.0, None)))
+        table.add_row("95 %", *(interval(bounds.get(figure.name)) for figure in shown))
+    if results.get("chance"):
+        table.add_row("chance", *(number(find_chance(results, figure.name)) for figure in shown))
     return Group(table, *map(Text, _notes(results)), Text(results["signature"], overflow="fold"))
 
 
-def _mean_with_others(results: dict[str, Any], key: str, language: str) -> float | None:
-    values = results[key]
+def _of_language(results: dict[str, Any], figure: RunFigure, language: str) -> float | None:
+    """Return a language's value, for a pair figure its mean with the other languages."""
+    values = results[figure.name]
+    if figure.per == LANGUAGE:
+        return values[language]
     others = (other for other in results["languages"] if other != language)
     pairs = ((f"{language}-{other}", f"{other}-{language}") for other in others)
     return _mean(values[one] if one in values else values.get(two) for one, two in pairs)
@@ -78,23 +84,30 @@ def difference_cells(row: Difference | Paired) -> list[str]:
 
 
 def _notes(results: dict[str, Any]) -> list[str]:
-    """Return what a reader must know beside the figures, a line each."""
-    left = results["left_out"]
-    measures = "RankC and COverlap" if "rankc" in results else "COverlap"
-    what = "rows" if "paraphrase_consistency" in results else "facts"
-    notes = [f"{results['n_queries']:,} {what}; {measures}: means with the other languages"]
+    """Return the notes below the table, one line each."""
+    pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.short]
+    measures = " and ".join(figure.title for figure in pairs)
+    unit = "rows" if "paraphrase_consistency" in results else "facts"
+    notes = [f"{results['n_queries']:,} {unit}; {measures}: means with the other languages"]
     resampling = results.get("resampling")
     if resampling and resampling["n_resamples"]:
         drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
         notes.append(f"95 %: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}")
     if len(results["languages"]) < 2:
         notes.append(f"at least two languages are needed for {measures}")
-    if left.get("rankc_adjusted"):
-        notes.append(f"{left['rankc_adjusted']:,} facts with one candidate: no adjusted RankC")
-    for module, figures in OWN.items():
+    return [*notes, *list_left_out(results), *_notes_of_modules(results)]
+
+
+def list_left_out(results: dict[str, Any]) -> list[str]:
+    """Return the counts of undefined values, one line each."""
+    counts = [(figure.left_out, results["left_out"].get(figure.name)) for figure in SEPARATE]
+    return [f"{count:,} {left_out.text}" for left_out, count in counts if left_out and count]
+
+
+def _notes_of_modules(results: dict[str, Any]) -> Iterator[str]:
+    noted = (figure for figure in OF_MODULES if figure.noted)
+    for module, figures in groupby(noted, key=lambda figure: figure.module):
+        keys = [figure.key for figure in figures]
         for language, values in results.get(module, {}).items():
-            shown = ", ".join(f"{name} {number(values.get(name))}" for name in figures)
-            notes.append(f"{module} {language}: {shown}")
-    if left["coverlap"]:
-        notes.append(f"{left['coverlap']:,} pairs without COverlap: nothing right in either")
-    return notes
+            shown = ", ".join(f"{key} {number(values.get(key))}" for key in keys)
+            yield f"{module} {language}: {shown}"

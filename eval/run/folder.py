@@ -1,16 +1,16 @@
-"""The run on disk: what was asked, and the scores a language, written whole or not at all."""
+"""The run on disk: settings, one file of scores for each language, results; written whole."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import part_of, write_whole
+from polyprobe.system.files import LOCK, part_of, write_whole
 
 from .settings import Settings
 
@@ -24,7 +24,7 @@ SCORES = pa.schema(
         ("n_tokens", pa.list_(pa.int32())),
     ]
 )
-# What a model wrote freely; a fact that was not asked has nulls from `prediction` on.
+# Free predictions; a fact that was not asked has nulls from `prediction` on.
 PREDICTIONS = pa.schema(
     [
         ("fact_id", pa.string()),
@@ -44,19 +44,27 @@ class Run:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._settings: Settings | None = None
 
-    def open(self, settings: Settings) -> None:
-        """Make the folder, or go on in it with the languages of both once one of them is done.
+    def open(self, settings: Settings) -> Settings:
+        """Create or resume the run and return its settings, with the languages of both calls.
 
         Raises:
-            PolyprobeError: the folder holds another run, or something that is no run.
+            PolyprobeError: the folder holds another run, or is not a run folder.
         """
-        if not self._is_free() and self._has_work():
-            settings = self._join(self.settings(), settings)
+        if not self.check_free() and self._has_work():
+            settings = self._join(self._read_settings(), settings)
         self.write_json("run.json", {**asdict(settings), "signature": settings.signature})
+        self._settings = settings
+        return settings
 
     def settings(self) -> Settings:
-        """Return what run.json says."""
+        """Return the settings in run.json, which is read once."""
+        if self._settings is None:
+            self._settings = self._read_settings()
+        return self._settings
+
+    def _read_settings(self) -> Settings:
         values = self.read_json("run.json")
         values.pop("signature", None)
         try:
@@ -72,10 +80,12 @@ class Run:
         return settings
 
     def budget(self, model: str) -> int | None:
-        """Return the token budget that this model's run was begun with, None before it was."""
+        """Return the token budget of a run to resume with this model, else None."""
+        if not (self.folder / "run.json").exists():
+            return None
         try:
             settings = self.settings()
-        except PolyprobeError:  # `open` says what is wrong with it
+        except PolyprobeError:  # `open` raises it
             return None
         return settings.batch_tokens if settings.model == model else None
 
@@ -88,7 +98,7 @@ class Run:
         self._write("scores", language, table)
 
     def write_predictions(self, language: str, table: pa.Table) -> None:
-        """Write what a model wrote freely in one language, whole or not at all."""
+        """Write one language's predictions, whole or not at all."""
         self._write("predictions", language, table)
 
     def scores(self, language: str) -> pa.Table:
@@ -145,11 +155,15 @@ class Run:
         return self.folder / kind / f"{language}.parquet"
 
     def _has_work(self) -> bool:
-        """Return whether any language is done: only then are the settings fixed."""
+        """Return whether any language is done, which fixes the settings."""
         return any(self.folder.glob("scores/*")) or any(self.folder.glob("predictions/*"))
 
-    def _is_free(self) -> bool:
-        """Return whether a run may begin here; a killed start leaves the part file of run.json."""
+    def check_free(self) -> bool:
+        """Return whether a new run can start here; a killed start leaves a part file and a lock.
+
+        Raises:
+            PolyprobeError: the folder cannot be read, or has other files and no run.json.
+        """
         try:
             names = {file.name for file in self.folder.iterdir()}
         except FileNotFoundError:
@@ -158,14 +172,14 @@ class Run:
             raise PolyprobeError(
                 f"{self.folder} cannot be a run folder: {error.strerror}; choose another --output"
             ) from error
-        if "run.json" not in names and names - {part_of(Path("run.json")).name}:
+        if "run.json" not in names and names - {part_of(Path("run.json")).name, LOCK}:
             raise PolyprobeError(
                 f"{self.folder} is not empty and holds no run.json; choose another --output"
             )
         return "run.json" not in names
 
     def _join(self, old: Settings, new: Settings) -> Settings:
-        """Return the run's settings with new languages added; all else must be as it was."""
+        """Return the run's settings with new languages added; all other fields must be equal."""
         languages = list(dict.fromkeys([*old.languages, *new.languages]))
         known = {**new.fingerprint, **old.fingerprint}
         joined = {language: known[language] for language in languages}
@@ -189,6 +203,14 @@ class Run:
         return widened
 
 
+class FinishedRun(NamedTuple):
+    """A run with its results, and the rows that it was asked where they are loaded already."""
+
+    run: Run
+    results: dict[str, Any]
+    texts: Mapping[str, pa.Table] | None = None
+
+
 def read_aligned(run: Run) -> dict[str, pa.Table]:
     """Return a run's scores or predictions by language, the same facts in all of them.
 
@@ -210,7 +232,7 @@ def read_aligned(run: Run) -> dict[str, pa.Table]:
     return tables
 
 
-# What a run holds: how a language is read, and the columns that are the same in every language.
+# By kind of run: the method that reads a language, and the columns equal in every language.
 KINDS: dict[str, tuple[Callable[[Run, str], pa.Table], tuple[str, ...]]] = {
     "scores": (Run.scores, ("fact_id", "answers")),
     "predictions": (Run.predictions, ("fact_id",)),

@@ -19,8 +19,8 @@ from transformers import (
 )
 from transformers.integrations import is_deepspeed_zero3_enabled
 
-from polyprobe.eval.results.facts import Facts
-from polyprobe.eval.results.figures import find_figures
+from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.run.sample import choose_rows
 from polyprobe.eval.scoring.load import family_of
@@ -28,14 +28,12 @@ from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
 from polyprobe.eval.work.fill import as_known, as_scores
 from polyprobe.eval.work.known_scores import Known
 from polyprobe.eval.work.tasks import Query, Task, make_tasks, queries_of
-from polyprobe.eval.work.workers.local import naming_language, score_here
+from polyprobe.eval.work.workers.here import naming_language, score_here
 from polyprobe.metrics.joint.figures import estimate_figure
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 
 from .undisturbed import untouched
-
-SHOWN = ("accuracy", "rankc", "rankc_adjusted")
 
 
 class ConsistencyCallback(TrainerCallback):
@@ -195,7 +193,7 @@ class ConsistencyCallback(TrainerCallback):
     def _measure(self, step: int) -> dict[str, float]:
         """Return the figures of the weights as they are, the same in every process."""
         try:
-            found = self._name(Facts(self._score()))
+            found = self._name(ScoredFacts(self._score()))
         except PolyprobeError as error:
             warnings.warn(f"step {step} is not measured: {error}", stacklevel=2)
             found = {}
@@ -204,13 +202,13 @@ class ConsistencyCallback(TrainerCallback):
             torch.distributed.broadcast_object_list(figures)
         return figures[0]
 
-    def _name(self, facts: Facts) -> dict[str, float]:
+    def _name(self, facts: ScoredFacts) -> dict[str, float]:
         found = {}
-        for name, figure in find_figures(facts, SHOWN).items():
-            for part, value in estimate_figure(figure, n_resamples=0).items():
-                if value is not None and (part == "mean" or name != "rankc_adjusted"):
+        for figure in (figure for figure in SEPARATE if figure.training):
+            for part, value in estimate_figure(figure.sums(facts), n_resamples=0).items():
+                if value is not None and (part == "mean" or figure.training == "each"):
                     of = "" if part == "mean" else f".{part}"
-                    found[f"{self._prefix}/{name}{of}"] = value
+                    found[f"{self._prefix}/{figure.name}{of}"] = value
         return found
 
     def _score(self) -> dict[str, pa.Table]:

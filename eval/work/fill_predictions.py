@@ -19,7 +19,7 @@ from polyprobe.eval.scoring.decoding import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.system.errors import PolyprobeError
 
-from . import predict
+from .predict import predict
 
 
 def fill_predictions(

@@ -44,8 +44,8 @@ that are correct in all languages or in any.
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of int): one row for each fact: the index of the chosen candidate in each
-        language; two languages at least.
+    predictions (list of list of int): one row for each fact: the index of the chosen candidate in
+        each language; two languages at least.
     languages (list of str, optional): their names, one for each column.
     answers (list of list of int, optional): indices of the correct candidates, at least one.
     groups (list, optional): label of each fact, usually its relation.

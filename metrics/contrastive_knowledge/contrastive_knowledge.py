@@ -29,7 +29,7 @@ counterfacts are on average.
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of float): one row for each fact: its probability, then that of each of its
+    predictions (list of list of float): one row for each fact: its probability, then those of its
         counterfacts, at least one. Not log-probabilities.
     ties (str): value of a fact that is exactly as probable as its counterfacts: wrong (default,
         0, as published) or half (1/2).

@@ -10,10 +10,19 @@ Infinite scores are valid; NaN, empty rows and no rows at all raise an error.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
-Scores = np.ndarray | Sequence[Sequence[float]]
+
+class Rows(NamedTuple):
+    """Validated rows, as `read_rows` returns them; it passes them through unread."""
+
+    flat: np.ndarray
+    sizes: np.ndarray
+
+
+Scores = np.ndarray | Sequence[Sequence[float]] | Rows
 Answers = Sequence[Sequence[int]]
 
 
@@ -22,6 +31,8 @@ def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
 
     `name`, of the input or the language, is used in errors.
     """
+    if isinstance(rows, Rows):
+        return rows
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
         flat, sizes = _read_array(rows, name)
     else:

@@ -10,7 +10,7 @@ in the results, and the macro average can count it as 0 or skip it.
 {'P36': 1, 'P19': 0}
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 
 def pick_counted(counted: Sequence[bool], groups: Sequence[Hashable] | None) -> list[int]:
@@ -36,6 +36,6 @@ def count_by_group(counted: Sequence[bool], groups: Sequence[Hashable]) -> dict[
     return sizes
 
 
-def take(labels: Sequence[Hashable] | None, places: Sequence[int]) -> list[Hashable] | None:
+def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
     """Return the labels at some indices; None for None."""
     return None if labels is None else [labels[place] for place in places]

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
+from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
 
 from .exported import Exported, as_yaml, write_export
-from .rows import MAIN, Row, find_mean
+from .rows import Row, find_mean
 
 
 def write_eval_results(exported: Exported, output: Path | None) -> Path:
@@ -27,7 +28,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
             f"{exported.folder} is of a dataset in a folder ({exported.dataset_name}); "
             "say what it is called on the Hub: --dataset-id OWNER/NAME"
         )
-    found = [find_mean(exported.rows, figure) for figure in MAIN]
+    found = [find_mean(exported.rows, figure) for figure in HEADLINES]
     entries = [make_entry(exported, row) for row in found if row]
     if not entries:
         raise PolyprobeError(f"{exported.folder}/results.json has no defined figure to export")

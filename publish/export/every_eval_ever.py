@@ -12,9 +12,9 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from polyprobe.eval.results.figures import BY_NAME, INFINITE, describe
 from polyprobe.system.errors import PolyprobeError
 
-from .described import DESCRIBED, INFINITE, describe
 from .exported import REMEDY, Exported, write_export
 from .rows import Row
 
@@ -69,7 +69,7 @@ def make_record(exported: Exported) -> dict[str, Any]:
         "evaluation_results": [
             describe_result(exported, row)
             for row in exported.rows
-            if row.value is not None and not row.other_language and row.figure in DESCRIBED
+            if row.value is not None and not row.other_language and row.figure in BY_NAME
         ],
     }
 
@@ -114,11 +114,11 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
                 (row.figure, exported.settings.kind), f"polyprobe.{row.figure}".replace("@", "_at_")
             ),
             "metric_name": said.title,
-            "metric_unit": "proportion" if said.greatest == 1 else "rank",
+            "metric_unit": "proportion" if said.highest == 1 else "rank",
             "lower_is_better": said.lower_is_better,
             "score_type": "continuous",
-            "min_score": _bound(said.least),
-            "max_score": _bound(said.greatest),
+            "min_score": _bound(said.lowest),
+            "max_score": _bound(said.highest),
         },
         "score_details": {
             "score": row.value,

@@ -10,6 +10,7 @@ on in further blocks.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from polyprobe.eval.results.figures import FIGURES
 from polyprobe.system.errors import PolyprobeError
 
 from .exported import MARK, REMEDY, Exported, write_export
@@ -17,11 +18,11 @@ from .rows import MEAN, Row
 
 WIDTH = 17  # languages side by side
 UNDEFINED = "--"
-# Heads of the means by figure, and what they are. `Adj` is ours, the others are the paper's.
-MEANS = {
-    "rankc": ("CLC", "cross-lingual consistency (CLC, mean RankC)"),
-    "rankc_adjusted": ("Adj", "CLC adjusted for chance (Adj), the one to compare between datasets"),
-    "accuracy": ("Acc", "mean accuracy (Acc)"),
+# The figures with a mean column, as in the paper: pairs before languages.
+COLUMNS = {
+    figure.name: figure.paper
+    for figure in sorted(FIGURES, key=lambda figure: figure.per, reverse=True)
+    if any(figure.paper)
 }
 ESCAPES = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
@@ -70,9 +71,9 @@ def make_table(exported: Exported) -> str:
 
 
 def list_columns(exported: Exported) -> list[tuple[str, Row]]:
-    """Return heads and figures: the MEANS that the run has, then each language's accuracy."""
+    """Return heads and figures: the COLUMNS that the run has, then each language's accuracy."""
     found = {(row.figure, row.language): row for row in exported.rows if not row.other_language}
-    means = [(head, found.get((figure, MEAN))) for figure, (head, _) in MEANS.items()]
+    means = [(head, found.get((figure, MEAN))) for figure, (head, _) in COLUMNS.items()]
     languages = exported.settings.languages
     return [
         *((head, row) for head, row in means if row),
@@ -102,9 +103,9 @@ def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> I
 
 def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     """Return what the columns are, what was asked and what chance gives, escaped."""
-    said = ", ".join(MEANS[row.figure][1] for row in means)
+    said = ", ".join(COLUMNS[row.figure][1] for row in means)
     known = [row for row in means if row.chance is not None]
-    chances = ", ".join(f"{MEANS[row.figure][0]} {_percent(row.chance)}" for row in known)
+    chances = ", ".join(f"{COLUMNS[row.figure][0]} {_percent(row.chance)}" for row in known)
     chance = f" Chance: {chances}." if known else ""
     resampling = exported.results["resampling"]
     drawn = f" 95 % intervals by bootstrap, {resampling['n_resamples']:,} resamples."

@@ -7,46 +7,47 @@ from typing import Any
 from huggingface_hub import EvalResult
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
+from polyprobe.eval.results.figures import describe
+from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
 
-from .card import read_metadata, replace_key
-from .described import describe
+from .card import read_metadata, save_metadata
 from .exported import REMEDY, Exported, as_yaml, write_export
-from .rows import MAIN, MEAN, find_mean, mean_with_others
+from .rows import MEAN, find_mean, mean_with_others
 
 KEY = "model-index"
 TASK = "Factual knowledge across languages"
 
 
 def write_model_index(exported: Exported, output: Path | None) -> Path:
-    """Write `model-index.yaml`: what belongs between the two `---` of a model card."""
+    """Write `model-index.yaml`, for the metadata of a model card."""
     index = make_index(exported)
     return write_export(output or exported.folder / "model-index.yaml", as_yaml({KEY: index}))
 
 
 def merge_model_index(exported: Exported, card: Path) -> Path:
-    """Put the results into a model card and return its path; nothing else of it changes.
+    """Add the results to a model card and return its path.
 
-    Results of others stay; those that an earlier export of the same dataset, configuration and
-    scoring left are replaced.
+    Results of other tools stay; those of an earlier export of the same dataset, configuration and
+    scoring are replaced. YAML comments in the metadata are lost.
 
     Raises:
-        PolyprobeError: no card there, or metadata that are no YAML.
+        PolyprobeError: no such card, or metadata that are not valid YAML.
     """
-    text, known = read_metadata(card)
+    known = read_metadata(card)
     index = known.get(KEY) or []
     try:
         kept = [{**model, "results": list(_others(model["results"], exported))} for model in index]
     except (AttributeError, KeyError, TypeError) as error:
         raise PolyprobeError(f"{card}: its {KEY} is not as the Hub expects ({error!r})") from error
     made = make_index(exported)
-    if kept:  # the card is of one model, whatever it is called there
+    if kept:  # the card has one model, whatever its name there
         made = [{**kept[0], "results": kept[0]["results"] + made[0]["results"]}, *kept[1:]]
-    return replace_key(card, text, KEY, made)
+    return save_metadata(card, {**known, KEY: made})
 
 
 def make_index(exported: Exported) -> list[dict[str, Any]]:
-    """Return the model-index, a result a language and figure and one for each figure's mean.
+    """Return the model-index: one result for each headline figure's mean and each language.
 
     Raises:
         PolyprobeError: no figure is defined.
@@ -58,23 +59,23 @@ def make_index(exported: Exported) -> list[dict[str, Any]]:
 
 
 def list_eval_results(exported: Exported) -> Iterator[EvalResult]:
-    """Yield the means, then each language's figures; undefined ones are left out.
+    """Yield the means, then each language's figures; undefined ones are omitted.
 
-    A language is the dataset's split; its RankC and COverlap are means with the other languages.
+    A language is a split of the dataset; its RankC and COverlap are means with other languages.
     """
-    for figure in MAIN:
+    for figure in HEADLINES:
         row = find_mean(exported.rows, figure)
         if row:
             yield make_result(exported, figure, MEAN, row.value)
     for language in exported.settings.languages:
-        for figure in MAIN:
+        for figure in HEADLINES:
             value = mean_with_others(exported.rows, figure, language)
             if value is not None:
                 yield make_result(exported, figure, language, value)
 
 
 def make_result(exported: Exported, figure: str, language: str, value: float | None) -> EvalResult:
-    """Return one result; the signature stands with the means, which have no split."""
+    """Return one result; means have the signature and no split."""
     settings, mean = exported.settings, language == MEAN
     title = describe(figure, settings.kind).title
     with_others = "" if mean or figure == "accuracy" else ", mean with the other languages"
@@ -96,7 +97,7 @@ def make_result(exported: Exported, figure: str, language: str, value: float | N
 
 
 def _others(results: list[dict[str, Any]], exported: Exported) -> Iterator[dict[str, Any]]:
-    """Yield the results without those metrics that an export of this run's kind would make."""
+    """Yield the results without the metrics that an export of this run replaces."""
     for result in results:
         dataset = result.get("dataset") or {}
         about = (result["task"].get("name"), dataset.get("type"), dataset.get("config"))

@@ -2,26 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
+from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES, find_chance
 from polyprobe.system.errors import PolyprobeError
 
-# The columns of the table that `polyprobe eval` shows. Each is a task of a configuration in the
-# `eval.yaml` that `polyprobe build` writes.
-MAIN = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
 MEAN = "mean"  # stands for the language where a figure is the mean over languages or pairs
-ALL = "all"  # and where it is of all languages together
-JOINT = ("fleiss_kappa", "right_in_all", "right_in_any", "right_in_none")
-# Figures by language in a module of their own.
-MODULES = (
-    "recall_at_k",
-    "contrastive_knowledge",
-    "paraphrase_consistency",
-    "factual_accuracy",
-)
-# Over fewer facts than the run has, by pair, and how many is not in results.json.
-CONDITIONAL = ("coverlap", "rankc_right_right", "rankc_right_wrong", "rankc_wrong_wrong")
 
 
 class Row(NamedTuple):
@@ -92,7 +79,7 @@ def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
     intervals = results.get("intervals", {})
     for figure, mean in results["mean"].items():
         values, bounds = results[figure], intervals.get(figure, {})
-        chance, n = _chance(results, figure), _count(results, figure)
+        chance, n = find_chance(results, figure), _count(results, figure)
         for name, place in {**singles, **pairs}.items():
             if name in values:
                 low, high = bounds.get(name) or (None, None)
@@ -102,41 +89,30 @@ def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
         yield Row(figure, MEAN, "", mean, low, high, chance, n)
 
 
-def _chance(results: Mapping[str, Any], figure: str) -> float | None:
-    known = results.get("chance", {})
-    return 0.0 if known and figure == "rankc_adjusted" else known.get(figure)
-
-
 def _count(results: Mapping[str, Any], figure: str) -> int | None:
-    if figure in CONDITIONAL or "factual_accuracy" in results:
-        return None  # a free prediction is not asked for every fact in every language
-    left_out = results["left_out"][figure] if figure == "rankc_adjusted" else 0
-    return results["n_queries"] - left_out
+    """Return the number of facts of a figure; None for free predictions, which may skip facts."""
+    if BY_NAME[figure].conditional or "factual_accuracy" in results:
+        return None
+    return results["n_queries"] - results["left_out"].get(figure, 0)
 
 
 def _rows_of_modules(results: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield what languages have by themselves, as `MODULE.FIGURE`."""
-    for module in MODULES:
+    """Yield the figures of metric modules by language."""
+    for module, figures in groupby(OF_MODULES, key=lambda figure: figure.module):
+        known = list(figures)
         for language, values in results.get(module, {}).items():
-            for name, value in values.items():
-                if not _is_count(name) and not name.endswith(("_ci", "_chance", "half_width")):
-                    low, high = values.get(f"{name}_ci") or (None, None)
-                    chance, n = values.get(f"{name}_chance"), values.get("n_queries")
-                    if module == "factual_accuracy" and name != "all":
-                        n = values.get(f"n_{name}")
-                    yield Row(f"{module}.{name}", language, "", value, low, high, chance, n)
-
-
-def _is_count(name: str) -> bool:
-    return name.startswith("n_")
+            for figure in (figure for figure in known if figure.key in values):
+                low, high = values.get(f"{figure.key}_ci") or (None, None)
+                chance = values.get(f"{figure.key}_chance")
+                value, n = values[figure.key], values.get(figure.counted)
+                yield Row(figure.name, language, "", value, low, high, chance, n)
 
 
 def _rows_of_all(results: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the figures of all languages together, and how many facts k of them get right."""
     n = results["n_queries"]
-    for figure in JOINT:
-        if figure in results:
-            low, high = results.get(f"{figure}_ci") or (None, None)
-            yield Row(figure, ALL, "", results[figure], low, high, None, n)
+    for figure in (figure.name for figure in JOINT if figure.name in results):
+        low, high = results.get(f"{figure}_ci") or (None, None)
+        yield Row(figure, ALL, "", results[figure], low, high, None, n)
     for k, facts in enumerate(results["k_correct"]):
         yield Row(f"right_in_exactly_{k}", ALL, "", facts, None, None, None, n)

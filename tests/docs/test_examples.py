@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def finetuned(tmp_path_factory):
-    """A short run of the script, Georgian taught and Thai not: what it printed, and its folder."""
+    """A short run of the script, Georgian trained and Thai not: what it printed, and its folder."""
     folder = tmp_path_factory.mktemp("finetuned")
     options = "--languages ka --control th --steps 300 --every 300 --sample 30 --output out"
     command = [sys.executable, str(SCRIPT), *options.split()]
@@ -29,17 +29,17 @@ def finetuned(tmp_path_factory):
 
 
 def measure(model, folder, output):
-    """Return by pair the adjusted RankC of a model on what was taught, and its 95 % interval."""
+    """Return by pair the adjusted RankC of a model on what was trained, and its 95 % interval."""
     options = {"languages": ["en", "ka", "th"], "sample": 220, "device": "cpu"}
     results = evaluate_model(model, str(folder), output=output, **options)
     return results["rankc_adjusted"], results["intervals"]["rankc_adjusted"]
 
 
 @pytest.mark.slow
-def test_agreement_rises_with_what_is_taught_alone(finetuned, tmp_path):
+def test_agreement_rises_on_the_trained_facts_only(finetuned, tmp_path):
     _, folder = finetuned
-    before, bounds = measure("geolm", folder / "taught", tmp_path / "before")
-    after, intervals = measure(str(folder / "model"), folder / "taught", tmp_path / "after")
+    before, bounds = measure("geolm", folder / "trained", tmp_path / "before")
+    after, intervals = measure(str(folder / "model"), folder / "trained", tmp_path / "after")
     low, high = intervals["en-ka"]
     assert low > before["en-ka"] + (high - low) / 2
     assert after["en-th"] < bounds["en-th"][1] < low
@@ -52,10 +52,10 @@ def test_the_table_has_a_row_for_the_start_and_one_for_the_end(finetuned):
     rows = [[float(cell) for cell in line.split()] for line in printed.splitlines()[1:]]
     assert [(row[0], len(row)) for row in rows] == [(0, 8), (300, 8)]
     assert rows[0][5] > 0.9  # English
-    taught, held_out = (load_facts(str(folder / part)) for part in ("taught", "held-out"))
-    countries = [set(part["ka"]["subject_id"].to_pylist()) for part in (taught, held_out)]
+    trained, held_out = (load_facts(str(folder / part)) for part in ("trained", "held-out"))
+    countries = [set(part["ka"]["subject_id"].to_pylist()) for part in (trained, held_out)]
     assert not countries[0] & countries[1]
-    assert [len(part["ka"]) + len(other["ka"]) for part, other in [(taught, held_out)]] == [450]
+    assert [len(part["ka"]) + len(other["ka"]) for part, other in [(trained, held_out)]] == [450]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from polyprobe.eval.results.by_language import measure_languages
-from polyprobe.eval.results.facts import Facts, read_clusters
+from polyprobe.eval.results.facts import ScoredFacts, read_clusters
 from polyprobe.eval.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
 
@@ -34,7 +34,9 @@ def table(rows):
 def measure(rows, scoring="bmlama-eq10"):
     return {
         name: found["en"]
-        for name, found in measure_languages(Facts({"en": table(rows)}), scoring, OPTIONS).items()
+        for name, found in measure_languages(
+            ScoredFacts({"en": table(rows)}), scoring, OPTIONS
+        ).items()
     }
 
 
@@ -84,7 +86,7 @@ def test_a_subject_with_several_objects_is_left_out():
 
 
 def test_clusters_are_drawn_whole():
-    """Facts of one subject in three relations: by subject the interval is wider."""
+    """ScoredFacts of one subject in three relations: by subject the interval is wider."""
     random = np.random.default_rng(0)
     rows = []
     for subject, relation in product(range(40), ("P36", "P19", "P27")):
@@ -95,7 +97,7 @@ def test_clusters_are_drawn_whole():
     widths = {}
     for kind in ("none", "subject"):
         options = {"n_resamples": 500, "seed": 0, "clusters": read_clusters(made, kind)}
-        found = measure_languages(Facts({"en": made}), "bmlama", options)
+        found = measure_languages(ScoredFacts({"en": made}), "bmlama", options)
         low, high = found["paraphrase_consistency"]["en"]["accuracy_ci"]
         widths[kind] = high - low
     assert widths["subject"] > 1.3 * widths["none"]

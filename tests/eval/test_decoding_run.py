@@ -13,7 +13,8 @@ from polyprobe.cli import main
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.scoring.decoding import DecodingOptions, decode
-from polyprobe.eval.work import fill_predictions, predict
+from polyprobe.eval.work import fill_predictions
+from polyprobe.eval.work.predict import predict
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from polyprobe.eval.report.answers import KINDS, compare, count_kinds, read_answers
+from polyprobe.eval.report.answers import KINDS, classify_answers, count_kinds, read_answers
 from polyprobe.eval.report.examples import choose_facts, collect_examples
 from tests.eval.facts import rows, write_facts
 from tests.eval.runs import COUNTS, PICKS, SCORES, TIE, scores, write_run
@@ -18,7 +18,7 @@ def run(tmp_path):
 
 
 def test_kinds_are_counted_as_by_hand(run):
-    counts = count_kinds(compare(read_answers(run, list(PICKS))))
+    counts = count_kinds(classify_answers(read_answers(run, list(PICKS))))
     assert counts.tolist() == [list(COUNTS[pair]) for pair in combinations(PICKS, 2)]
 
 

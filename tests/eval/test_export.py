@@ -14,12 +14,11 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from polyprobe.builder.output import eval_yaml as benchmark
+from polyprobe.eval.results.figures import BY_NAME
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.settings import Settings
 from polyprobe.publish.export import RUN_FORMATS, export_run, latex
-from polyprobe.publish.export.described import DESCRIBED
-from polyprobe.publish.export.rows import MAIN, list_rows
+from polyprobe.publish.export.rows import list_rows
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
 
 GEOFACTS = Path(__file__).parents[2] / "datasets" / "geofacts"
@@ -80,7 +79,6 @@ def test_tasks_are_those_that_the_builder_names(tmp_path):
     run = make_wide(tmp_path, 3, dataset=str(GEOFACTS), config=None)
     entries = parsed(export_run(run, "eval-results", dataset_id="someone/geofacts"))
     assert [entry.task_id for entry in entries] == [task["id"] for task in tasks]
-    assert MAIN == benchmark.FIGURES
 
 
 @pytest.mark.parametrize("name", RUN_FORMATS)
@@ -170,7 +168,7 @@ def test_csv_holds_every_number_of_the_results(run):
 
 def test_every_figure_is_described(run):
     names = {row.figure for row in list_rows(read_results(run))}
-    assert {name for name in names if not name.startswith("right_in_exactly_")} <= set(DESCRIBED)
+    assert {name for name in names if not name.startswith("right_in_exactly_")} <= set(BY_NAME)
 
 
 def test_model_index_is_read_by_the_hub_client(run):

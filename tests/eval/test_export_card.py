@@ -1,4 +1,4 @@
-"""model-index in a model card: ours is put in, nothing else changes."""
+"""model-index in a model card: our results are added, the other metadata and the text stay."""
 
 import re
 
@@ -69,8 +69,6 @@ def test_nothing_else_of_the_card_changes(run, tmp_path, name):
     assert index[0]["results"][: len(kept)] == kept
     assert len(index[0]["results"]) == len(kept) + 1 + 3
     assert index[0]["name"] == (old[0]["name"] if old else "someone/model_1")
-    for line in (FRONT + BACK).splitlines() if before else []:
-        assert line in text or (line in BACK and name == "last")
     assert ("\r\n" in text.partition("# Model")[0]) == (name == "crlf")
     assert not re.search(r"(?<!\r)\n", text) or name != "crlf"
 
@@ -106,10 +104,9 @@ def test_ours_are_replaced_and_other_scorings_stay(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("---\n{license: mit}\n---\n", "cannot put model-index into metadata written this way"),
-        ("---\nlicense: mit\n", "cannot put model-index into metadata written this way"),
-        ("---\na: [\n---\n", "README.md: its metadata are no YAML: "),
-        ("---\n- a\n---\n", "README.md: its metadata are list, expected a mapping"),
+        ("---\nlicense: mit\n", "README.md: its metadata have no closing `---`; add that line"),
+        ("---\na: [\n---\n", "README.md: invalid YAML in its metadata: "),
+        ("---\n- a\n---\n", "README.md: repo card metadata block should be a dict"),
         ("---\nmodel-index: mine\n---\n", "README.md: its model-index is not as the Hub expects"),
         ("---\nmodel-index:\n- name: a\n---\n", "its model-index is not as the Hub expects"),
     ],

@@ -10,26 +10,26 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import compare_twins, find_twins
+from polyprobe.eval.compare.sentences.compare import compare_versions, find_versions
 from polyprobe.eval.compare.sentences.quality import measure_overlap
 from polyprobe.eval.compare.sentences.ranks import Ranks, draw_boxes, read_ranks
 from polyprobe.eval.compare.sentences.table import as_json, list_notes
 from polyprobe.eval.compare.sentences.texts import load_texts
 from polyprobe.eval.run.folder import Run
-from tests.eval.twins import CONFIGS, N, write_dataset, write_run, write_twins
+from tests.eval.twins import CONFIGS, N, write_dataset, write_run, write_versions
 
 FEW = {"n_resamples": 99}
 
 
 @pytest.fixture
 def runs(tmp_path):
-    return write_twins(tmp_path)
+    return write_versions(tmp_path)
 
 
 def test_twins_are_recognised_in_any_order(runs):
     template, sentence = runs
-    assert find_twins(*runs) == find_twins(sentence, template) == (template, sentence)
-    assert find_twins(template, template) is None
+    assert find_versions(*runs) == find_versions(sentence, template) == (template, sentence)
+    assert find_versions(template, template) is None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_twins_have_one_dataset_and_the_default_has_one_too(tmp_path, runs, conf
         folder.mkdir()
         (folder / "run.json").write_text(json.dumps(values))
         made.append(Run(folder))
-    assert (find_twins(*made) is not None) == twins
+    assert (find_versions(*made) is not None) == twins
 
 
 def best_ranks(table):
@@ -71,8 +71,8 @@ def averages(values, relations):
 
 @pytest.mark.parametrize("two_forms", [False, True])
 def test_recall_and_mean_rank_by_definition(tmp_path, two_forms):
-    template, sentence = write_twins(tmp_path, two_forms=two_forms)
-    found = compare_twins(find_twins(template, sentence), **FEW).ranks
+    template, sentence = write_versions(tmp_path, two_forms=two_forms)
+    found = compare_versions(find_versions(template, sentence), **FEW).ranks
     assert list(found) == [f"recall@{k}" for k in range(1, 4 + two_forms)] + ["mean_rank"]
     relations = template.scores("en")["relation"].to_pylist()
     for name, by_average in found.items():
@@ -122,8 +122,8 @@ def test_whiskers_end_within_one_and_a_half_boxes():
 
 
 def test_rows_that_one_lacks_are_left_out_and_counted(tmp_path):
-    template, sentence = write_twins(tmp_path, skip=(0, 5))
-    found = compare_twins(find_twins(template, sentence), **FEW)
+    template, sentence = write_versions(tmp_path, skip=(0, 5))
+    found = compare_versions(find_versions(template, sentence), **FEW)
     assert (found.n_queries, found.left_out) == (N - 2, (0, 2))
     assert found.overlap is not None
 
@@ -142,8 +142,8 @@ def delta(run, language):
 
 
 def test_inflection_delta_by_definition(tmp_path):
-    template, sentence = write_twins(tmp_path, two_forms=True)
-    found = compare_twins(find_twins(template, sentence), **FEW).inflection
+    template, sentence = write_versions(tmp_path, two_forms=True)
+    found = compare_versions(find_versions(template, sentence), **FEW).inflection
     assert found.n_queries == {"en": N, "ru": N}
     relations = template.scores("en")["relation"].to_pylist()
     for place, language in enumerate(("en", "ru")):
@@ -158,7 +158,7 @@ def test_inflection_delta_by_definition(tmp_path):
 
 
 def test_no_row_with_two_forms(runs):
-    found = compare_twins(find_twins(*runs), **FEW)
+    found = compare_versions(find_versions(*runs), **FEW)
     assert found.inflection == (None, {"en": 0, "ru": 0})
     assert "inflection delta: 0 rows have a label and another form" in found.notes[0]
 
@@ -169,19 +169,19 @@ def test_candidates_that_are_not_the_dataset_s_have_no_inflection_delta(tmp_path
     twins = [
         write_run(tmp_path / config, dataset, config, scoring="mpararel") for config in CONFIGS
     ]
-    found = compare_twins(find_twins(*twins), **FEW)
+    found = compare_versions(find_versions(*twins), **FEW)
     assert found.failures == []
     assert found.inflection == (None, {"en": 0, "ru": 0})
     assert found.notes[0].startswith("inflection delta: a run's candidates are all objects")
 
 
 def test_a_language_that_one_lacks_is_named(tmp_path):
-    template, _ = write_twins(tmp_path)
+    template, _ = write_versions(tmp_path)
     sentence = write_run(tmp_path / "en", tmp_path / "tiny", "small-sentence", ("en",))
-    found = compare_twins(find_twins(template, sentence), **FEW)
+    found = compare_versions(find_versions(template, sentence), **FEW)
     assert (found.languages, found.left_out_languages) == (["en"], ["ru"])
     assert as_json(found)["left_out_languages"] == ["ru"]
-    assert "languages of one run alone: ru" in list(list_notes(found))
+    assert "excluded (only in one run): languages ru" in list(list_notes(found))
 
 
 TEMPLATES = ["Ольга родился в Москва.", "Иван родился в Париж."]
@@ -205,12 +205,12 @@ def test_chrf_is_sacrebleu_s_of_the_filled_texts(runs):
 
 
 def test_a_dataset_that_is_gone_or_changed_costs_the_texts_alone(tmp_path, runs):
-    whole = compare_twins(find_twins(*runs), **FEW)
+    whole = compare_versions(find_versions(*runs), **FEW)
     file = tmp_path / "tiny" / "data" / "small" / "ru.parquet"
     shutil.copy(tmp_path / "tiny" / "data" / "small-sentence" / "ru.parquet", file)
-    changed = compare_twins(find_twins(*runs), **FEW)
+    changed = compare_versions(find_versions(*runs), **FEW)
     shutil.rmtree(tmp_path / "tiny")
-    gone = compare_twins(find_twins(*runs), **FEW)
+    gone = compare_versions(find_versions(*runs), **FEW)
     for found, reason in ((changed, "'ru' of tiny/small has changed since"), (gone, "no dataset")):
         assert found.ranks == whole.ranks
         assert found.overlap is found.inflection is None
@@ -221,8 +221,8 @@ def test_a_dataset_that_is_gone_or_changed_costs_the_texts_alone(tmp_path, runs)
 
 def test_what_else_differs_is_said(tmp_path, runs):
     other = write_run(tmp_path / "m", tmp_path / "tiny", "small-sentence", model="another")
-    (line, *_) = compare_twins(find_twins(runs[0], other), **FEW).notes
-    assert line == "the runs differ in model too: the differences are not of wording alone"
+    (line, *_) = compare_versions(find_versions(runs[0], other), **FEW).notes
+    assert line == "the runs also differ in model: the differences are not of wording alone"
 
 
 def show(*arguments, status=0):
@@ -235,13 +235,13 @@ def test_the_command_gives_the_same_in_any_order(runs):
     folders = [run.folder for run in runs]
     text = show(*folders, "--resamples", 99)
     assert text == show(*reversed(folders), "--resamples", 99)
-    assert text.startswith("A is the run on sentences, B its twin on templates: differences are")
+    assert text.startswith("A: the run on sentences; B: the run on templates; differences:")
     assert "12 rows in both; differences are sentence - template" in text
 
 
 def test_twins_of_one_language_whose_pools_are_of_one(tmp_path):
-    template, sentence = write_twins(tmp_path, languages=["ru"])
-    found = compare_twins(find_twins(template, sentence), **FEW)
+    template, sentence = write_versions(tmp_path, languages=["ru"])
+    found = compare_versions(find_versions(template, sentence), **FEW)
     rows = found.ranks["recall@1"]["macro"]
     assert [row.name for row in rows] == ["ru", "mean"]
     assert rows[0][1:7] == rows[1][1:7]
@@ -249,8 +249,8 @@ def test_twins_of_one_language_whose_pools_are_of_one(tmp_path):
 
 @pytest.mark.parametrize("cluster", ["relation", "subject"])
 def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
-    twins = find_twins(*write_twins(tmp_path, two_forms=True))
-    drawn = [compare_twins(twins, clusters=c, **FEW) for c in ("none", cluster)]
+    twins = find_versions(*write_versions(tmp_path, two_forms=True))
+    drawn = [compare_versions(twins, clusters=c, **FEW) for c in ("none", cluster)]
     for figure in ("ranks", "inflection"):
         facts, clusters = (getattr(found, figure) for found in drawn)
         one, other = (
@@ -264,8 +264,8 @@ def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
 
 
 def test_a_single_fact_has_no_interval(tmp_path):
-    template, sentence = write_twins(tmp_path, skip=range(1, N))
-    found = compare_twins(find_twins(template, sentence), **FEW)
+    template, sentence = write_versions(tmp_path, skip=range(1, N))
+    found = compare_versions(find_versions(template, sentence), **FEW)
     assert found.n_queries == 1
     assert all(row.ci is None for row in found.ranks["recall@1"]["macro"])
     assert found.overlap.by_language["ru"].sentences_ci is None
@@ -274,8 +274,8 @@ def test_a_single_fact_has_no_interval(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output", "p.html"], "--output: only of a template run and its sentence twin; tiny/sm"),
-        (["--gender", "g.tsv"], "--gender: only of a template run"),
+        (["--output", "p.html"], "--output: only for a run and its sentence version; got tiny/sm"),
+        (["--gender", "g.tsv"], "--gender: only for a run and its sentence"),
         (["--stanza", "s"], "--stanza is for --gender FILE"),
         (["--comet-model", "m"], "--comet-model is for --comet-python PATH"),
     ],

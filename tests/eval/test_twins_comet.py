@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import Wanted, compare_twins, find_twins
+from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions, find_versions
 from polyprobe.eval.compare.sentences.quality import Comet, score
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.twins import N, write_twins
+from tests.eval.twins import N, write_versions
 
 STAND_IN = """
 import os, sys
@@ -147,8 +147,8 @@ def test_the_worker_needs_no_more_than_python_3_8():
 
 
 def test_mean_scores_by_hand(tmp_path, python):
-    twins = find_twins(*write_twins(tmp_path))
-    found = compare_twins(twins, Wanted(comet=Comet(python, "fine")), n_resamples=99).quality
+    twins = find_versions(*write_versions(tmp_path))
+    found = compare_versions(twins, Wanted(comet=Comet(python, "fine")), n_resamples=99).quality
     russian, mean = found.score["micro"]
     assert (russian.name, found.n_queries, found.source) == ("ru", N, "small-sentence")
     # rows of women: родился → родилась in four, умер → умерла in two; of all rows, a city each
@@ -159,7 +159,7 @@ def test_mean_scores_by_hand(tmp_path, python):
 
 
 def test_a_failure_keeps_all_the_rest(tmp_path, python):
-    template, sentence = write_twins(tmp_path)
+    template, sentence = write_versions(tmp_path)
     file = tmp_path / "c.json"
     arguments = [template.folder, sentence.folder, "--resamples", 99, "--json", file]
     arguments += ["--comet-python", python, "--comet-model", "killed"]
@@ -170,12 +170,12 @@ def test_a_failure_keeps_all_the_rest(tmp_path, python):
     assert values["chrf"]["by_language"]["ru"]["corpus"] > 0
     (line,) = values["failures"]
     assert line.startswith("QE: COMET (")
-    assert f"left out: {line}" in result.output
+    assert f"omitted: {line}" in result.output
 
 
 def test_no_english_to_translate_from(tmp_path, python):
-    twins = find_twins(*write_twins(tmp_path, languages=["ru"]))
-    found = compare_twins(twins, Wanted(comet=Comet(python, "killed")), n_resamples=99)
+    twins = find_versions(*write_versions(tmp_path, languages=["ru"]))
+    found = compare_versions(twins, Wanted(comet=Comet(python, "killed")), n_resamples=99)
     assert found.quality.score is None
     assert found.notes[-1].startswith("QE: 0 rows with a sentence in a split 'en'")
 

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.sentences import gender as twin_gender
-from polyprobe.eval.compare.sentences.compare import Wanted, compare_twins, find_twins
+from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions, find_versions
 from polyprobe.eval.compare.sentences.gender import Forms, count_forms, load_tagger, read_females
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.twins import GENDERS, write_twins
+from tests.eval.twins import GENDERS, write_versions
 
 stanza = pytest.importorskip("stanza")
 
@@ -86,8 +86,8 @@ def gender_file(tmp_path):
 
 def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
     monkeypatch.setattr(twin_gender, "load_tagger", only_russian)
-    twins = find_twins(*write_twins(tmp_path))
-    found = compare_twins(twins, Wanted(gender=gender_file), **FEW)
+    twins = find_versions(*write_versions(tmp_path))
+    found = compare_versions(twins, Wanted(gender=gender_file), **FEW)
     feminine = found.feminine
     # of twelve rows every other one is of a woman, with one verb each
     assert feminine.n_facts == 6
@@ -105,7 +105,7 @@ def test_no_female_subject(tmp_path, monkeypatch):
     monkeypatch.setattr(twin_gender, "load_tagger", only_russian)
     file = tmp_path / "gender.txt"
     file.write_text("Q0\tmale\n")
-    found = compare_twins(find_twins(*write_twins(tmp_path)), Wanted(gender=file), **FEW)
+    found = compare_versions(find_versions(*write_versions(tmp_path)), Wanted(gender=file), **FEW)
     assert (found.feminine.n_facts, found.feminine.share) == (0, None)
     assert any("0 rows have a female subject" in note for note in found.notes)
 
@@ -129,8 +129,8 @@ def test_a_gender_file_that_is_not_there(tmp_path):
 
 
 def test_a_folder_without_models_is_told(tmp_path, gender_file):
-    twins = find_twins(*write_twins(tmp_path))
-    found = compare_twins(twins, Wanted(gender=gender_file, stanza=tmp_path / "models"), **FEW)
+    twins = find_versions(*write_versions(tmp_path))
+    found = compare_versions(twins, Wanted(gender=gender_file, stanza=tmp_path / "models"), **FEW)
     assert [*found.feminine.without_tagger] == ["en", "ru"]
     reason = found.feminine.without_tagger["ru"]
     assert f"stanza.download('ru', processors='tokenize,mwt,pos', model_dir='{tmp_path}" in reason
@@ -206,7 +206,7 @@ def models(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_trained_tagger_counts_through_the_command(models, tmp_path, gender_file):
-    template, sentence = write_twins(tmp_path)
+    template, sentence = write_versions(tmp_path)
     file = tmp_path / "c.json"
     arguments = [template.folder, sentence.folder, "--gender", gender_file, "--stanza", models]
     arguments += ["--resamples", 99, "--json", file]

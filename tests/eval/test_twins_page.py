@@ -9,32 +9,33 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences import page as page
-from polyprobe.eval.compare.sentences.compare import compare_twins, find_twins
+from polyprobe.eval.compare.sentences import page
+from polyprobe.eval.compare.sentences.compare import compare_versions, find_versions
 from polyprobe.eval.compare.sentences.table import as_json
+from polyprobe.eval.report import template
 from tests.eval.reader import Reader
-from tests.eval.twins import write_dataset, write_run, write_twins
+from tests.eval.twins import write_dataset, write_run, write_versions
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "clusters": "none"}
 
 
 def write(folder, runs):
-    twins = find_twins(*runs)
-    found = compare_twins(twins, **OPTIONS)
-    page.write_page(twins, found, OPTIONS, folder / "page.html")
+    twins = find_versions(*runs)
+    found = compare_versions(twins, **OPTIONS)
+    page.write_versions(twins, found, OPTIONS, folder / "page.html")
     return found, Reader((folder / "page.html").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
 def light(monkeypatch):
     """Leave plotly's 4.8 MB out of the page."""
-    monkeypatch.setattr(page, "_plotly", lambda: "")
+    monkeypatch.setattr(template, "read_plotly", lambda: "")
 
 
 @pytest.mark.usefixtures("light")
 def test_the_page_holds_what_was_found_and_loads_nothing(tmp_path):
-    found, reader = write(tmp_path, write_twins(tmp_path, two_forms=True))
+    found, reader = write(tmp_path, write_versions(tmp_path, two_forms=True))
     assert reader.loaded == reader.addresses == []
     drawn = json.loads(reader.scripts[0])
     values = as_json(found)
@@ -64,7 +65,7 @@ def test_what_a_run_is_called_is_escaped(tmp_path):
 
 def test_the_command_writes_the_whole_page(tmp_path):
     pytest.importorskip("plotly")
-    template, sentence = write_twins(tmp_path)
+    template, sentence = write_versions(tmp_path)
     arguments = [template.folder, sentence.folder, "--resamples", 99]
     arguments += ["--output", tmp_path / "p.html"]
     result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
@@ -79,7 +80,7 @@ def test_the_command_writes_the_whole_page(tmp_path):
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_a_browser_draws_both_pictures(tmp_path):
     pytest.importorskip("plotly")
-    write(tmp_path, write_twins(tmp_path))
+    write(tmp_path, write_versions(tmp_path))
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
     command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
     command += ["--dump-dom", (tmp_path / "page.html").as_uri()]

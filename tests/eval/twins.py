@@ -111,7 +111,7 @@ def write_run(folder: Path, dataset: Path, config: str, languages=("en", "ru"), 
     return run
 
 
-def write_twins(folder: Path, **options) -> tuple[Run, Run]:
+def write_versions(folder: Path, **options) -> tuple[Run, Run]:
     """Write a dataset and its two runs, the one on templates first."""
     dataset = write_dataset(folder / "tiny", **options)
     languages = options.get("languages", ("en", "ru"))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from polyprobe.eval.results.compute import summarize
-from polyprobe.eval.results.facts import Facts
+from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.metrics.space import entries
 from polyprobe.tests.metrics.test_spaces_input import compute, import_app, write_table
 
@@ -63,7 +63,7 @@ def find_in_results(results, figure):
 )
 def test_the_files_of_a_run_give_its_results(name, ties, templates, tmp_path):
     tables = make_tables(templates, ties)
-    results = summarize(Facts(tables), "bmlama-eq10")
+    results = summarize(ScoredFacts(tables), "bmlama-eq10")
     app = import_app(name)
     files = [
         write_table(tmp_path / f"{x}.parquet", table.to_pydict()) for x, table in tables.items()
@@ -81,7 +81,7 @@ def test_the_files_of_a_run_give_its_results(name, ties, templates, tmp_path):
 
 def test_recall_of_all_languages_is_the_mean_of_theirs(tmp_path):
     tables = make_tables(1, True)
-    results = summarize(Facts(tables), "bmlama-eq10")["recall_at_k"]
+    results = summarize(ScoredFacts(tables), "bmlama-eq10")["recall_at_k"]
     app = import_app("recall_at_k")
     files = [
         write_table(tmp_path / f"{x}.parquet", table.to_pydict()) for x, table in tables.items()

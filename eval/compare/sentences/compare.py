@@ -1,4 +1,4 @@
-"""Compare a run on templates with the run on their sentence twin: what good wording gives.
+"""Compare a run on templates with the run on their sentence version: the effect of wording.
 
 The configuration `NAME-sentence` holds the facts and candidates of `NAME` in sentences that were
 translated whole (Semenov and Sennrich 2025). All differences are sentence - template.
@@ -26,15 +26,15 @@ SUFFIX = "-sentence"
 Measure = Callable[[Texts], Any]
 
 
-class Twins(NamedTuple):
-    """Two runs of which the second was asked in sentences what the first was in templates."""
+class Versions(NamedTuple):
+    """Two runs on the same facts: one on templates, one on their sentence version."""
 
     template: Run
     sentence: Run
 
 
 class Wanted(NamedTuple):
-    """What is asked for beside the figures that need nothing but the runs and their datasets.
+    """Measures that need more than the runs and their datasets.
 
     Attributes:
         gender: a TSV file of entity ids and `female`, `male` or `none`; None: no feminine forms.
@@ -47,19 +47,20 @@ class Wanted(NamedTuple):
     comet: Comet | None = None
 
 
-class TwinComparison(NamedTuple):
-    """What sentences change; differences are sentence - template.
+class VersionComparison(NamedTuple):
+    """The effect of sentences; differences are sentence - template.
 
     Attributes:
-        languages: those that both runs have.
-        left_out_languages: those that only one has.
-        n_queries: rows that both have.
-        left_out: rows that only the sentence run, only the template run has.
-        ranks: recall@1 … recall@10 and mean_rank, {macro, micro: a row a language, `mean` last}.
+        languages: the common languages.
+        left_out_languages: the languages of only one run.
+        n_queries: number of common rows.
+        left_out: numbers of rows of only the sentence run, and of only the template run.
+        ranks: recall@1 … recall@10 and mean_rank, {macro, micro: one row for each language, `mean`
+            last}.
         boxes: five numbers and mean of the best ranks by language, sentence before template.
-        inflection, feminine, overlap, quality: None where they cannot be had; `notes` says why.
-        notes: what a reader must know, a line each.
-        failures: what was asked for and failed, a line each, with the remedy.
+        inflection, feminine, overlap, quality: None if not measured; `notes` has the reason.
+        notes: notes for the reader, one line each.
+        failures: requested measures that failed, one line each, with the remedy.
     """
 
     languages: list[str]
@@ -76,33 +77,33 @@ class TwinComparison(NamedTuple):
     failures: list[str]
 
 
-def find_twins(first: Run, second: Run) -> Twins | None:
-    """Return the two runs as template and sentence, whichever comes first; None if they are not.
+def find_versions(first: Run, second: Run) -> Versions | None:
+    """Return the runs as template and sentence, in any order; None if they are not such.
 
-    Twins have datasets of one name, and configurations of which one is the other and `-sentence`.
+    Their datasets have one name, and one configuration is the other one with `-sentence`.
     """
     names = [run.settings().data_name for run in (first, second)]
     if names[1] == names[0] + SUFFIX:
-        return Twins(first, second)
-    return Twins(second, first) if names[0] == names[1] + SUFFIX else None
+        return Versions(first, second)
+    return Versions(second, first) if names[0] == names[1] + SUFFIX else None
 
 
 NOTHING = Wanted()
 
 
-def compare_twins(
-    twins: Twins, wanted: Wanted = NOTHING, *, clusters: str = "none", **options: Any
-) -> TwinComparison:
-    """Return what the sentence twin changes; options as in `compare.compare_runs`.
+def compare_versions(
+    versions: Versions, wanted: Wanted = NOTHING, *, clusters: str = "none", **options: Any
+) -> VersionComparison:
+    """Return the effect of sentences; options as in `runs.compare_runs`.
 
-    What needs the texts is left out where a dataset is gone or has changed, and what was asked for
-    and failed (stanza, COMET) is left out while the rest is kept: `notes` and `failures` say so.
+    Measures of the texts are omitted if a dataset is missing or has changed, as are requested
+    measures that fail (stanza, COMET): see `notes` and `failures`.
 
     Raises:
-        PolyprobeError: runs that cannot be compared at all, or a gender file that is none.
+        PolyprobeError: runs that are not comparable, or an invalid gender file.
     """
     females = read_females(wanted.gender) if wanted.gender else None
-    matched = match_runs(twins.sentence, twins.template)
+    matched = match_runs(versions.sentence, versions.template)
     first = next(iter(matched.tables[0].values()))
     paired = {
         **options,
@@ -113,8 +114,8 @@ def compare_twins(
     boxes = (draw_boxes(one), draw_boxes(other))
     asked = list_measures(matched.tables, wanted, females, paired)
     compared = compare_ranks(one, other, paired)
-    found, failures = _measure(twins, matched.languages, first["fact_id"].to_pylist(), asked)
-    return TwinComparison(
+    found, failures = _measure(versions, matched.languages, first["fact_id"].to_pylist(), asked)
+    return VersionComparison(
         matched.languages,
         matched.left_out_languages,
         len(first),
@@ -125,7 +126,7 @@ def compare_twins(
         found.get("feminine verb forms"),
         found.get("chrF"),
         found.get("QE"),
-        [*tell_settings(twins), *tell_missing(found, asks_whole_relations(*twins))],
+        [*note_settings(versions), *note_missing(found, asks_whole_relations(*versions))],
         failures,
     )
 
@@ -136,7 +137,7 @@ def list_measures(
     females: set[str] | None,
     paired: Mapping[str, Any],
 ) -> dict[str, Measure]:
-    """Return by name what can be measured on the texts: always two figures, others if wanted."""
+    """Return the measures of texts by name: always two, others if wanted."""
     comet = wanted.comet
     measures: dict[str, Measure] = {
         "inflection delta": lambda texts: measure_inflection(tables, texts, paired),
@@ -151,19 +152,19 @@ def list_measures(
     return measures
 
 
-def tell_settings(twins: Twins) -> list[str]:
-    """Return a line on what else than the wording differs between the runs, if anything does."""
-    one, other = (run.settings() for run in twins)
+def note_settings(versions: Versions) -> list[str]:
+    """Return a line on the settings that differ between the runs, if any."""
+    one, other = (run.settings() for run in versions)
     names = ("model", "revision", "scoring", "bos", "dtype", "sample", "limit")
     differing = [name for name in names if getattr(one, name) != getattr(other, name)]
     if not differing:
         return []
-    what = ", ".join(differing)
-    return [f"the runs differ in {what} too: the differences are not of wording alone"]
+    names = ", ".join(differing)
+    return [f"the runs also differ in {names}: the differences are not of wording alone"]
 
 
-def tell_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
-    """Return a line on each figure that could be looked for and is not there, with its count."""
+def note_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
+    """Return a line on each measured figure without a value, with its count."""
     lines = []
     inflection, feminine, quality = map(
         found.get, ("inflection delta", "feminine verb forms", "QE")
@@ -191,15 +192,15 @@ def tell_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
 
 
 def _measure(
-    twins: Twins,
+    versions: Versions,
     languages: list[str],
     fact_ids: list[str],
     asked: Mapping[str, Measure],
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return by name what could be measured on the texts, and a line for each that could not."""
+    """Return the measured figures by name, and a line for each failure."""
     found, failures = {}, []
     try:
-        texts = load_texts(twins.sentence, twins.template, languages, fact_ids)
+        texts = load_texts(versions.sentence, versions.template, languages, fact_ids)
     except PolyprobeError as error:
         return {}, [f"{', '.join(asked)}: the texts are not at hand: {error}"]
     for name, measure in asked.items():

@@ -1,4 +1,4 @@
-"""Whether a model prefers the inflected form of an answer to its label, in both wordings."""
+"""Rank of an answer's inflected form against its label, in both wordings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,11 +19,11 @@ Tables = Mapping[str, pa.Table]
 
 
 class Inflection(NamedTuple):
-    """Inflection delta, rank(label) - rank(form), where both and nothing else are right.
+    """Inflection delta, rank(label) - rank(form), of rows in which exactly these are correct.
 
     Attributes:
-        delta: {macro, micro: a row a language, `mean` last}; None where no row has two right forms.
-        n_queries: by language, the rows that have.
+        delta: {macro, micro: one row for each language, `mean` last}; None without such rows.
+        n_queries: number of such rows by language.
     """
 
     delta: Averages | None
@@ -35,7 +35,7 @@ def measure_inflection(
 ) -> Inflection:
     """Return the deltas of the sentence run, the template run, and sentence - template.
 
-    Rows count that have two right forms in both; `paired` is as in `compare_ranks`.
+    Only rows with two correct forms in both wordings count; `paired` is as in `compare_ranks`.
     """
     counts = {x: len(forms) - forms.count(None) for x, forms in texts.forms.items()}
     languages = [language for language, count in counts.items() if count]
@@ -53,9 +53,9 @@ def measure_inflection(
 
 
 def find_deltas(table: pa.Table, forms: Sequence[tuple[int, int] | None]) -> np.ndarray:
-    """Return rank(label) - rank(form) of each row, 0 where there are no two forms.
+    """Return rank(label) - rank(form) of each row, 0 for rows without two forms.
 
-    Both are ranks in the whole list of candidates, ties in expectation.
+    Ranks are among all candidates, ties in expectation.
     """
     rows = [row for row, form in enumerate(forms) if form]
     pairs = [form for form in forms if form]

@@ -1,4 +1,4 @@
-"""Where the right answer ranks in both wordings: recall@k, mean rank, and how ranks are spread."""
+"""Ranks of the correct answer in both wordings: recall@k, mean rank, quartiles."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -20,13 +20,12 @@ DEEPEST = 10
 
 
 class Ranks(NamedTuple):
-    """What the scores of one run say of the best right candidate.
+    """Ranks of the best correct candidate in one run.
 
     Attributes:
         languages: L names.
-        recall: probability that it is among the first k [k, facts, L], k = 1 … 10 or the largest
-            pool.
-        rank: its expected rank from 1 [facts, L].
+        recall: probability of a rank up to k [k, facts, L], k = 1 … 10 or the largest pool.
+        rank: expected rank, from 1 [facts, L].
     """
 
     languages: list[str]
@@ -63,7 +62,7 @@ def read_ranks(tables: Mapping[str, pa.Table]) -> Ranks:
 def compare_ranks(first: Ranks, second: Ranks, paired: Mapping[str, Any]) -> dict[str, Averages]:
     """Return recall@1 … and mean_rank of both runs, and their differences, by language.
 
-    `paired` are relations, clusters and the options of `significance.compare_figures`.
+    `paired` has relations, clusters and the options of `significance.compare_figures`.
     """
     every = np.ones((len(first.rank), 1))
     recalls = zip(first.recall, second.recall, strict=True)

@@ -1,4 +1,4 @@
-"""A template run and its sentence twin in the terminal and as JSON."""
+"""The effect of sentences in the terminal and as JSON."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,13 +9,13 @@ from rich.text import Text
 from polyprobe.eval.results.table import difference_cells
 from polyprobe.metrics.joint.averages import Averages, Paired
 
-from .compare import TwinComparison
+from .compare import VersionComparison
 
 DIRECTION = "sentence - template"
 
 
-def twins_table(found: TwinComparison, correction: str) -> Table:
-    """Return what sentences change for a rich console: macro averages, and the micro means."""
+def versions_table(found: VersionComparison, correction: str) -> Table:
+    """Return the effect of sentences for a rich console: macro averages, and the micro means."""
     table = Table(header_style="bold", highlight=False)
     for name in ("figure", "sentence", "template", "difference", "95 %", f"p ({correction})"):
         table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
@@ -28,8 +28,8 @@ def twins_table(found: TwinComparison, correction: str) -> Table:
     return table
 
 
-def list_figures(found: TwinComparison) -> dict[str, Averages]:
-    """Return all paired figures by name, those that could be had."""
+def list_figures(found: VersionComparison) -> dict[str, Averages]:
+    """Return the measured paired figures by name."""
     further = {
         "inflection delta": found.inflection and found.inflection.delta,
         "feminine verb forms": found.feminine and found.feminine.share,
@@ -38,17 +38,17 @@ def list_figures(found: TwinComparison) -> dict[str, Averages]:
     return {**found.ranks, **{name: rows for name, rows in further.items() if rows}}
 
 
-def list_notes(found: TwinComparison) -> Iterator[str]:
-    """Yield what a reader must know beside the table, a line each."""
+def list_notes(found: VersionComparison) -> Iterator[str]:
+    """Yield the notes below the table, one line each."""
     yield (
         f"{found.n_queries:,} rows in both; differences are {DIRECTION}; macro: mean over "
-        "relations, micro: over rows; a right answer's best rank counts, ties in expectation"
+        "relations, micro: over rows; ranks are of the best correct answer, ties in expectation"
     )
     if found.left_out_languages:
-        yield f"languages of one run alone: {', '.join(found.left_out_languages)}"
+        yield f"excluded (only in one run): languages {', '.join(found.left_out_languages)}"
     if any(found.left_out):
         yield (
-            f"left out, because the twin has them not: {found.left_out[0]:,} rows of sentences, "
+            f"excluded (only in one run): {found.left_out[0]:,} rows of sentences, "
             f"{found.left_out[1]:,} of templates"
         )
     if found.overlap:
@@ -69,11 +69,11 @@ def list_notes(found: TwinComparison) -> Iterator[str]:
             f"{found.quality.source}/en, {found.quality.n_queries:,} rows"
         )
     yield from found.notes
-    yield from (f"left out: {line}" for line in found.failures)
+    yield from (f"omitted: {line}" for line in found.failures)
 
 
-def as_json(found: TwinComparison) -> dict[str, Any]:
-    """Return the comparison as JSON holds it: figure, average, language, then what was found."""
+def as_json(found: VersionComparison) -> dict[str, Any]:
+    """Return the comparison for JSON: figure, average, language, values."""
     inflection, feminine = found.inflection, found.feminine
     overlap, quality = found.overlap, found.quality
     return {
@@ -81,10 +81,10 @@ def as_json(found: TwinComparison) -> dict[str, Any]:
         "languages": found.languages,
         "left_out_languages": found.left_out_languages,
         "n_queries": found.n_queries,
-        "left_out": dict(zip(_SIDES, found.left_out, strict=True)),
+        "left_out": dict(zip(SIDES, found.left_out, strict=True)),
         "ranks": {name: _averages(averages) for name, averages in found.ranks.items()},
         "boxes": {
-            language: {side: box._asdict() for side, box in zip(_SIDES, boxes, strict=True)}
+            language: {side: box._asdict() for side, box in zip(SIDES, boxes, strict=True)}
             for language, boxes in found.boxes.items()
         },
         "inflection_delta": inflection
@@ -108,11 +108,11 @@ def as_json(found: TwinComparison) -> dict[str, Any]:
 
 
 _BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
-_SIDES = ("sentence", "template")
+SIDES = ("sentence", "template")
 
 
 def _averages(averages: Averages | None) -> dict[str, Any]:
-    """Return {macro, micro}: null where there are none, else by language."""
+    """Return {macro, micro}: null without averages, else by language."""
     if averages is None:
         return {"macro": None, "micro": None}
     return {
@@ -122,9 +122,9 @@ def _averages(averages: Averages | None) -> dict[str, Any]:
 
 
 def _named(row: Paired) -> dict[str, Any]:
-    """Return a row's fields with the names of the wordings."""
+    """Return a row's fields, `first` and `second` renamed to the wordings."""
     return {
-        name.replace("first", _SIDES[0]).replace("second", _SIDES[1]): value
+        name.replace("first", SIDES[0]).replace("second", SIDES[1]): value
         for name, value in row._asdict().items()
     }
 

@@ -1,4 +1,4 @@
-"""What the rows of two twins say: runs keep scores, so the datasets are read again."""
+"""The texts of a run and its sentence version; runs keep scores, so the datasets are loaded."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,17 +18,17 @@ _READ = ("prompt", "candidates", "answers", "answer_forms")
 
 
 class Texts(NamedTuple):
-    """What both runs asked, row by row as they were matched.
+    """The prompts of both runs for the matched rows.
 
     Attributes:
         sentence, template: by language, prompts with the answer in the slot: its form in sentences,
             its label in templates.
-        forms: by language, of each row the places of label and form among the candidates, where
-            these two and no others are right in both wordings; else None, as is each row where a
-            run's candidates are not the dataset's (see `asks_whole_relations`).
-        subjects: the subject's id in each row, "" where the dataset names none.
-        english: each row's sentence in English, None where there is none.
-        english_from: the configuration that these are of; "" without.
+        forms: by language, indices of label and form among the candidates of each row, if exactly
+            these two are correct in both wordings; else None, also if a run's candidates are not
+            the dataset's (see `asks_whole_relations`).
+        subjects: subject id of each row, "" if unknown.
+        english: English sentence of each row, None without one.
+        english_from: configuration of the English sentences; "" without any.
     """
 
     sentence: dict[str, list[str]]
@@ -45,7 +45,7 @@ def load_texts(
     """Return the texts of the matched rows.
 
     Raises:
-        PolyprobeError: a dataset that is gone, or another one than the run was made of.
+        PolyprobeError: a dataset that is missing, or differs from the run's.
     """
     keys = key_rows(fact_ids)
     sentences, templates = (
@@ -68,9 +68,9 @@ def load_texts(
 
 
 def asks_whole_relations(*runs: Run) -> bool:
-    """Tell whether a run's candidates are all objects of a relation, as mParaRel's are.
+    """Return whether a run's candidates are all objects of a relation, as mParaRel's are.
 
-    The places of the dataset's candidates say nothing of its scores then.
+    Then the indices of the dataset's candidates are not those of its scores.
     """
     return any(protocol_of(run.settings().scoring).whole_relation for run in runs)
 
@@ -79,7 +79,7 @@ def load_asked(run: Run, languages: Sequence[str]) -> dict[str, pa.Table]:
     """Return the dataset's rows of a run.
 
     Raises:
-        PolyprobeError: the dataset is gone, or a split has another fingerprint than in run.json.
+        PolyprobeError: the dataset is missing, or a fingerprint differs from the one in run.json.
     """
     settings = run.settings()
     tables = load_facts(settings.dataset, settings.config, languages)
@@ -88,21 +88,21 @@ def load_asked(run: Run, languages: Sequence[str]) -> dict[str, pa.Table]:
         if fingerprint(table, also) != settings.fingerprint[language]:
             raise PolyprobeError(
                 f"'{language}' of {settings.data_name} has changed since {run.folder} was made; "
-                "make the run again, or bring the dataset back as it was"
+                "repeat the run, or restore the dataset"
             )
     return tables
 
 
 def fill_slots(table: pa.Table, form: bool) -> list[str]:
-    """Return what rows say with the right answer in the slot: its form, or its label."""
+    """Return the prompts with the correct answer in the slot: its form, or its label."""
     return [row["prompt"].replace(SLOT, name_answer(row, form)) for row in _read_rows(table)]
 
 
 def name_answer(row: Mapping[str, Any], form: bool) -> str:
-    """Return the right answer of a row, as its label or as its form.
+    """Return the correct answer of a row, as its label or as its form.
 
-    The column `answer_forms` begins with the label and then the form; where it is missing, or names
-    nothing that is among the right candidates, it is the first of these.
+    `answer_forms` begins with the label and then the form. Without that column, or if that text is
+    not a correct candidate, return the first correct candidate.
 
     >>> row = {"candidates": ["Рим", "Риме"], "answers": [0, 1], "answer_forms": ["Рим", "Риме"]}
     >>> name_answer(row, form=True)
@@ -115,9 +115,9 @@ def name_answer(row: Mapping[str, Any], form: bool) -> str:
 
 
 def find_forms(sentences: pa.Table, templates: pa.Table) -> list[tuple[int, int] | None]:
-    """Return the places of label and form where these two, and no others, are the right answers.
+    """Return the indices of label and form where exactly these two are the correct answers.
 
-    Both wordings must have them at the same places.
+    Both wordings must have them at the same indices.
     """
     return [
         places if (places := _find_pair(one)) and _right(one) == _right(other) else None
@@ -145,10 +145,10 @@ def read_subjects(table: pa.Table) -> list[str]:
 
 
 def find_english(runs: Sequence[Run], keys: Sequence[Key]) -> tuple[list[str | None], str]:
-    """Return each row's English sentence, and the configuration it is from.
+    """Return the English sentence of each row, and its configuration.
 
-    It is the first run's configuration that has a split `en`, else the second's, else the
-    dataset's configuration named `en`; of each the first with any of the facts.
+    Use the first of these with a split `en` and any of the facts: the first run's configuration,
+    the second's, the dataset's configuration named `en`.
     """
     settings = [run.settings() for run in runs]
     places = [(s.dataset, s.config) for s in settings] + [(settings[1].dataset, ENGLISH)]
@@ -173,6 +173,6 @@ def _read_rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def _pick(table: pa.Table, keys: Sequence[Key]) -> pa.Table:
-    """Return the rows of these keys; a table whose fingerprint is the run's has them all."""
+    """Return the rows of these keys; a table with the run's fingerprint has all of them."""
     places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
     return table.take([places[key] for key in keys])

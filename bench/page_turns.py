@@ -1,0 +1,65 @@
+"""Count the page turns of a command: how often its next new function is in another file.
+
+Functions of polyprobe are listed in the order of their first call. Usage:
+
+    python bench/page_turns.py eval
+    python bench/page_turns.py build
+"""
+
+import sys
+import tempfile
+from collections import Counter
+from inspect import CO_OPTIMIZED
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import polyprobe
+
+ROOT = str(Path(polyprobe.__file__).parent)
+COMMANDS = {
+    "eval": ["eval", "geolm", "--dataset", "geofacts", "--languages", "en,es,ru", "--limit", "10"],
+    "build": ["build", "balanced", "--source", "mpararel"],
+}
+
+
+def trace(arguments: list[str]) -> list[tuple[str, str]]:
+    """Return (file, function) of every function of polyprobe, in the order of first calls."""
+    from polyprobe.cli import main
+
+    seen: dict[tuple[str, str], None] = {}
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        function = code.co_flags & CO_OPTIMIZED and code.co_name[0] != "<"  # no class body
+        file = code.co_filename.removeprefix(ROOT + "/")
+        own = file != code.co_filename and file.endswith(".py") and file[0] != "."
+        if event == "call" and function and own:
+            seen.setdefault((file, code.co_qualname))
+
+    sys.argv = ["polyprobe", *arguments]
+    sys.setprofile(note)
+    try:
+        main()
+    except SystemExit:
+        pass
+    finally:
+        sys.setprofile(None)
+    return list(seen)
+
+
+def main() -> None:
+    """Print functions, files and page turns, and the files that are entered most often."""
+    name, *more = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        functions = trace([*COMMANDS[name], "--output", f"{folder}/out", *more])
+    files = [file for file, _ in functions]
+    entered = [file for file, before in zip(files, ["", *files], strict=False) if file != before]
+    for file, function in functions:
+        print(f"  {file}: {function}", file=sys.stderr)
+    print(f"{name}: {len(files)} functions, {len(set(files))} files, {len(entered) - 1} page turns")
+    print(", ".join(f"{file} ×{n}" for file, n in Counter(entered).most_common(8)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Compare two runs, whatever they are, and print or store the outcome."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from polyprobe.eval.results.table import difference_cells
+from polyprobe.eval.run.folder import Run
+from polyprobe.system.errors import PolyprobeError
+
+from .power import explain_least
+from .runs import Comparison, compare_runs
+from .sentences import table as sentences_table
+from .sentences.compare import (
+    VersionComparison,
+    Versions,
+    Wanted,
+    compare_versions,
+    find_versions,
+)
+from .sentences.page import write_versions
+
+
+class Outcome(NamedTuple):
+    """The comparison of two runs.
+
+    Attributes:
+        found: tests of all figures.
+        versions: a template run and its sentence version, if the runs are such.
+        between: the effect of sentences; None without `versions`.
+        options: test, correction, n_resamples, seed and clusters.
+    """
+
+    found: Comparison
+    versions: Versions | None
+    between: VersionComparison | None
+    options: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the comparison for JSON: figure, name, values; `twins` has the sentences."""
+        differences = {
+            figure: {row.name: dict(list(row._asdict().items())[1:]) for row in rows}
+            for figure, rows in self.found.differences.items()
+        }
+        values = {**self.found._asdict(), "differences": differences}
+        return (
+            {**values, "twins": sentences_table.as_json(self.between)} if self.between else values
+        )
+
+    def render(self) -> Iterator[Table | str]:
+        """Yield tables and lines for a rich console."""
+        if self.between is None:
+            yield from self._render_runs()
+            return
+        yield "A: the run on sentences; B: the run on templates; differences: sentence - template"
+        yield from self._render_runs()
+        yield sentences_table.versions_table(self.between, self.options["correction"])
+        yield from sentences_table.list_notes(self.between)
+
+    def write_page(self, output: Path) -> None:
+        """Write the effect of sentences as an HTML page."""
+        assert self.versions
+        assert self.between
+        write_versions(self.versions, self.between, self.options, output)
+
+    def _render_runs(self) -> Iterator[Table | str]:
+        """Yield the means and the languages' accuracies, then notes."""
+        found, correction = self.found, self.options["correction"]
+        table = Table(header_style="bold", highlight=False)
+        for name in ("figure", "A", "B", "A - B", "95 %", f"p ({correction})"):
+            table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
+        for figure, rows in found.differences.items():
+            for row in rows if figure == "accuracy" else rows[-1:]:
+                table.add_row(Text(f"{figure} {row.name}"), *difference_cells(row))
+        yield table
+        yield f"A: {found.runs[0]}"
+        yield f"B: {found.runs[1]}"
+        yield from list_notes(found, correction, self.options["n_resamples"])
+
+
+def compare_folders(
+    first: Run, second: Run, wanted: Wanted, needing: dict[str, object], **options: Any
+) -> Outcome:
+    """Return the comparison of two runs, with the effect of sentences if one has the other's.
+
+    A sentence run is A, whichever comes first.
+
+    Args:
+        first: a run.
+        second: another run.
+        wanted: measures of sentences that need further files or programs.
+        needing: given options that need a run and its sentence version, by name.
+        options: as in `significance.compare_figures`, and `clusters`.
+
+    Raises:
+        PolyprobeError: runs that are not comparable, or such an option without a sentence version.
+    """
+    versions = find_versions(first, second)
+    if versions:
+        found = compare_runs(versions.sentence, versions.template, **options)
+        return Outcome(found, versions, compare_versions(versions, wanted, **options), options)
+    named = [option for option, value in needing.items() if value]
+    if named:
+        one, other = (run.settings().data_name for run in (first, second))
+        raise PolyprobeError(
+            f"{', '.join(named)}: only for a run and its sentence version; got {one} and {other}, "
+            "expected a configuration and the same one with -sentence"
+        )
+    return Outcome(compare_runs(first, second, **options), None, None, options)
+
+
+def list_notes(found: Comparison, correction: str, resamples: int) -> Iterator[str]:
+    """Yield the notes below the table, one line each."""
+    test, clusters = found.settings["test"], found.settings["clusters"]
+    units = "" if clusters == "none" else f" in {found.n_units:,} {clusters}s"
+    yield (
+        f"{found.n_queries:,} rows{units}, {len(found.languages)} languages: "
+        f"{', '.join(found.languages)}; {test}, {resamples:,} resamples"
+    )
+    if found.left_out_languages:
+        yield f"excluded (only in one run): languages {', '.join(found.left_out_languages)}"
+    if any(found.left_out):
+        only = " and ".join(f"{n:,} of {x}" for n, x in zip(found.left_out, "AB", strict=True))
+        yield f"excluded (only in one run): rows, {only}"
+    for figure, rows in found.differences.items():
+        tested = [row.p_adjusted for row in rows[:-1] if row.p_adjusted is not None]
+        differ = sum(p < 0.05 for p in tested)
+        yield f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05"
+    if line := explain_least(found, correction, resamples):
+        yield line

@@ -1,0 +1,51 @@
+"""One `polyprobe eval` reads each thing once: run.json, the dataset, the scores."""
+
+from collections import Counter
+
+import datasets
+import pytest
+from typer.testing import CliRunner
+
+from polyprobe.cli import app
+from polyprobe.eval.run.folder import Run
+from polyprobe.metrics.shared import rows
+from tests.eval import tiny
+from tests.eval.facts import CITIES, write_facts
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Count reads of run.json, loads of the dataset, and validations of score tables."""
+    counts = Counter()
+
+    def count(owner, name, label):
+        own = getattr(owner, name)
+
+        def counting(*arguments, **options):
+            counts[label(arguments)] += 1
+            return own(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    count(Run, "read_json", lambda arguments: arguments[1])
+    count(datasets, "load_dataset", lambda _: "dataset")
+    count(rows, "_read_array", lambda _: "scores")
+    count(rows, "_read_lists", lambda _: "scores")
+    return counts
+
+
+def evaluate(tmp_path):
+    line = ["eval", tmp_path / "model", "--dataset", tmp_path / "facts"]
+    result = CliRunner().invoke(app, [*map(str, line), "--output", str(tmp_path / "run")])
+    assert result.exit_code == 0, result.output
+    assert "report: " in result.output
+
+
+def test_each_thing_is_read_once(tmp_path, counted):
+    tiny.save_model("gpt2", tmp_path / "model")
+    write_facts(tmp_path / "facts")
+    evaluate(tmp_path)
+    assert counted == {"dataset": 1, "scores": len(CITIES)}  # run.json was written, not read
+    counted.clear()
+    evaluate(tmp_path)  # a finished run: once for its token budget, once under the lock
+    assert counted == {"dataset": 1, "scores": len(CITIES), "run.json": 2}
