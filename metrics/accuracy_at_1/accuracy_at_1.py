@@ -62,7 +62,9 @@ _CITATION = """\
 """
 
 
-def right_probability(scores: Scores, answers: Answers, ties: str = "expected") -> np.ndarray:
+def right_probability(
+    scores: Scores, answers: Answers | None, ties: str = "expected"
+) -> np.ndarray:
     """Return for each query the probability that its best-scored candidate is correct.
 
     Scores are as `rows.read_rows` takes them. `expected`: the share of right ones among the t + 1
@@ -80,14 +82,14 @@ def right_probability(scores: Scores, answers: Answers, ties: str = "expected") 
     return right[first].astype(np.float64)
 
 
-def chance_accuracy(scores: Scores, answers: Answers) -> np.ndarray:
+def chance_accuracy(scores: Scores, answers: Answers | None) -> np.ndarray:
     """Return the share of correct candidates of each query, the expected score of a guess."""
     sizes = read_rows(scores, "predictions")[1]
     return _count(mark_right(answers, sizes), sizes.cumsum() - sizes) / sizes
 
 
 def measure_accuracy(
-    predictions: Scores, answers: Answers, ties: str = "expected", **options: Any
+    predictions: Scores, answers: Answers | None, ties: str = "expected", **options: Any
 ) -> dict[str, Any]:
     """Return accuracy@1 with its chance level, intervals and the counts they come from.
 

@@ -71,10 +71,10 @@ def compare_right(
 
     `options` are those of `intervals.Resampling`.
     """
-    check_answers(answers, len(predictions))
+    answers = check_answers(answers, len(predictions))
     chosen = read_columns({"predictions": predictions, "references": references})
     right = find_right(chosen, answers)
-    both, either = right.all(axis=1), right.any(axis=1)
+    both, either = np.asarray(right.all(axis=1)), np.asarray(right.any(axis=1))
     counts = {"both": int(both.sum()), "either": int(either.sum()), "n_queries": len(right)}
     return {**summarize({"coverlap": Ratio(both, either)}, **options), **counts}
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from polyprobe.metrics.space.entries import Measure, list_groups
 from polyprobe.metrics.space.output import Entry, Output
 from polyprobe.metrics.space.page import Page, load_module, serve
@@ -45,7 +47,7 @@ def compute(sheets: Mapping[str, Sheet], average: str = "macro") -> Output:
     return Output(list_groups(found, f"all relations ({average})", MEASURES))
 
 
-def read_ranks(cells: Sequence[Any], name: str) -> Sequence[float]:
+def read_ranks(cells: Sequence[Any], name: str) -> np.ndarray:
     """Return a column of ranks; a negative or infinite one, probably a score, is an error."""
     ranks = read_numbers(cells, name)
     for row, rank in enumerate(ranks, start=1):

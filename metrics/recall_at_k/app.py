@@ -79,7 +79,10 @@ def compute(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expect
         tables = find_values(module, scores, depths, ties)
         of = [(language,) for language in results]
         parts = zip(names, tables, chances, strict=True)
-        entries = [list_means(of, "all languages", *part, **options)[0] for part in parts] + entries
+        entries = [
+            list_means(of, "all languages", name, table, levels, **options)[0]
+            for name, table, levels in parts
+        ] + entries
     return Output(entries, notes)
 
 

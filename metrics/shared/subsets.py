@@ -10,10 +10,10 @@ in the results, and the macro average can count it as 0 or skip it.
 {'P36': 1, 'P19': 0}
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 
-def pick_counted(counted: Sequence[bool], groups: Sequence[Hashable] | None) -> list[int]:
+def pick_counted(counted: Collection[bool], groups: Sequence[Hashable] | None) -> list[int]:
     """Return the indices of the counted queries, and of the first query of each group without one.
 
     `groups` has one label for each query; None is one group.
@@ -28,7 +28,7 @@ def pick_counted(counted: Sequence[bool], groups: Sequence[Hashable] | None) -> 
     return places
 
 
-def count_by_group(counted: Sequence[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
+def count_by_group(counted: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
     """Return the number of counted queries of each group, in order of first occurrence."""
     sizes = dict.fromkeys(groups, 0)
     for counts, label in zip(counted, groups, strict=True):

@@ -71,7 +71,8 @@ def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageSc
     rows = {name: _read_rows(cells, name) for name, cells in sheet.items() if name != "answers"}
     if marked and "answers" not in sheet:
         raise ValueError("no 'answers'; expected the right indices of each query: [[0], [2], …]")
-    return LanguageScores(rows, dict.fromkeys(rows, sheet.get("answers")))
+    answers = dict.fromkeys(rows, sheet["answers"]) if "answers" in sheet else {}
+    return LanguageScores(rows, answers)
 
 
 def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:

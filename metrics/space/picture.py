@@ -99,17 +99,21 @@ def _make_bars(figures: Sequence[Entry], name: str, colour: str, several: bool) 
         customdata=[_describe(f) for f in figures],
         hovertemplate="%{customdata}<extra></extra>",
         error_x={
-            "array": [None if high is None else high - value for value, (_, high) in bounds],
-            "arrayminus": [None if low is None else value - low for value, (low, _) in bounds],
+            "array": [_subtract(high, value) for value, (_, high) in bounds],
+            "arrayminus": [_subtract(value, low) for value, (low, _) in bounds],
             "thickness": 2, "width": 0,
         },
     )  # fmt: skip
 
 
+def _subtract(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
 def _mark_chance(
     figure: go.Figure, figures: Sequence[Entry], several: bool, reference: str
 ) -> None:
-    levels = {round(f.chance, 9) for f in figures}
+    levels = {round(f.chance, 9) for f in figures if f.chance is not None}
     if len(levels) == 1:
         text = f"{reference} {show_number(levels.pop())}" if reference == "chance" else reference
         line = {"color": _CHANCE, "width": 2, "dash": "dash"}
