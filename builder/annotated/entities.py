@@ -10,7 +10,7 @@ X_MARK, Y_MARK, END = "\ue000", "\ue001", "\ue002"
 MARK = f"[{X_MARK}{Y_MARK}]"
 
 
-class Entity(NamedTuple):
+class PromptEntity(NamedTuple):
     """A label, what is known of the entity, and what agrees with it."""
 
     label: str

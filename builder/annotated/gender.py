@@ -76,15 +76,15 @@ def read_traits(repository: Repository, mirror: Path | None) -> dict[str, Traits
         for entity, *names in (line.split("\t") for line in content.decode("utf-8").splitlines()):
             classes[entity] = tuple(name.partition(",")[2] for name in names)
     return {
-        entity: Traits(sexes.get(entity, ""), frozenset(tell_kinds(classes.get(entity, ()))))
+        entity: Traits(sexes.get(entity, ""), frozenset(find_kinds(classes.get(entity, ()))))
         for entity in sexes.keys() | classes.keys()
     }
 
 
-def tell_kinds(classes: Iterable[str]) -> Iterator[str]:
+def find_kinds(classes: Iterable[str]) -> Iterator[str]:
     """Yield the kinds that names of classes tell.
 
-    >>> sorted(set(tell_kinds(["town in Hungary", "big city", "object-based language"])))
+    >>> sorted(set(find_kinds(["town in Hungary", "big city", "object-based language"])))
     ['Hungarian town', 'city']
     """
     for name in classes:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .entities import END, X_MARK, Y_MARK, Entity
+from .entities import END, X_MARK, Y_MARK, PromptEntity
 from .gender import FEM, PL, Agreement, Traits
 from .grammar import Article, Choice, Option, Prompt, Slot, Text
 from .inflection import load_inflector
@@ -39,7 +39,7 @@ class Renderer:
     def __init__(self, language: str, inflector: Inflector | None = None) -> None:
         self.inflector = inflector or load_inflector(language)
         self.rules = RULES.get(language, PLAIN)
-        self._entities: dict[tuple[str, Traits], Entity] = {}
+        self._entities: dict[tuple[str, Traits], PromptEntity] = {}
 
     def render(
         self,
@@ -67,7 +67,7 @@ class Renderer:
         text = LABEL.sub(r"\1" if fill else "[Y]", joined).replace(X_MARK, "").replace(END, "")
         return Rendering(text, slot[1] if slot else object_, tuple(dict.fromkeys(lost)))
 
-    def describe(self, label: str, traits: Traits) -> Entity:
+    def describe(self, label: str, traits: Traits) -> PromptEntity:
         """Return the label with what agrees with it: a person's sex, else the head's gender."""
         key = (label, traits)
         if key not in self._entities:
@@ -75,10 +75,10 @@ class Renderer:
             if not traits.sex and "human" not in traits.kinds:
                 known = self.inflector.agree(label)
             agreement = known or self.rules.agree(label, traits)
-            self._entities[key] = Entity(label, traits, agreement)
+            self._entities[key] = PromptEntity(label, traits, agreement)
         return self._entities[key]
 
-    def inflect(self, slot: Slot, entity: Entity, lost: list[str]) -> str:
+    def inflect(self, slot: Slot, entity: PromptEntity, lost: list[str]) -> str:
         """Return the label in the slot's case; as it is where that is not known."""
         case = "COP" if slot.copula else slot.case.upper()
         if case in ("", "NOM"):
@@ -93,7 +93,7 @@ class Renderer:
     def write_pieces(
         self,
         prompt: Prompt,
-        entities: dict[str, Entity],
+        entities: dict[str, PromptEntity],
         slots: dict[str, Slot],
         forms: dict[str, str],
         lost: list[str],
@@ -122,7 +122,7 @@ class Renderer:
                     yield capitalise(form) if position == 0 else form
 
     def write_article(
-        self, node: Article, entity: Entity, case: str, forms: dict[str, str], lost: list[str]
+        self, node: Article, entity: PromptEntity, case: str, forms: dict[str, str], lost: list[str]
     ) -> str:
         """Return the article before a label, and put the label without its own into `forms`.
 
@@ -156,7 +156,7 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def choose(choice: Choice, entities: dict[str, Entity], lost: list[str]) -> str:
+def choose(choice: Choice, entities: dict[str, PromptEntity], lost: list[str]) -> str:
     """Return the form all of whose conditions hold, one by number before one by gender alone.
 
     Where none holds it is the first, as with the authors.
@@ -172,7 +172,7 @@ def choose(choice: Choice, entities: dict[str, Entity], lost: list[str]) -> str:
         for condition in option.conditions
     }
     if len({option.form for option in choice.options}) > 1:
-        lost += judge(features, entities)
+        lost += find_guesses(features, entities)
     return max(fitting, key=is_by_number).form if fitting else choice.options[0].form
 
 
@@ -181,7 +181,7 @@ def is_by_number(option: Option) -> bool:
     return any(condition.feature == "Number" for condition in option.conditions)
 
 
-def holds(end: str, feature: str, value: str, entity: Entity) -> bool:
+def holds(end: str, feature: str, value: str, entity: PromptEntity) -> bool:
     """Tell whether a condition holds for its entity."""
     if feature == "Human":
         return (value == "YES") == ("human" in entity.traits.kinds)
@@ -189,7 +189,9 @@ def holds(end: str, feature: str, value: str, entity: Entity) -> bool:
     return has == value
 
 
-def judge(features: set[tuple[str, str]], entities: dict[str, Entity]) -> Iterator[str]:
+def find_guesses(
+    features: set[tuple[str, str]], entities: dict[str, PromptEntity]
+) -> Iterator[str]:
     """Yield what a choice by these features cannot honour."""
     for end in sorted({end for end, feature in features if feature == "Gender"}):
         if not entities[end].agreement.sure:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .entities import MARK, Entity, Phrase
+from .entities import MARK, Phrase, PromptEntity
 from .gender import Agreement, Traits, agree_hebrew, agree_plainly
 from .languages import el as articles_el
 from .languages import es as articles_es
 from .languages import fr as articles_fr
 
 
-def write_none(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+def write_none(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return None: the language has no articles."""
     return None
 
@@ -54,7 +54,7 @@ class Rules(NamedTuple):
     """
 
     agree: Callable[[str, Traits], Agreement] = agree_plainly
-    write_article: Callable[[str, str, Entity, str], Phrase | None] = write_none
+    write_article: Callable[[str, str, PromptEntity, str], Phrase | None] = write_none
     join: Callable[[str], str] = join_plainly
 
 

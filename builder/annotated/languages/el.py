@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from polyprobe.builder.annotated.entities import Entity, Phrase
+from polyprobe.builder.annotated.entities import Phrase, PromptEntity
 from polyprobe.builder.annotated.gender import (
     FEM,
     MASC,
@@ -125,7 +125,7 @@ def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
     return Agreement(NEUT) if head.endswith(("ο", "ι", "υ")) else None
 
 
-def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the article before a label in a case, None for a name that Greek does not have.
 
     After σε stands the accusative; την and στην keep their ν before a vowel and κ π τ ξ ψ μπ ντ γκ

@@ -2,7 +2,7 @@
 
 import re
 
-from polyprobe.builder.annotated.entities import END, MARK, Entity, Phrase
+from polyprobe.builder.annotated.entities import END, MARK, Phrase, PromptEntity
 from polyprobe.builder.annotated.gender import FEM, MASC, PL, SG, Agreement, Traits, agree_plainly
 
 OWN = re.compile(r"(Les|Le|La|L['’])(?:(?<=['’])| )(?=\S)")
@@ -145,7 +145,7 @@ def takes_article(label: str, traits: Traits) -> bool:
     return label[:1].islower()
 
 
-def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return what stands before a label for an article of X-FACTR's, None for an unknown one.
 
     Le and Les with which a place begins go into it, La and L' stay: au Caire, à La Haye; a title

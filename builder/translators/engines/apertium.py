@@ -113,7 +113,7 @@ class Apertium(Translator):
         if len(texts) != len(sentences):
             texts = [await self._post(sentence, pair) for sentence in sentences]
         pairs = list(zip(sentences, texts, strict=True))
-        return [mend_blanks(sentence, self._unmark(sentence, text)) for sentence, text in pairs]
+        return [fix_blanks(sentence, self._unmark(sentence, text)) for sentence, text in pairs]
 
     async def _post(self, text: str, pair: str) -> str:
         assert self._client is not None  # a run holds it open
@@ -139,12 +139,12 @@ class Apertium(Translator):
         return text
 
 
-def mend_blanks(sentence: str, text: str) -> str:
+def fix_blanks(sentence: str, text: str) -> str:
     """Return the text without the blanks that the engine moved: two together, before a full stop.
 
     Blanks before punctuation stay where the sentence has such.
 
-    >>> mend_blanks("Oslo and Rome are cities.", "Oslo y Roma son  ciudades .")
+    >>> fix_blanks("Oslo and Rome are cities.", "Oslo y Roma son  ciudades .")
     'Oslo y Roma son ciudades.'
     """
     text = " ".join(text.split())
