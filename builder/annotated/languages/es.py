@@ -57,7 +57,7 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
 
 
 def begins_stressed(word: str) -> bool:
-    """Tell whether a word begins with a stressed a, an h before it or not.
+    """Return whether a word begins with a stressed a, an h before it or not.
 
     >>> [begins_stressed(word) for word in ("agua", "hacha", "águila", "academia", "alarma")]
     [True, True, True, False, False]

@@ -129,7 +129,7 @@ def agree_by_ending(word: str) -> Agreement:
 
 
 def takes_article(label: str, traits: Traits) -> bool:
-    """Tell whether a definite article stands before a label: not before a name, save lands'.
+    """Return whether a definite article stands before a label: not before a name, save lands'.
 
     Common nouns begin with a small letter; names that begin with a noun like Université have one.
     """
@@ -204,7 +204,7 @@ def locate(article: str, form: str, traits: Traits) -> Phrase:
 
 
 def elides(label: str) -> bool:
-    """Tell whether le, la, de lose their vowel before a label.
+    """Return whether le, la, de lose their vowel before a label.
 
     >>> [elides(label) for label in ("Égypte", "Yémen", "Yves", "harpe", "histoire", "Honduras")]
     [True, False, True, False, True, False]

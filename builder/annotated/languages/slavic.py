@@ -152,12 +152,12 @@ class Inflection(Inflector):
 
 
 def can_be_guessed(word: str) -> bool:
-    """Tell whether the last letter of a name tells how it inflects; a soft one does not."""
+    """Return whether the last letter of a name tells how it inflects; a soft one does not."""
     return len(word) > 1 and not word.isupper() and not word.endswith("ь")
 
 
 def is_sound(found: list[Any], kind: NameKind) -> bool:
-    """Tell whether the best reading is the dictionary's, or at least no plural and no being."""
+    """Return whether the best reading is the dictionary's, or at least no plural and no being."""
     if not found or found[0].is_known or is_adjective(found[0]):
         return bool(found)
     if is_fixed(found[0]):
@@ -167,33 +167,33 @@ def is_sound(found: list[Any], kind: NameKind) -> bool:
 
 
 def is_nominative(parse: Any) -> bool:
-    """Tell whether it is a noun or the like in the nominative."""
+    """Return whether it is a noun or the like in the nominative."""
     return parse.tag.POS in NOMINAL and "nomn" in parse.tag.grammemes
 
 
 def is_noun(parse: Any) -> bool:
-    """Tell whether a reading can be the head of a label."""
+    """Return whether a reading can be the head of a label."""
     return isinstance(parse, Guess) or (parse is not None and parse.tag.POS == "NOUN")
 
 
 def is_adjective(parse: Any) -> bool:
-    """Tell whether a reading is an adjective or a participle."""
+    """Return whether a reading is an adjective or a participle."""
     return parse.tag.POS in ADJECTIVES
 
 
 def is_fixed(parse: Any) -> bool:
-    """Tell whether a reading has one form for all cases."""
+    """Return whether a reading has one form for all cases."""
     return "Fixd" in parse.tag.grammemes
 
 
 def is_animate(chosen: list[Any]) -> bool:
-    """Tell whether the head is a living being, which has another accusative."""
+    """Return whether the head is a living being, which has another accusative."""
     nouns = [parse for parse in chosen if is_noun(parse) and not isinstance(parse, Guess)]
     return bool(nouns) and "anim" in nouns[0].tag.grammemes
 
 
 def goes_with(head: Any, parse: Any) -> bool:
-    """Tell whether a word behind the head inflects with it: a name, or an adjective that agrees."""
+    """Return whether a word after the head inflects with it: a name or an agreeing adjective."""
     if isinstance(head, Guess) or isinstance(parse, Guess) or parse is None:
         return False
     names = bool(PEOPLE & head.tag.grammemes and PEOPLE & parse.tag.grammemes)
@@ -202,7 +202,7 @@ def goes_with(head: Any, parse: Any) -> bool:
 
 
 def fits(parse: Any, sex: str) -> bool:
-    """Tell whether a reading can be of a man's or a woman's name."""
+    """Return whether a reading can be of a man's or a woman's name."""
     grammemes = parse.tag.grammemes
     return sex in grammemes or not grammemes & {"masc", "femn", "neut"}
 
@@ -265,7 +265,7 @@ def keep_first_part(form: str, name: str) -> str:
 
 
 def agrees(form: Any, parse: Any, animate: bool) -> bool:
-    """Tell whether a form differs from the nominative in its case alone.
+    """Return whether a form differs from the nominative in its case alone.
 
     Of the accusatives of an adjective only that for living beings, or the other, is meant.
     """
