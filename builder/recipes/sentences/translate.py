@@ -56,7 +56,7 @@ def translate_rows(
     found = find(sentences, labels, target[0], aliases=aliases)
     for outcome, place in zip(usable, found, strict=True):
         rows = source[1][outcome.row], target[1][outcome.row]
-        outcomes[outcome.row] = doubt(locate(outcome, place), *rows)
+        outcomes[outcome.row] = reject_untranslated(locate(outcome, place), *rows)
     return outcomes
 
 
@@ -100,7 +100,7 @@ def lose(outcome: Outcome, reason: str) -> Outcome:
     return outcome._replace(form="", start=0, end=0, score=0.0, status=NO_OBJECT, reason=reason)
 
 
-def doubt(outcome: Outcome, source: Row, target: Row) -> Outcome:
+def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
     """Return the outcome, as NO_OBJECT where what was found is no answer in the target language.
 
     - It stands as in the source language: `Armenian` for `armenio`. Names whose words are those of
