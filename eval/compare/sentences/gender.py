@@ -1,4 +1,4 @@
-"""How often verbs agree with a female subject in both wordings, from Stanza's morphology."""
+"""Share of verbs that agree with a female subject in both wordings, by Stanza's morphology."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,19 +15,19 @@ from polyprobe.system.progress import track
 from .texts import Texts
 
 GENDERS = ("female", "male", "none")
-# Stanza's names of languages where a split is named otherwise.
+# Stanza's language names that differ from split names.
 _STANZA = {"no": "nb", "zh": "zh-hans"}
 
 
 class Tagger(Protocol):
-    """What is needed of `stanza.Pipeline`: documents of sentences of words with `feats`."""
+    """The interface of `stanza.Pipeline`: documents of sentences of words with `feats`."""
 
     def bulk_process(self, docs: list[str]) -> list[Any]:
         """Return a document for each text."""
 
 
 class Forms(NamedTuple):
-    """Verb forms of one language: feminine ones, and all that show a gender."""
+    """Numbers of verb forms in one language: feminine ones, and all with a gender."""
 
     sentence_feminine: int
     sentence: int
@@ -36,14 +36,14 @@ class Forms(NamedTuple):
 
 
 class Feminine(NamedTuple):
-    """Share of feminine verb forms among those that show a gender, female subjects only.
+    """Share of feminine verb forms among those with a gender, for female subjects.
 
     Attributes:
-        share: {macro, micro: a row a language, `mean` last}; None where nothing can be counted.
-            Micro is the share of all verb forms alike, as in the paper's table 6.
-        n_facts: rows with a female subject.
-        forms: by language that has a tagger, the verb forms counted.
-        without_tagger: by language, why its texts were not tagged.
+        share: {macro, micro: one row for each language, `mean` last}; None without such forms.
+            Micro is over all verb forms, as in the paper's table 6.
+        n_facts: number of rows with a female subject.
+        forms: numbers of verb forms, by language with a tagger.
+        without_tagger: the reason, by language without a tagger.
     """
 
     share: Averages | None
@@ -53,10 +53,10 @@ class Feminine(NamedTuple):
 
 
 def read_females(file: Path) -> set[str]:
-    """Return the ids that a TSV file (id, then female, male or none) marks female.
+    """Return the ids marked female in a TSV file (id; female, male or none).
 
     Raises:
-        PolyprobeError: no such file, or a line that is none of that form.
+        PolyprobeError: no such file, or an invalid line.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -81,7 +81,7 @@ def measure_feminine(
 ) -> Feminine:
     """Return the shares of both wordings and sentence - template, by language.
 
-    A language without a tagger is left out and named; `paired` is as in `compare_ranks`.
+    Languages without a tagger are excluded and listed; `paired` is as in `compare_ranks`.
 
     Raises:
         PolyprobeError: stanza is not installed.
@@ -103,7 +103,7 @@ def measure_feminine(
     languages = [x for x, found in forms.items() if found.sentence and found.template]
     if not languages:
         return Feminine(None, len(rows), forms, without)
-    # rows without a verb that shows a gender say nothing in any language: they are not drawn
+    # do not resample rows without a gendered verb in any language
     table = np.stack([np.stack(counts[x]) for x in languages], axis=-1)  # wording, row, part, L
     kept = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
     own = {name: take(paired[name], [rows[i] for i in kept]) for name in ("relations", "clusters")}
@@ -113,10 +113,10 @@ def measure_feminine(
 
 
 def load_tagger(language: str, folder: Path | None) -> Tagger:
-    """Return Stanza's pipeline of a language as it lies in a folder (None: Stanza's own).
+    """Return Stanza's pipeline of a language from a folder (None: Stanza's own).
 
     Raises:
-        LookupError: it has no tokenizer or tagger there; in one line.
+        LookupError: no tokenizer or tagger there, in one line.
         PolyprobeError: stanza is not installed.
     """
     try:
@@ -137,7 +137,7 @@ def load_tagger(language: str, folder: Path | None) -> Tagger:
             logging_level="CRITICAL",
             **place,
         )
-    except Exception as error:  # what is missing or broken differs from language to language
+    except Exception as error:  # missing and broken files differ by language
         raise LookupError(
             f"{one_line(error)}; stanza.download({name!r}, processors='tokenize,mwt,pos'"
             f"{f', model_dir={str(folder)!r}' if folder else ''})"
@@ -145,10 +145,10 @@ def load_tagger(language: str, folder: Path | None) -> Tagger:
 
 
 def count_forms(documents: Iterable[Any]) -> np.ndarray:
-    """Return of each document its feminine verb forms and those of any gender [documents, 2].
+    """Return the numbers of feminine verb forms and of all with a gender [documents, 2].
 
-    A verb form is a word of VerbForm Fin or Part, whatever its part of speech: treebanks call
-    participles VERB or ADJ. One that several genders share (Fem,Masc) counts as feminine.
+    A verb form is a word of VerbForm Fin or Part of any part of speech, because treebanks tag
+    participles as VERB or ADJ. A form of several genders (Fem,Masc) counts as feminine.
     """
     counts = []
     for document in documents:
