@@ -204,7 +204,7 @@ class ConsistencyCallback(TrainerCallback):
     def _name(self, facts: ScoredFacts) -> dict[str, float]:
         found = {}
         for figure in (figure for figure in SEPARATE if figure.training):
-            for part, value in estimate_figure(figure.sums(facts), n_resamples=0).items():
+            for part, value in estimate_figure(figure.measure(facts), n_resamples=0).items():
                 if value is not None and (part == "mean" or figure.training == "each"):
                     of = "" if part == "mean" else f".{part}"
                     found[f"{self._prefix}/{figure.name}{of}"] = value

@@ -94,7 +94,7 @@ def test_a_dataset_id_is_owner_and_name(run, name):
 
 def test_eval_results_need_the_dataset_s_name(run):
     refused(
-        "is of a dataset in a folder .facts.; say .* --dataset-id OWNER/NAME", run, "eval-results"
+        "is of a dataset in a folder .facts.; give .* --dataset-id OWNER/NAME", run, "eval-results"
     )
 
 
