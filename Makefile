@@ -1,15 +1,23 @@
-# demo and test install what they need into .venv by themselves; see README.md.
+# demo and test install what they need into .venv; see README.md and CONTRIBUTING.md.
 VENV ?= .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --constraint constraints.txt
 
 .PHONY: demo test acceptance check lint format docs harness bench clean
 
-$(VENV)/installed: pyproject.toml constraints.txt
+$(BIN)/python:
 	python3 -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+
+# --no-compile: the demo imports few of the modules that it installs.
+$(VENV)/installed-demo: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --no-compile --editable '.[eval,report]'
 	touch $@
 
-demo: $(VENV)/installed
+$(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	touch $@ $(VENV)/installed-demo
+
+demo: $(VENV)/installed-demo
 	$(BIN)/polyprobe demo
 
 test: $(VENV)/installed
@@ -19,9 +27,15 @@ test: $(VENV)/installed
 acceptance: $(VENV)/installed
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m acceptance
 
-lint: $(VENV)/installed
+# mypy resolves `polyprobe` through a link, because the folder of a checkout may have another name.
+build/types/polyprobe:
+	mkdir -p build/types
+	ln -s ../.. $@
+
+lint: $(VENV)/installed build/types/polyprobe
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
 check: lint test
@@ -49,13 +63,15 @@ harness: .harness/lm-eval/installed .harness/lighteval/installed
 	touch $$(echo .harness/lighteval/lib/python3.*/site-packages/lighteval/tasks/tasks)/tinyBenchmarks.pkl
 	touch $@
 
+UPSTREAM := $(wildcard ../shared/upstream)
+
 bench: $(VENV)/installed
-	$(BIN)/python bench/rankc.py
-	$(BIN)/python bench/intervals.py
-	$(BIN)/python bench/coverage.py
-	$(BIN)/python bench/smollm2.py $(wildcard ../shared/upstream)
-	$(BIN)/python bench/harness.py
-	$(BIN)/python bench/engine $(if $(PEERS),--peers $(PEERS)) $(if $(wildcard ../shared/upstream),--mirror ../shared/upstream)
+	$(BIN)/python -m bench rankc
+	$(BIN)/python -m bench intervals
+	$(BIN)/python -m bench coverage
+	$(BIN)/python -m bench smollm2 $(UPSTREAM)
+	$(BIN)/python -m bench harness
+	$(BIN)/python -m bench engine $(PEERS:%=--peers %) $(UPSTREAM:%=--mirror %)
 
 clean:
 	rm -rf $(VENV) .harness site build dist *.egg-info demo-run

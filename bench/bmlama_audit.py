@@ -1,13 +1,13 @@
 """Audit BMLAMA, as published and repaired, for its card.
 
-Run `python bench/bmlama_audit.py [MIRROR]`; MIRROR is a folder with the upstream archives, without
+Run `python -m bench bmlama_audit [MIRROR]`; MIRROR is a folder with the upstream archives, without
 it they are downloaded. Writes builder/recipes/bmlama/audit.csv, a line for each configuration and
 language, from which the card's figures are made; tests/builder/test_repaired.py makes it again.
 """
 
 import csv
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -18,8 +18,9 @@ from polyprobe.builder.recipes.bmlama.build import CONFIGS
 from polyprobe.builder.recipes.bmlama.card import AUDIT, Line, summarize
 
 
-def main(mirror: Path | None) -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Build all configurations in a folder that goes again, audit them, write the file."""
+    mirror = Path(argv[0]) if argv else None
     with tempfile.TemporaryDirectory() as folder:
         dataset = build_dataset("bmlama", (), mirror, Path(folder) / "bmlama")
         lines = [line for config in CONFIGS for line in audit(dataset, config)]
@@ -34,7 +35,3 @@ def audit(dataset: Path, config: str) -> list[Line]:
     paths = sorted((dataset / "data" / config).glob("*.parquet"))
     tables = {path.stem: pq.read_table(path) for path in paths}
     return summarize(config, audit_tables(tables, f"bmlama/{config}"))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

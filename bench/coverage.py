@@ -1,15 +1,14 @@
 """How often do 95 % intervals hold the truth? 2,000 simulated samples a row, truth known.
 
-    python bench/coverage.py [RUNS]        writes bench/coverage.md
+    python -m bench coverage [RUNS]        writes bench/coverage.md
 
 A row is a design: how facts arise, which figure is taken, what is drawn. The truth is arithmetic,
 or the figure of a sample of 2,000,000 facts where it is not. The standard error of a coverage of
 95 % over 2,000 runs is .5 points.
 """
 
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -207,12 +206,13 @@ def cover(design: Design, runs: int) -> tuple[float, float]:
     return held / runs, width / runs
 
 
-def main(runs: int = RUNS) -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Write the table."""
+    runs = int(argv[0]) if argv else RUNS
     lines = [
         "# Do 95 % intervals hold the truth in 95 % of samples?",
         "",
-        f"`python bench/coverage.py`: {runs:,} samples a row, 1,000 resamples each.",
+        f"`python -m bench coverage`: {runs:,} samples a row, 1,000 resamples each.",
         "",
         "| figure and sample | truth | coverage | mean width |",
         "| --- | --- | --- | --- |",
@@ -231,7 +231,3 @@ def main(runs: int = RUNS) -> None:
         lines.append(f"| {design.name} | {false:.1%} |")
         print(lines[-1], flush=True)
     Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))

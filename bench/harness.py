@@ -1,6 +1,6 @@
 """Compare polyprobe's accuracy with that of exported tasks in lm-eval and lighteval, row by row.
 
-Run `python bench/harness.py` with the harnesses in .harness (`make harness`), or with
+Run `python -m bench harness` with the harnesses in .harness (`make harness`), or with
 POLYPROBE_LM_EVAL and POLYPROBE_LIGHTEVAL naming their Pythons. Prints the page and writes it to
 bench/harness.md. SmolLM2 is taken from runs/engine/models/decoder and BMLAMA from datasets/bmlama;
 where they lack, their half is left out. Every difference is taken apart into steps of protocol that
@@ -17,19 +17,20 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from harness_chains import Case, Chain, follow_objects, follow_sentences
-from harness_peers import ROOT
-from harness_replay import Lists
 
 from polyprobe.eval.run.sample import choose_rows
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+
+from .harness_chains import Case, Chain, follow_objects, follow_sentences
+from .harness_peers import ROOT
+from .harness_replay import Lists
 
 SAMPLE = 40
 CLOSE = 2e-3  # nats, of a whole sentence: both sides sum float32
 HEAD = """\
 # The exported tasks in lm-eval 0.4.13 and lighteval 0.13.0
 
-Made by `python bench/harness.py`. Accuracy of the same model on the same rows by `polyprobe eval`
+Made by `python -m bench harness`. Accuracy of the same model on the same rows by `polyprobe eval`
 and by the harnesses' own commands on what `polyprobe export` wrote. The second table of each part
 goes from polyprobe's protocol to the harness's metric step by step and counts, by language, the
 rows whose credit changes at each. polyprobe takes the steps itself; behind the last one its
@@ -46,7 +47,7 @@ log-probabilities are the harness's but for the difference given, and all rows h
 """
 
 
-def main() -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Run all, check all, write the page."""
     with tempfile.TemporaryDirectory() as name:
         text = HEAD + "".join(compare(case, Path(name)) for case in find_cases(Path(name)))
@@ -147,7 +148,3 @@ def tabulate(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-if __name__ == "__main__":
-    main()

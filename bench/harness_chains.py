@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from harness_peers import Answers, run_lighteval, run_lm_eval
-from harness_replay import Lists, cut_apart, cut_together, replay
 
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.publish.harness import export_dataset
+
+from .harness_peers import Answers, run_lighteval, run_lm_eval
+from .harness_replay import Lists, cut_apart, cut_together, replay
 
 RUNS = {"lm-eval": run_lm_eval, "lighteval": run_lighteval}
 CUTS = {"lm-eval": cut_together, "lighteval": cut_apart}

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness_peers import Answers
 
 from polyprobe.eval import load_scorer
 from polyprobe.eval.scoring.engine import Input, Plan
+
+from .harness_peers import Answers
 
 Ids = list[int]
 Lists = dict[str, list[list[float]]]

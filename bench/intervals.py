@@ -1,13 +1,13 @@
 """Time joint intervals of all pairs of 53 languages against scipy's bootstrap, pair by pair.
 
-Run `python bench/intervals.py`; it prints the table and writes it to bench/intervals.md. Rounds of
+Run `python -m bench intervals`; it prints the table and writes it to bench/intervals.md. Rounds of
 all ways in turn, in one process; medians of wall clock.
 """
 
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ PAIRS = LANGUAGES * (LANGUAGES - 1) // 2
 ROUNDS, RESAMPLES = 5, 1000
 
 
-def main() -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Measure, check one interval against scipy's, print and write the table."""
     random = np.random.default_rng(0)
     common = random.normal(size=(QUERIES, CANDIDATES))
@@ -94,7 +94,3 @@ def write(ways: dict[str, tuple[int, Callable[[], object]]], taken: dict[str, fl
         lines.append(f"| {name} | {taken[name]:.2f} | {1000 * each:.2f} | {first / each:.0f} |")
     print("\n".join(lines))
     Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Compare where objects are found with Fluent-mLAMA's own extraction.
 
-Run `python bench/objects.py [MIRROR] [STANZA]`; MIRROR is a folder with Fluent-mLAMA's archive,
+Run `python -m bench objects [MIRROR] [STANZA]`; MIRROR is a folder with Fluent-mLAMA's archive,
 without it that is downloaded; STANZA one with Stanza's models, without it those are taken from
 Stanza's own folder. Writes bench/objects.md; prints it, and the answers that are not judged yet.
 """
@@ -16,9 +16,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from objects_rows import FUZZY, HEADS, THRESHOLD, Row, Way, find, read_rows, relabel
-from objects_rows import remember_words as remember
-from objects_verdicts import (
+from polyprobe.builder.objects.find import Found
+from polyprobe.builder.objects.lemmatizers import UNINFLECTED
+from polyprobe.builder.sources.fluent_mlama import REPOSITORY
+
+from .objects_rows import FUZZY, HEADS, THRESHOLD, Row, Way, find, read_rows, relabel
+from .objects_rows import remember_words as remember
+from .objects_verdicts import (
     COMPLETE,
     RUNS,
     Judged,
@@ -30,10 +34,6 @@ from objects_verdicts import (
     tabulate_errors,
     tabulate_verdicts,
 )
-
-from polyprobe.builder.objects.find import Found
-from polyprobe.builder.objects.lemmatizers import UNINFLECTED
-from polyprobe.builder.sources.fluent_mlama import REPOSITORY
 
 LANGUAGES = ("ru", "uk", "es", "da", "vi", "zh")
 JUDGED_LANGUAGES = ("ru", "uk")
@@ -50,8 +50,9 @@ class Line(NamedTuple):
     relabelled: int
 
 
-def main(mirror: Path | None, stanza_dir: Path | None) -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Time, measure, judge; write the page."""
+    mirror, stanza_dir = (Path(argv[at]) if len(argv) > at else None for at in (0, 1))
     machine = describe_machine()
     rows = read_rows(mirror, LANGUAGES)
     taken = measure_time(rows[TIMED], stanza_dir)
@@ -133,7 +134,7 @@ def introduce(machine: str) -> list[str]:
     return [
         "# Where the object stands: ours and Fluent-mLAMA's own extraction",
         "",
-        f"`python bench/objects.py`, on {REPOSITORY.name} at {REPOSITORY.commit[:12]}, six of "
+        f"`python -m bench objects`, on {REPOSITORY.name} at {REPOSITORY.commit[:12]}, six of "
         "its nine languages, all rows whose object the paper found. Equal: the object "
         "(`gt_infl_object`) and all before it (`gt_prompt`) are the same characters, as released. "
         "Verbatim rows: the label stands in "
@@ -256,7 +257,3 @@ def judge(
         "",
         *tabulate_errors(differing, judged, rates),
     ]
-
-
-if __name__ == "__main__":
-    main(*[Path(sys.argv[place]) if len(sys.argv) > place else None for place in (1, 2)])

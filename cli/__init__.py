@@ -11,7 +11,7 @@ from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError
 
 from .audit import audit
-from .build import build
+from .build import app as build
 from .cache import cache
 from .compare import compare
 from .demo import demo
@@ -31,7 +31,6 @@ app = typer.Typer(
 INTERRUPTED = 130  # how typer ends on Ctrl-C
 COMMANDS = {
     "demo": demo,
-    "build": build,
     "audit": audit,
     "eval": evaluate,
     "metrics": metrics,
@@ -43,6 +42,7 @@ COMMANDS = {
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
+app.add_typer(build, name="build")
 app.add_typer(cache, name="cache")
 
 

@@ -1,4 +1,4 @@
-"""`polyprobe audit`: what is wrong with a dataset."""
+"""`polyprobe audit`: count the defects of a dataset."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
 
-from .eval import split_languages
+from .options import parse_splits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,20 +20,23 @@ def audit(
         str, typer.Argument(help="Folder, name, OWNER/NAME on the Hub, or a folder of BMLAMA TSVs.")
     ],
     config: Annotated[str | None, typer.Option(help="Configuration of the dataset.")] = None,
-    languages: Annotated[str | None, typer.Option(help="As en,fr,zh; all by default.")] = None,
+    languages: Annotated[
+        str | None, typer.Option(help="Comma-separated language codes (default: all).")
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
     ] = None,
     html_file: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write them as a page.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the figures as an HTML page."),
     ] = None,
 ) -> None:
-    """Count what is wrong with a dataset, by language, and what that does to RankC."""
+    """Count the defects of a dataset by language, and their effect on RankC."""
     from polyprobe.system.extras import explain_missing_extras
 
-    with explain_missing_extras():
+    with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_table, audit_tables, render_page, to_json
-    tables = read_tables(dataset, config, split_languages(languages))
+    tables = read_tables(dataset, config, parse_splits(languages))
     if json_file and json_file == html_file:
         raise PolyprobeError(f"--json and --html both name {json_file}; choose two files")
     found = audit_tables(tables, f"{Path(dataset).resolve().name}/{config or 'default'}")
@@ -47,20 +50,22 @@ def audit(
 def read_tables(
     dataset: str, config: str | None, languages: list[str] | None
 ) -> "dict[str, pa.Table]":
-    """Return the tables of a dataset of our schema, unchecked, or of a folder of BMLAMA's TSVs."""
+    """Return the tables of a dataset, unchecked, or of a folder with the TSV files of BMLAMA."""
     from polyprobe.builder.audit import is_raw, read_raw
     from polyprobe.schema.load import read_splits
     from polyprobe.schema.locate import locate
     from polyprobe.system.errors import unknown
 
     if languages == []:
-        raise PolyprobeError("--languages names none; give codes as en,fr, or leave it out for all")
+        raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
     folder = Path(dataset)
     if folder.is_file():
         raise PolyprobeError(f"{dataset} is a file; give the folder of a dataset")
     if folder.is_dir() and is_raw(folder):
         if config:
-            raise PolyprobeError(f"{dataset} holds TSVs, which have no configurations: no --config")
+            raise PolyprobeError(
+                f"{dataset} holds TSV files, which have no configurations; omit --config"
+            )
         return read_raw(folder, languages)
     elsewhere = locate(dataset) != dataset
     if folder.is_dir() and not elsewhere and not any(folder.rglob("*.parquet")):
@@ -68,8 +73,8 @@ def read_tables(
     tables = read_splits(dataset, config)
     if set(tables) <= {"train", "test", "validation"}:
         raise PolyprobeError(
-            f"{dataset} has the splits {', '.join(tables)}, and not one a language; "
-            "name the languages' files in the card's configs"
+            f"{dataset} has the splits {', '.join(tables)} instead of one for each language; "
+            "list the files of the languages under configs in the card"
         )
     for language in languages or ():
         if language not in tables:
@@ -78,7 +83,7 @@ def read_tables(
 
 
 def write(file: Path, text: str) -> None:
-    """Write a text file whole."""
+    """Write a text file completely or not at all."""
     from polyprobe.system.files import write_whole
 
     write_whole(file, lambda part: part.write_text(text, encoding="utf-8"), "choose another file")

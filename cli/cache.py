@@ -1,4 +1,4 @@
-"""`polyprobe cache`: what scores are kept for later runs, and their removal."""
+"""`polyprobe cache`: list and delete the stored scores that later runs reuse."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -14,18 +14,18 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import cache_folder
 
 if TYPE_CHECKING:
-    from polyprobe.eval.work.cache import Stored
+    from polyprobe.eval.work.known_scores import Stored
 
 cache = typer.Typer(
-    help="Show or remove the scores that are kept for later runs.", no_args_is_help=True
+    help="List or delete the stored scores that later runs reuse.", no_args_is_help=True
 )
 ABOUT = ("revision", "scoring", "dtype")
 
 
 @cache.command()
 def info() -> None:
-    """Show what scores are kept, a row for each model and way to score."""
-    from polyprobe.eval.work.cache import list_stores
+    """List stored scores, one row for each model and its settings."""
+    from polyprobe.eval.work.known_scores import list_stores
 
     folder = cache_folder()
     stores = list_stores(folder)
@@ -33,50 +33,50 @@ def info() -> None:
         Console().print(draw_stores(stores))
         say(f"{total(stores)} in {folder}")
     else:
-        say(f"no scores are kept in {folder}")
+        say(f"no scores are stored in {folder}")
 
 
 @cache.command()
 def clear(
     model: Annotated[
-        str | None, typer.Option(help="Only of models with this text in their name.")
+        str | None, typer.Option(help="Only models with this text in their name.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be removed, and keep it.")
+        bool, typer.Option("--dry-run", help="List what would be deleted without deleting it.")
     ] = False,
 ) -> None:
-    """Remove the scores that are kept for later runs; the runs' own folders stay as they are."""
-    from polyprobe.eval.work.cache import list_stores, remove
+    """Delete stored scores; run folders are not changed."""
+    from polyprobe.eval.work.known_scores import list_stores, remove
 
     folder = cache_folder()
     stores = list_stores(folder)
     if not stores:
-        say(f"no scores are kept in {folder}")
+        say(f"no scores are stored in {folder}")
         return
     chosen = choose_stores(stores, model)
-    word = "would remove" if dry_run else "removed"
+    word = "would delete" if dry_run else "deleted"
     for store in chosen:
-        if not dry_run and not remove(store):
-            say(f"{store.folder} stays: other files lie in it")
+        if not dry_run:
+            remove(store)
         say(f"{word} {describe(store)}")
     say(f"{word} {total(chosen)} from {folder}")
 
 
 def choose_stores(stores: "list[Stored]", model: str | None) -> "list[Stored]":
-    """Return the stores whose model has a text in its name; all where none is asked for."""
+    """Return the stores whose model name contains a text; None selects all."""
     if model is None:
         return stores
     if not model:  # a shell variable that is not set must not clear everything
-        raise PolyprobeError("--model is empty; leave it out to remove the scores of every model")
+        raise PolyprobeError("--model is empty; leave it out to delete the scores of all models")
     chosen = [store for store in stores if model in store.name]
     if not chosen:
         kept = ", ".join(dict.fromkeys(map(name_of, stores)))
-        raise PolyprobeError(f"no scores are kept of a model like {model!r}; there are: {kept}")
+        raise PolyprobeError(f"no scores are stored for a model like {model!r}; available: {kept}")
     return chosen
 
 
 def draw_stores(stores: "list[Stored]") -> Table:
-    """Return the stores as a table, a row each; some differ in what only identity.json says."""
+    """Return a table with one row for each store; some differ only in settings not shown."""
     table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold", highlight=False)
     table.add_column("model", overflow="fold", min_width=18)  # with the others 80 columns
     for name in ABOUT:
@@ -92,22 +92,22 @@ def draw_stores(stores: "list[Stored]") -> Table:
 
 
 def describe(store: "Stored") -> str:
-    """Return a store in a line, with the name of its folder."""
+    """Return a line about a store that ends with its file name."""
     about = ", ".join(store.identity.get(name, "–") for name in ABOUT)
-    return f"{name_of(store)} ({about}): {total([store])}, {store.folder.name}"
+    return f"{name_of(store)} ({about}): {total([store])}, {store.file.name}"
 
 
 def name_of(store: "Stored") -> str:
-    """Return the model that a store is of."""
-    return store.name if store.identity else "(its identity.json cannot be read)"
+    """Return the name of a store's model."""
+    return store.name if store.identity else "(damaged file)"
 
 
 def total(stores: "list[Stored]") -> str:
-    """Return how much is kept in all, in words."""
+    """Return the total numbers of rows and bytes in words."""
     rows, size = sum(store.rows for store in stores), sum(store.size for store in stores)
     return f"{rows:,} rows, {decimal(size)}"
 
 
 def say(line: str) -> None:
-    """Print one line, however long."""
+    """Print one line without wrapping."""
     Console().print(line, markup=False, highlight=False, soft_wrap=True)

@@ -7,8 +7,9 @@ import typer
 from rich.console import Console
 
 from polyprobe.cli.show.run import show_run
+from polyprobe.eval.embedded import TAUGHT
+from polyprobe.system.extras import explain_missing_extras
 
-TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 UNTAUGHT = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
     "between untaught languages",
@@ -22,7 +23,8 @@ def demo(
     every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
 ) -> None:
     """Evaluate the embedded model in six languages of its training data and six others."""
-    from polyprobe.eval.evaluate import run_evaluation
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval.evaluate import run_evaluation
 
     say = Console().print
     say("geolm is a small model trained on the facts of geofacts in " + " ".join(TAUGHT) + ".")

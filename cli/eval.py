@@ -1,11 +1,14 @@
 """`polyprobe eval`: evaluate a model on a dataset."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from polyprobe.cli.show.run import show_run
+from polyprobe.system.extras import explain_missing_extras
+
+from .options import parse_splits
+from .show.run import show_run
 
 XFACTR = "Free decoding (--scoring xfactr)"
 LOADING = "Model"
@@ -140,9 +143,10 @@ def evaluate(
     ] = None,
 ) -> None:
     """Evaluate a model on a dataset; write scores, results.json and report.html."""
-    from polyprobe.eval.evaluate import run_evaluation  # imports torch
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval.evaluate import run_evaluation  # imports torch
 
-    decoding = {
+    decoding: dict[str, Any] = {
         "initial": initial,
         "refinement": refinement,
         "max_masks": max_masks,
@@ -156,7 +160,7 @@ def evaluate(
         dataset,
         config,
         output=output,
-        languages=split_languages(languages),
+        languages=parse_splits(languages),
         limit=limit,
         sample=sample,
         revision=revision,
@@ -172,14 +176,3 @@ def evaluate(
         **{name: value for name, value in decoding.items() if value is not None},
     )
     show_run(finished)
-
-
-def split_languages(text: str | None) -> list[str] | None:
-    """Return the split names in a comma-separated list; None for None, which selects all.
-
-    >>> split_languages("en, zh-hans")
-    ['en', 'zh_hans']
-    """
-    if text is None:
-        return None
-    return [part.strip().replace("-", "_") for part in text.split(",") if part.strip()]

@@ -8,6 +8,8 @@ import typer
 
 from polyprobe.system.errors import PolyprobeError
 
+from .options import parse_splits
+
 RUN = "A run's results"
 DATASET = "A dataset as tasks"
 
@@ -70,7 +72,7 @@ def export(
         written = [export_run(source, format, output, dataset_id=dataset_id, card=card)]
     elif format in HARNESSES:
         refuse(of_run, format)
-        asked = languages.split(",") if languages else None
+        asked = parse_splits(languages)
         dataset = find_dataset(source, format)
         folder = output or Path(f"{dataset.name}-{format}")
         written = export_dataset(

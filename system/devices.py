@@ -32,7 +32,7 @@ def find_dtype(dtype: str) -> "torch.dtype":
     import torch
 
     if dtype not in DTYPES:
-        raise PolyprobeError(f"unknown --dtype {dtype!r}; available: {', '.join(DTYPES)}")
+        raise PolyprobeError(f"unknown dtype {dtype!r}; available: {', '.join(DTYPES)}")
     return getattr(torch, dtype)
 
 

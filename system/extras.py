@@ -1,22 +1,39 @@
-"""Extras: packages that a part of polyprobe needs."""
+"""Optional packages: which extra of polyprobe installs a missing one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .errors import PolyprobeError
 
-EXTRAS = {"builder": ("babel", "polars", "pooch", "requests", "scipy"), "sentences": ("rapidfuzz",)}
+EXTRAS = {
+    "builder": "babel polars pooch requests",
+    "eval": "accelerate gguf psutil safetensors sentencepiece torch transformers",
+    "ray": "ray",
+    "report": "plotly",
+    "sentences": "aiolimiter googletrans httpx openai pymorphy3 rapidfuzz sacrebleu simplemma "
+    "stanza tenacity",
+}
+PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in names.split()}
+
+
+def missing(purpose: str, package: str) -> PolyprobeError:
+    """Return the one-line error for a missing package.
+
+    >>> print(missing("the report", "plotly"))
+    the report needs the package plotly: pip install 'polyprobe[report]'
+    """
+    extra = PACKAGES.get(package)
+    wanted = f"'polyprobe[{extra}]'" if extra else package
+    return PolyprobeError(f"{purpose} needs the package {package}: pip install {wanted}")
 
 
 @contextmanager
-def explain_missing_extras() -> Iterator[None]:
-    """Turn the want of a package that only the builder needs into one line."""
+def explain_missing_extras(purpose: str) -> Iterator[None]:
+    """Turn a ModuleNotFoundError for a package of an extra into one line; let others pass."""
     try:
         yield
     except ModuleNotFoundError as error:
-        extra = next((extra for extra, packages in EXTRAS.items() if error.name in packages), None)
-        if not extra:
+        package = (error.name or "").partition(".")[0]
+        if package not in PACKAGES:
             raise
-        raise PolyprobeError(
-            f"building needs the package {error.name}: pip install 'polyprobe[{extra}]'"
-        ) from error
+        raise missing(purpose, package) from error

@@ -1,11 +1,21 @@
 """Hashes of models, files and texts."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 # Files in a model's folder that do not change its output.
 _IGNORED = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
+
+
+def hash_files(files: Iterable[tuple[str, Path]]) -> str:
+    """Return the SHA-256, in hex digits, of files under given names, in the given order."""
+    digest = hashlib.sha256()
+    for name, path in files:
+        digest.update(name.encode())
+        with path.open("rb") as handle:
+            digest.update(hashlib.file_digest(handle, "sha256").digest())
+    return digest.hexdigest()
 
 
 def hash_model(folder: Path, file: str | None = None) -> str:
@@ -14,12 +24,8 @@ def hash_model(folder: Path, file: str | None = None) -> str:
     It depends on the relative names and the contents of the files, not on the folder's path.
     Hidden files are ignored.
     """
-    digest = hashlib.sha256()
-    for path in [folder / file] if file else sorted(_list_files(folder)):
-        digest.update(str(path.relative_to(folder)).encode())
-        with path.open("rb") as handle:
-            digest.update(hashlib.file_digest(handle, "sha256").digest())
-    return digest.hexdigest()
+    paths = [folder / file] if file else sorted(_list_files(folder))
+    return hash_files((str(path.relative_to(folder)), path) for path in paths)
 
 
 def _list_files(folder: Path) -> Iterator[Path]:

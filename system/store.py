@@ -1,27 +1,24 @@
-"""The cache folder, and a store of texts by content in SQLite."""
+"""The cache folder, and a store of values by key in SQLite."""
 
-import hashlib
-import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from .errors import PolyprobeError
 
-PATIENCE = 60.0  # seconds that a process waits for another one's transaction
-ASKED = 500  # keys in one query; SQLite takes 999 in its older versions
-# A rollback journal and not WAL: homes of clusters lie on network file systems, which lack what
-# WAL needs.
-TABLE = "CREATE TABLE IF NOT EXISTS translations (key BLOB PRIMARY KEY, text TEXT NOT NULL)"
+PATIENCE = 60.0  # seconds to wait for another process's transaction
+KEYS_PER_QUERY = 500  # older versions of SQLite accept at most 999
+ELSEWHERE = "set POLYPROBE_CACHE to another folder"
 
 
 def cache_folder() -> Path:
-    """Return the folder that keeps scores and translations for later runs.
+    """Return the folder of the scores and translations that later runs reuse.
 
-    The first that is set: POLYPROBE_CACHE, XDG_CACHE_HOME/polyprobe, ~/.cache/polyprobe. A relative
-    XDG_CACHE_HOME is ignored, as the XDG specification requires.
+    The first one that is set: POLYPROBE_CACHE, XDG_CACHE_HOME/polyprobe, ~/.cache/polyprobe. A
+    relative XDG_CACHE_HOME is ignored, as the XDG specification requires.
     """
     try:
         if own := os.environ.get("POLYPROBE_CACHE"):
@@ -29,72 +26,77 @@ def cache_folder() -> Path:
         caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
         return (caches if caches.is_absolute() else Path.home() / ".cache") / "polyprobe"
     except RuntimeError as error:
-        raise PolyprobeError(f"no folder for the cache ({error}); set POLYPROBE_CACHE") from error
+        raise PolyprobeError(
+            f"cannot find a folder for the cache ({error}); set POLYPROBE_CACHE"
+        ) from error
 
 
-def key_of(
-    signature: str, source: str, target: str, sentence: str, terms: Mapping[str, str]
-) -> bytes:
-    """Return the SHA-256 of all that a text depends on; the order of the terms is none of it."""
-    parts = [signature, source, target, sentence, sorted(terms.items())]
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()
+class ContentStore:
+    """Values by key in one table of an SQLite file, which several processes may use at once.
 
+    Values are text or bytes. Every call opens and closes the file: a file that is deleted meanwhile
+    is created again. The journal is a rollback journal, because network file systems, where homes
+    on clusters often are, do not support WAL.
 
-class Memory:
-    """Texts by key, in one SQLite file that several processes may read and fill at once.
+    Args:
+        file: created with its folder.
+        table: the kind of content, a plural noun; named in error messages.
+        remedy: the last resort in error messages.
 
     Raises:
-        PolyprobeError: the file is damaged, or cannot be written; what was kept before stays.
+        PolyprobeError: in every method, if the file is damaged, in use for too long, or cannot be
+            read or written. Stored values are kept.
     """
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        with self._explained():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(file, timeout=PATIENCE)
-            with self._database:
-                self._database.execute(TABLE)
+    def __init__(self, file: Path, table: str, remedy: str = ELSEWHERE) -> None:
+        self.file, self.table, self.remedy = file, table, remedy
+        with self._open():
+            pass
 
-    def __enter__(self) -> "Memory":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._database.close()
-
-    def find(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """Return {key: text} of those that are known."""
-        found: dict[bytes, str] = {}
-        with self._explained():
-            wanted = list(dict.fromkeys(keys))
-            for start in range(0, len(wanted), ASKED):
-                some = wanted[start : start + ASKED]
+    def find(self, keys: Iterable[bytes]) -> dict[bytes, Any]:
+        """Return {key: value} of the keys that are stored."""
+        found: dict[bytes, Any] = {}
+        wanted = list(dict.fromkeys(keys))
+        with self._open() as database:
+            for start in range(0, len(wanted), KEYS_PER_QUERY):
+                some = wanted[start : start + KEYS_PER_QUERY]
                 marks = ",".join("?" * len(some))
-                query = f"SELECT key, text FROM translations WHERE key IN ({marks})"
-                found.update(self._database.execute(query, some))
+                query = f"SELECT * FROM {self.table} WHERE key IN ({marks})"
+                found.update(database.execute(query, some))
         return found
 
-    def add(self, texts: Mapping[bytes, str]) -> None:
-        """Keep {key: text} in one transaction; it is on disk when this returns."""
-        with self._explained(), self._database:
-            self._database.executemany(
-                "INSERT OR REPLACE INTO translations VALUES (?, ?)", texts.items()
-            )
+    def add(self, values: Mapping[bytes, Any]) -> None:
+        """Store {key: value} in one transaction, on disk at return; an old value is replaced."""
+        with self._open() as database:
+            query = f"INSERT OR REPLACE INTO {self.table} VALUES (?, ?)"
+            database.executemany(query, values.items())
+
+    def count(self) -> int:
+        """Return the number of stored values."""
+        with self._open() as database:
+            return database.execute(f"SELECT count(*) FROM {self.table}").fetchone()[0]
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        make = f"CREATE TABLE IF NOT EXISTS {self.table} (key BLOB PRIMARY KEY, value NOT NULL)"
         try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise PolyprobeError(f"cannot use {self.file}: {error}; {_remedy(error)}") from error
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.file, timeout=PATIENCE)) as database, database:
+                database.execute(make)
+                yield database
+        except (sqlite3.Error, OSError, ValueError, MemoryError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise PolyprobeError(
+                f"cannot use {self.file}: {reason}; {self._find_remedy(error)}"
+            ) from error
 
-
-def _remedy(error: Exception) -> str:
-    name = getattr(error, "sqlite_errorname", "")
-    if name in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
-        return "it is damaged: move it away, and its translations are asked for again"
-    if name == "SQLITE_BUSY":
-        return "another process holds it: end that one, what was translated before is kept"
-    return (
-        "what was translated before is kept: make room or give the right to write there, or set "
-        "POLYPROBE_CACHE to another folder"
-    )
+    def _find_remedy(self, error: Exception) -> str:
+        name = getattr(error, "sqlite_errorname", "")  # "": Python could not decode a value
+        damage = ("SQLITE_CORRUPT", "SQLITE_ERROR", "SQLITE_NOTADB", "SQLITE_TOOBIG", "")
+        if name in damage and not isinstance(error, OSError):
+            return f"it is damaged: move it away and run again to recreate its {self.table}"
+        if name == "SQLITE_BUSY":
+            return f"another process uses it: end that process; stored {self.table} are kept"
+        return (
+            f"stored {self.table} are kept: free disk space, allow writing there, or {self.remedy}"
+        )

@@ -1,4 +1,4 @@
-"""What is pinned in more than one file is pinned to the same version."""
+"""A version that several files pin is the same in all of them."""
 
 import re
 from pathlib import Path
@@ -25,3 +25,8 @@ def test_spaces_run_the_gradio_that_was_tested():
     assert len(cards) >= 10
     for card in cards:
         assert f"\nsdk_version: {pin}\n" in card.read_text("utf-8"), card
+
+
+def test_pre_commit_runs_the_ruff_of_make_lint():
+    pin = re.search(r"^ruff==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)[1]
+    assert f"rev: v{pin} " in (ROOT / ".pre-commit-config.yaml").read_text()

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from race import Difference, compare
-from rows import take_rows
-from timing import ENTRIES, Entry, Setting, start, stop_if_wrong
+from .models import Setting, take_rows
+from .race import ENTRIES, Difference, Entry, compare, start, stop_if_wrong
 
 MODELS = ["decoder", "encoder-30k", "encoder-decoder-30k"]
 # Those of the timed rows, en and ru, come on top.

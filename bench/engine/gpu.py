@@ -1,12 +1,12 @@
 """Tokens a second of a decoder on an accelerator, and their share of the matrix ceiling.
 
-    python bench/engine/gpu.py [--size 1b] [--device cuda] [--rows 500]
+    python -m bench engine gpu [--size 1b] [--device cuda] [--rows 500]
 
 Random weights of real shapes, bfloat16, BMLAMA-17's rows in English and Russian: `load_scorer`
 against the harness's way, which is written plainly here: whole sentences, longest first, padded
 batches of 32 (and of 256, for a large card), log-softmax of all logits. Needs runs/bmlama and
-runs/engine/models/unigram.json, which `python bench/engine --only floor` makes. Figures go to
-runs/engine/gpu.json, from a CPU nowhere; the next `python bench/engine` writes the table.
+runs/engine/models/unigram.json, which `python -m bench engine --only floor` makes. Figures go to
+runs/engine/gpu.json, from a CPU nowhere; the next `python -m bench engine` writes the table.
 """
 
 import argparse
@@ -14,21 +14,20 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from floor import count_merged, count_naive, fill_rows
-from inputs import Ids
-from networks import BOS, EOS, PAD, load_unigram
-from products import list_products
-from race import compare
-from rows import Rows, take_rows
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from polyprobe.eval import load_scorer
+
+from .floor import count_merged, count_naive, fill_rows, list_products
+from .models import BOS, EOS, PAD, Rows, load_unigram, take_rows
+from .race import compare
+from .reference import Ids
 
 RESULTS = Path("runs/engine")
 DATASET = Path("runs/bmlama")
@@ -72,13 +71,13 @@ class Speed(NamedTuple):
     error: float
 
 
-def main() -> None:
+def main(argv: Sequence[str]) -> None:
     """Measure both ways, and keep the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench engine gpu", description=__doc__)
     parser.add_argument("--size", choices=SIZES, default="1b")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--rows", type=int, default=500)
-    asked = parser.parse_args()
+    asked = parser.parse_args(argv)
     ceiling = measure_ceiling(asked.device)
     with tempfile.TemporaryDirectory() as folder:
         write_model(asked.size, asked.device, Path(folder))
@@ -195,7 +194,3 @@ def run_timed(device: str, run: Callable[[], Any]) -> tuple[float, Any]:
     value = run()
     wait()
     return time.perf_counter() - begin, value
-
-
-if __name__ == "__main__":
-    main()

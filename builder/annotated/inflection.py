@@ -1,14 +1,14 @@
-"""Inflecting labels: one interface, and what stands behind it in each language."""
+"""The inflector of each language."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 from .gender import Agreement
-from .inflector import Inflector
+from .inflector import CasedLabel, Inflector
 from .unimorph import load_table
 
-# language: the module whose `Inflection` knows its cases
+# language: module of its class `Inflection`
 INFLECTIONS = {
     "bn": "bn",
     "el": "el",
@@ -21,28 +21,20 @@ INFLECTIONS = {
 
 
 class Chain(Inflector):
-    """Asks several inflectors in turn, each label and case once."""
+    """Inflectors in turn; answers are cached."""
 
     def __init__(self, inflectors: Sequence[Inflector]) -> None:
         self.inflectors = inflectors
         self.name = ", then ".join(inflector.name for inflector in inflectors) or "none"
-        self._known: dict[tuple[object, ...], str | None] = {}
+        self._known: dict[CasedLabel, str | None] = {}
         self._agreements: dict[str, Agreement | None] = {}
 
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
+    def inflect(self, asked: CasedLabel) -> str | None:
         """Return the first answer."""
-        key = (label, case, gender, number, frozenset(kinds))
-        if key not in self._known:
-            answers = (each.inflect(*key[:4], kinds=kinds) for each in self.inflectors)  # type: ignore[arg-type]
-            self._known[key] = next((answer for answer in answers if answer is not None), None)
-        return self._known[key]
+        if asked not in self._known:
+            answers = (inflector.inflect(asked) for inflector in self.inflectors)
+            self._known[asked] = next((answer for answer in answers if answer is not None), None)
+        return self._known[asked]
 
     def agree(self, label: str) -> Agreement | None:
         """Return the first answer."""
@@ -53,10 +45,12 @@ class Chain(Inflector):
 
 
 def load_inflector(language: str, unimorph: Path | None = None) -> Inflector:
-    """Return the inflector of a language: UniMorph's table in a folder, then what else is known.
+    """Return the inflector of a language: UniMorph's table in a folder, then the language's rules.
 
-    Of a language of which nothing is known it answers None. PolyprobeError where the table cannot
-    be read, or pymorphy3 is asked for and absent.
+    Without either, every form is unknown.
+
+    Raises:
+        PolyprobeError: the table cannot be read, or pymorphy3 is required and missing.
     """
     inflectors: list[Inflector] = []
     if unimorph is not None:

@@ -1,70 +1,64 @@
-"""The interface of inflection."""
+"""The interface of inflection, and inflection by endings."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
+from typing import NamedTuple
 
 from .gender import Agreement
 
 
-class Inflector(ABC):
-    """Gives labels the form that a case asks for.
+class CasedLabel(NamedTuple):
+    """A label and the case to put it in.
 
-    `name` tells on cards what stands behind it.
+    Attributes:
+        case: one of `grammar.CASES`, or COP for the copula of Turkish.
+        gender: MASC, FEM or NEUT, None if unknown.
+        number: SG or PL, None if unknown.
+        kinds: kinds of the entity, keys of `gender.KINDS`.
     """
+
+    label: str
+    case: str
+    gender: str | None = None
+    number: str | None = None
+    kinds: Collection[str] = frozenset()
+
+
+class Inflector(ABC):
+    """Inflects labels. `name` describes the source of the forms on cards."""
 
     name: str
 
     @abstractmethod
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
-        """Return the label in a case of `grammar.CASES`, None where it is not known.
-
-        `gender` (MASC, FEM, NEUT) and `number` (SG, PL) are the entity's where they are known,
-        `kinds` what it is (`gender.KINDS`). The copula of Turkish is the case COP.
-        """
+    def inflect(self, asked: CasedLabel) -> str | None:
+        """Return the label in its case, None if the form is unknown."""
 
     def agree(self, label: str) -> Agreement | None:
-        """Return the gender and number of the label's head, None where it is not known."""
+        """Return the gender and number of the label's head, None if they are unknown."""
         return None
 
 
 class ByRule(Inflector):
-    """Gives labels an ending that neither gender nor number changes, by a rule of the language's.
-
-    `stops` are what `split_tail` splits at.
-    """
+    """Adds endings by a rule that ignores gender and number; `stops` are those of `split_tail`."""
 
     stops: tuple[str, ...] = (" (",)
 
     def __init__(self, language: str) -> None:
         pass
 
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
+    def inflect(self, asked: CasedLabel) -> str | None:
         """Return the label with its head in the case; the nominative is the label."""
-        head, tail = split_tail(label, self.stops)
-        form = head if case == "NOM" else self.decline(head, case, kinds)
+        head, tail = split_tail(asked.label, self.stops)
+        form = head if asked.case == "NOM" else self.decline(head, asked.case, asked.kinds)
         return None if form is None else form + tail
 
     @abstractmethod
     def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
-        """Return a head in a case other than the nominative, None where it is not known."""
+        """Return a head in a case other than the nominative, None if the form is unknown."""
 
 
 def split_tail(label: str, stops: tuple[str, ...] = (" (",)) -> tuple[str, str]:
-    """Return what inflects and what stays: a parenthesis, or what follows another stop.
+    """Return the head of a label, and its rest from the first stop on, such as a parenthesis.
 
     >>> split_tail("Tromsø (city)")
     ('Tromsø', ' (city)')
@@ -75,7 +69,7 @@ def split_tail(label: str, stops: tuple[str, ...] = (" (",)) -> tuple[str, str]:
 
 
 def keep_capitals(form: str, word: str) -> str:
-    """Return the form with the capitals of the word: of each of its parts between hyphens."""
+    """Return the form with the capitals of each part of the word between hyphens."""
     if word.isupper() and len(word) > 1:
         return form.upper()
     forms, words = form.split("-"), word.split("-")

@@ -8,7 +8,7 @@ from .entities import END, X_MARK, Y_MARK, Entity
 from .gender import FEM, PL, Agreement, Traits
 from .grammar import Article, Choice, Option, Prompt, Slot, Text
 from .inflection import load_inflector
-from .inflector import Inflector
+from .inflector import CasedLabel, Inflector
 from .rules import PLAIN, RULES
 
 KEPT = "labels that stay as they are where a case is asked for"
@@ -84,7 +84,8 @@ class Renderer:
         if case in ("", "NOM"):
             return entity.label
         gender, number, _ = entity.agreement
-        form = self.inflector.inflect(entity.label, case, gender, number, kinds=entity.traits.kinds)
+        asked = CasedLabel(entity.label, case, gender, number, entity.traits.kinds)
+        form = self.inflector.inflect(asked)
         if form is None:
             lost.append(KEPT)
         return entity.label if form is None else form

@@ -1,27 +1,26 @@
-"""UniMorph's tables (unimorph.github.io): lemma, form, features, tabs between them.
+"""UniMorph's tables (unimorph.github.io): lemma, form and features, separated by tabs.
 
-A folder has them as in UniMorph's repositories, `rus/rus`, or as plain files, `rus`; the licence
-of each is in its repository (mostly CC BY-SA 3.0).
+A folder contains them as UniMorph's repositories (`rus/rus`) or as plain files (`rus`). The licence
+is in each repository (mostly CC BY-SA 3.0).
 """
 
-from collections.abc import Collection
 from pathlib import Path
 
 from polyprobe.system.errors import PolyprobeError
 
 from .gender import FEM, MASC, NEUT, PL, SG, Agreement
-from .inflector import Inflector, split_tail
+from .inflector import CasedLabel, Inflector, split_tail
 
 CODES = {
     "bn": "ben", "el": "ell", "es": "spa", "fr": "fra", "he": "heb", "hu": "hun", "ru": "rus",
     "tr": "tur", "uk": "ukr",
 }  # fmt: skip
-# How the tables spell a case of ours, where they differ.
+# The tables' names of cases that the prompts spell otherwise.
 SPELLINGS = {"INS": {"INS", "INST"}, "INST": {"INS", "INST"}, "ESS": {"ESS", "LOC"}}
 
 
 class Table(Inflector):
-    """The nouns and adjectives of one table; a label of several words is looked up as a whole."""
+    """The nouns and adjectives of one table; labels of several words are looked up as a whole."""
 
     def __init__(self, path: Path) -> None:
         self.name = f"UniMorph {path.name}"
@@ -40,41 +39,35 @@ class Table(Inflector):
             if named & {"N", "PROPN", "ADJ"}:
                 self._forms.setdefault(lemma, []).append((form, named))
 
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
-        """Return the first form in the table with the case and number, None without any."""
-        head, tail = split_tail(label)
-        cases = SPELLINGS.get(case, {case})
+    def inflect(self, asked: CasedLabel) -> str | None:
+        """Return the first form in the table with the case, number and gender, or None."""
+        head, tail = split_tail(asked.label)
+        cases = SPELLINGS.get(asked.case, {asked.case})
         for form, features in self._forms.get(head, ()):
             spelled = {*features, *(part for name in features for part in name.split("/"))}
-            fits_number = (number or SG) in spelled or not {SG, PL} & spelled
-            fits_gender = not {MASC, FEM, NEUT} & spelled or gender is None or gender in spelled
+            fits_number = (asked.number or SG) in spelled or not {SG, PL} & spelled
+            genders = {MASC, FEM, NEUT} & spelled
+            fits_gender = not genders or asked.gender is None or asked.gender in genders
             if cases & spelled and fits_number and fits_gender:
                 return form + tail
         return None
 
     def agree(self, label: str) -> Agreement | None:
-        """Return the gender that the table has for the label, None where it has none."""
+        """Return the label's gender in the table, or None."""
         for _, features in self._forms.get(split_tail(label)[0], ()):
-            if told := sorted({MASC, FEM, NEUT} & features):
-                return Agreement(told[0])
+            if genders := sorted({MASC, FEM, NEUT} & features):
+                return Agreement(genders[0])
         return None
 
 
 def load_table(folder: Path, language: str) -> Table | None:
-    """Return the table of a language, None where the folder has none."""
+    """Return the table of a language, or None."""
     path = find_table(folder, language)
     return Table(path) if path else None
 
 
 def find_table(folder: Path, language: str) -> Path | None:
-    """Return where the table of a language lies, None where the folder has none."""
+    """Return the path of a language's table, or None."""
     if not folder.is_dir():
         raise PolyprobeError(
             f"no folder {folder} with UniMorph's tables; expected files like rus or rus/rus in it"

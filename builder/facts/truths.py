@@ -1,16 +1,43 @@
-"""Which objects are right for a subject, by everything that the sources know."""
+"""Which objects are correct for a subject: by the facts of all sources, and by what they imply.
+
+Sources list what a subject has, not what follows from it: who works in London works in England, so
+England is not a wrong answer.
+"""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import polars as pl
 
-from .implied import Edges, find_edges, find_implied
-
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
 LOOSE = ("readers",)  # what they tell may be only arguable: nothing follows from it
+PLACES = ("P131", "P17", "P30", "P276", "P361")  # a place and what it lies in
+KINDS = ("P279",)
+# {relation: relations that lead from an object to one that is right as well}
+UPWARD = {
+    **dict.fromkeys(("P17", "P30", "P131", "P276"), PLACES),
+    **dict.fromkeys(("P19", "P20", "P27", "P159", "P495", "P740", "P937"), PLACES),
+    **dict.fromkeys(("P31", "P101", "P106", "P136", "P140", "P279"), KINDS),
+    "P361": ("P361",),
+}
+FROM_SUBJECT = ("P17", "P30", "P131", "P276")  # the subject's own wholes are right as well
+# Ids of which each is right, or nearly so, where another one is.
+ALIKE = (
+    ("Q432", "Q47740"),  # Islam, Muslim
+    ("Q5043", "Q1841", "Q9592"),  # Christianity, Catholicism, Catholic Church
+    ("Q19546", "Q29182", "Q49476", "Q45722"),  # pope, bishop, archbishop, cardinal
+    ("Q828", "Q49", "Q18"),  # the Americas, North and South America
+)
+# {relation: objects that are right, or nearly so, for almost any subject}
+ALWAYS = {
+    "P39": {"Q152002"},  # pastor: those who hold a position are mostly clergy
+    "P101": {"Q336"},  # science
+    "P527": {"Q9121"},  # atom
+}
+
+Edges = Mapping[tuple[str, str], frozenset[str]]
 Truths = Mapping[tuple[str, str], frozenset[str]]
 
 
@@ -54,3 +81,39 @@ def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozense
             elif relation in INVERSE:
                 objects[INVERSE[relation], answer].add(subject)
     return {key: frozenset(found) for key, found in objects.items()}
+
+
+def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
+    """Return {(relation, thing): what it lies in, or is a kind of}, for the relations of UPWARD."""
+    followed = sorted({relation for relations in UPWARD.values() for relation in relations})
+    found = defaultdict(set)
+    for table in facts:
+        part = table.filter(pl.col("relation").is_in(followed))
+        for relation, thing, whole in part.select(
+            "relation", "subject_id", "object_id"
+        ).iter_rows():
+            found[relation, thing].add(whole)
+    return {key: frozenset(wholes) for key, wholes in found.items()}
+
+
+def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edges) -> set[str]:
+    """Return what is right as well where the objects are, the objects themselves included."""
+    start = set(objects)
+    if relation in FROM_SUBJECT and subject:
+        start |= set(climb([subject], PLACES, edges)) - {subject}
+    right = start | set(climb(start, UPWARD.get(relation, ()), edges))
+    right |= ALWAYS.get(relation, set())
+    return right.union(*(alike for alike in ALIKE if not right.isdisjoint(alike)))
+
+
+def climb(things: Iterable[str], relations: Iterable[str], edges: Edges) -> Iterator[str]:
+    """Yield the things and all that they lie in or are kinds of, at any remove."""
+    relations = tuple(relations)
+    left, seen = list(things), set()
+    while left:
+        thing = left.pop()
+        if thing not in seen:
+            seen.add(thing)
+            yield thing
+            for relation in relations:
+                left += edges.get((relation, thing), ())

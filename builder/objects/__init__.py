@@ -1,1 +1,16 @@
-"""Find the object in a sentence."""
+"""Find the object in a sentence; `find_objects` is loaded on first use, with its packages."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .find import find_objects
+
+__all__ = ["find_objects"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from .find import find_objects
+
+        return find_objects
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from polyprobe.schema.columns import SENTENCE
 from polyprobe.system.errors import PolyprobeError
@@ -13,17 +12,24 @@ from polyprobe.system.files import part_of, write_text
 from .card import MARK, render_card
 from .eval_yaml import render_benchmark
 
-if TYPE_CHECKING:  # it needs polars, an extra
-    pass
-
-
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: whole, begun, set aside
 
 
 def list_configs(folder: Path) -> list[str]:
-    """Return the configurations in a folder, those that hold nothing but Parquet."""
+    """Return the configurations in a folder: subfolders of `data` with Parquet files only."""
     found = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
     return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
+
+
+def list_known(folder: Path, own: Sequence[str]) -> list[str]:
+    """Return the configurations of a recipe, then the sentence versions in the folder.
+
+    A balanced set has no configurations of a recipe: everything in the folder is its own.
+    """
+    present = list_configs(folder)
+    if not own:
+        return present
+    return [*own, *(c for c in present if c.endswith(SENTENCE) and c not in own)]
 
 
 def check_mirror(mirror: Path | None) -> None:
@@ -80,3 +86,11 @@ def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleTy
     default = getattr(source, "DEFAULT_CONFIG", configs[0])
     write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
     write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))
+
+
+def recover(folder: Path, config: str) -> None:
+    """Put back a configuration that a build killed between its two renames has set aside."""
+    target = folder / "data" / config
+    old = target.with_name(f".{config}.old")
+    if old.exists() and not target.exists():
+        old.rename(target)

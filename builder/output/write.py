@@ -58,11 +58,3 @@ def write_split(table: pa.Table, path: Path) -> None:
     buffer = pa.BufferOutputStream()
     pq.write_table(table, buffer, compression="zstd", compression_level=LEVEL)
     path.write_bytes(buffer.getvalue())
-
-
-def recover(folder: Path, config: str) -> None:
-    """Put back a configuration that a build killed between its two renames has set aside."""
-    target = folder / "data" / config
-    old = target.with_name(f".{config}.old")
-    if old.exists() and not target.exists():
-        old.rename(target)

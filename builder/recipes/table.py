@@ -1,56 +1,74 @@
-"""The table of published datasets."""
+"""The table of published datasets. It imports nothing heavy: the command line reads its names."""
 
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
-from polyprobe.builder.output.folder import list_configs
-from polyprobe.schema.columns import SENTENCE
 from polyprobe.system.errors import unknown
 
-BALANCED = "balanced"  # the dataset that is made as one asks for it, of any source of facts
-DESCRIBER = "polyprobe.builder.recipes.balanced.card"
+
+class Recipe(NamedTuple):
+    """A dataset: the module that builds it, a short title, and the names of its configurations.
+
+    The module has CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` and
+    `describe(configs)`, the parts of the card that only this dataset has.
+    """
+
+    module: str
+    title: str
+    configs: tuple[str, ...]
+
+
+BALANCED = "balanced"  # the dataset with one configuration for each request
 RECIPES = {
-    "bmlama": "polyprobe.builder.recipes.bmlama.build",
-    "fluent-mlama": "polyprobe.builder.recipes.fluent_mlama.build",
-    "geofacts": "polyprobe.builder.recipes.geofacts.build",
+    "bmlama": Recipe(
+        "polyprobe.builder.recipes.bmlama.build",
+        "BMLAMA as published and repaired",
+        ("17", "53", "17-repaired", "53-repaired"),
+    ),
+    "fluent-mlama": Recipe(
+        "polyprobe.builder.recipes.fluent_mlama.build",
+        "the rows of Fluent-mLAMA, as templates and as sentences",
+        tuple(
+            language + wording
+            for language in ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
+            for wording in ("", "-sentence", "-chatgpt")
+            if wording != "-chatgpt" or language in ("cs", "hr", "ru", "uk")
+        ),
+    ),
+    "geofacts": Recipe(
+        "polyprobe.builder.recipes.geofacts.build",
+        "geographic facts with labels of Unicode CLDR",
+        ("default",),
+    ),
 }
 
 
-def list_known(folder: Path, name: str) -> list[str]:
-    """Return what the folder may hold: the dataset's configurations, and the twins that are there.
-
-    Of a balanced set it is what lies there.
-    """
-    here = list_configs(folder)
-    if name == BALANCED:
-        return here
-    own = load_source(name).CONFIGS
-    return [*own, *(config for config in here if is_twin(name, config))]
-
-
-def is_twin(name: str, config: str) -> bool:
-    """Tell whether a configuration of a dataset would be a sentence-level twin, by its name."""
-    own = () if name == BALANCED else load_source(name).CONFIGS
-    return config.endswith(SENTENCE) and config not in own
+def load_recipe(name: str) -> ModuleType:
+    """Return the module that builds the dataset `name`."""
+    if name not in RECIPES:
+        raise unknown("dataset", name, "polyprobe", (*RECIPES, BALANCED))
+    return import_module(RECIPES[name].module)
 
 
 def load_describer(name: str) -> ModuleType:
-    """Return the module whose `describe` says what the card of a dataset has of its own."""
-    return import_module(DESCRIBER) if name == BALANCED else load_source(name)
+    """Return the module whose `describe` returns the dataset's own parts of the card."""
+    if name == BALANCED:
+        return import_module("polyprobe.builder.recipes.balanced.card")
+    return load_recipe(name)
 
 
-def load_source(name: str) -> ModuleType:
-    """Return the module that makes the dataset `name`."""
-    if name not in RECIPES:
-        raise unknown("dataset", name, "polyprobe", (*RECIPES, BALANCED))
-    return import_module(RECIPES[name])
+def list_own(name: str) -> Sequence[str]:
+    """Return the configurations of a recipe; none for `balanced`."""
+    own: Sequence[str] = () if name == BALANCED else load_recipe(name).CONFIGS
+    return own
 
 
-def choose_configs(name: str, source: ModuleType, configs: Sequence[str]) -> list[str]:
-    """Return the configurations asked for, all where none is, in the source's order."""
+def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
+    """Return the chosen configurations of a recipe in its order; an empty choice is all."""
+    known = load_recipe(name).CONFIGS
     for config in configs:
-        if config not in source.CONFIGS:
-            raise unknown("configuration", config, name, source.CONFIGS)
-    return [config for config in source.CONFIGS if config in configs or not configs]
+        if config not in known:
+            raise unknown("configuration", config, name, known)
+    return [config for config in known if config in configs or not configs]

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-import polars as pl
-
-from polyprobe.builder.facts.facts import Facts
 from polyprobe.system.errors import unknown
+
+if TYPE_CHECKING:  # polars is an extra
+    import polars as pl
+
+    from polyprobe.builder.facts.facts import Facts
 
 FACT_SOURCES = {
     "bmlama": "polyprobe.builder.sources.bmlama.facts",
@@ -34,7 +37,7 @@ def load_source(name: str) -> ModuleType:
 
 def read_source(
     name: str, mirror: Path | None = None, languages: Sequence[str] | None = None
-) -> Facts:
+) -> "Facts":
     """Return what the source `name` knows in the languages given, in all of its own without."""
     source = load_source(name)
     for language in languages or ():
@@ -60,7 +63,7 @@ def load_teller(name: str) -> ModuleType:
 
 def read_truths(
     mirror: Path | None, sources: Iterable[str] | None = None
-) -> dict[str, pl.DataFrame]:
+) -> "dict[str, pl.DataFrame]":
     """Return {source: its facts} (`facts.FACTS`), of all TRUTH_SOURCES by default.
 
     X-FACTR lists every object of a subject, also those that no prompt asks for. Of BMLAMA-17's

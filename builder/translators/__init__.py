@@ -1,4 +1,4 @@
-"""Translators of sentences: one file an engine, behind one interface."""
+"""Translators of sentences: one file for each engine, behind one interface."""
 
 import inspect
 from collections.abc import Iterable
@@ -18,25 +18,25 @@ TRANSLATORS = {
     "openai": "OpenAI",
     "transformers": "Transformers",
 }
-"""Name, which is the module's too: class."""
+"""{name, also of the module: class}."""
 
 SETTINGS = {"batch_size": int, "concurrency": int, "per_second": float, "timeout": float}
-"""What every translator may be told beside its own options: attributes of `Translator`."""
+"""Options of every translator: attributes of `Translator`."""
 
 NUMBERS = {int: "a whole number", float: "a number"}
-LIMIT = 1e9  # seconds beyond it are none that a clock takes
+LIMIT = 1e9  # clocks do not accept more seconds
 
 
 def load_translator(name: str, **options: str) -> Translator:
-    """Return the translator of a name, made with options as a command line gives them.
+    """Return a translator, made with the options of a command line.
 
     Args:
         name: as in TRANSLATORS.
-        options: the engine's own (its class tells them) and SETTINGS; each a string, made a
-            number where the engine expects one.
+        options: the parameters of the engine's class, and SETTINGS. Strings become numbers where
+            the engine expects numbers.
 
     Raises:
-        PolyprobeError: an unknown name or option, an option that is no number, a missing package.
+        PolyprobeError: an unknown name or option, an invalid number, a missing package.
     """
     if name not in TRANSLATORS:
         raise unknown("translator", name, "polyprobe", TRANSLATORS)
@@ -57,7 +57,7 @@ def load_translator(name: str, **options: str) -> Translator:
 
 
 def read_pairs(texts: Iterable[str], place: str) -> dict[str, str]:
-    """Return {option: value} of texts like `option=value`; PolyprobeError, by `place`, else.
+    """Return {option: value} of texts like `option=value`; PolyprobeError names `place`.
 
     >>> read_pairs(["model=facebook/nllb", "url=http://x/?a=b"], "--translator-option")
     {'model': 'facebook/nllb', 'url': 'http://x/?a=b'}
@@ -72,13 +72,13 @@ def read_pairs(texts: Iterable[str], place: str) -> dict[str, str]:
 
 
 def list_options(engine: type[Translator]) -> dict[str, type]:
-    """Return {option: type} of what an engine is made with; `float | None` counts as float."""
+    """Return {option: type} of an engine's parameters; `float | None` counts as float."""
     parameters = inspect.signature(engine, eval_str=True).parameters.values()
     return {option.name: _read_kind(option.annotation) for option in parameters}
 
 
 def list_required(engine: type[Translator]) -> list[str]:
-    """Return the options that an engine cannot be made without."""
+    """Return the parameters of an engine that have no default."""
     parameters = inspect.signature(engine).parameters.values()
     return [option.name for option in parameters if option.default is option.empty]
 
@@ -89,9 +89,11 @@ def _read_kind(annotation: Any) -> type:
 
 
 def _convert(name: str, option: str, text: Any, kind: type) -> Any:
-    """Return an option's value; a number that is given in Python is checked as well."""
+    """Return an option's value; a number from Python is checked as well."""
     if kind is object and isinstance(text, str):
-        raise PolyprobeError(f"{option} of the translator {name} can be given in Python alone")
+        raise PolyprobeError(
+            f"option {option} of the translator {name} is available in Python only"
+        )
     if kind not in NUMBERS:
         return text
     try:

@@ -1,20 +1,21 @@
-"""Our datasets' language codes as the engines write them, by CLDR's tables."""
+"""Match the language codes of datasets with the codes of a translator."""
 
-from collections.abc import Collection, Iterator
-from functools import cache
+from collections.abc import Collection
+
+from langcodes import closest_supported_match, standardize_tag
 
 from polyprobe.system.errors import PolyprobeError
 
-# CLDR keeps these apart where engines and Wikipedia, whose codes ours are, do not.
-SAME = {"no": ("nb",), "nb": ("no",)}
-SCRIPTS = {"kore": "hang"}
+SAME_LANGUAGE = 1  # the greatest distance in langcodes between two codes of one language: no, nb
+# Scripts that langcodes does not assume by itself.
+SCRIPTS = {"ko": "Hang"} | dict.fromkeys(("acm", "acq", "azb", "pbt"), "Arab")
 
 
 def check_pair(engine: str, source: str, target: str, known: Collection[str]) -> tuple[str, str]:
-    """Return an engine's codes of two languages of ours.
+    """Return a translator's codes of two languages.
 
     Raises:
-        PolyprobeError: the engine does not know one of them; all that it knows are listed.
+        PolyprobeError: the translator lacks one of the languages; the message lists all it has.
     """
     codes = match(source, known), match(target, known)
     for ours, its in zip((source, target), codes, strict=True):
@@ -27,79 +28,42 @@ def check_pair(engine: str, source: str, target: str, known: Collection[str]) ->
 
 
 def match(code: str, known: Collection[str]) -> str | None:
-    """Return an engine's code of a language, None where it has none.
+    """Return a translator's code of a language, or None.
 
-    Case, `-` and `_` do not matter. Of several spellings the nearest to ours is taken; Chinese
-    without a script is simplified, and a script that was asked for is never exchanged.
+    Case is ignored, `_` equals `-`. The same spelling comes first, then an equal standard code,
+    then the shortest. `zh` is simplified Chinese; a script is never replaced by another.
 
     >>> match("zh", ["zh-cn", "zh-tw"]), match("he", ["iw"]), match("sr", ["srp_Cyrl", "srp_Latn"])
     ('zh-cn', 'iw', 'srp_Cyrl')
     """
-    its = {_plain(other): other for other in sorted(known, reverse=True)}
-    return next((its[spelling] for spelling in spell(code) if spelling in its), None)
-
-
-def spell(code: str) -> Iterator[str]:
-    """Yield the ways to write a language's code, lower case with `-`, the nearest to ours first.
-
-    >>> list(spell("zh-hant"))[:3]
-    ['zh-hant', 'zh-tw', 'zh-hant-tw']
-    """
-    code = _plain(code)
-    language, _, rest = code.partition("-")
-    script, region = _likely(code)
-    parts = [script, SCRIPTS.get(script, ""), region, f"{script}-{region}"]
-    whole = not rest or rest == _likely(language)[0]
-    spellings = [code]
-    for name in _names(language):
-        spellings += [name] if whole else []
-        spellings += [f"{name}-{part}" for part in parts if part.strip("-")]
-    yield from dict.fromkeys(spellings)
-
-
-def _plain(code: str) -> str:
-    return code.replace("_", "-").lower()
-
-
-def _names(language: str) -> list[str]:
-    """Return the codes of one language: of two letters, of three, those that are out of use."""
-    aliases = _aliases()
-    current = aliases.get(language, language)
-    names = {language: None, current: None} | dict.fromkeys(SAME.get(language, ()))
-    others = [old for old, new in sorted(aliases.items()) if new in names]
-    return [*names, *(other for other in others if other not in names)]
-
-
-@cache
-def _aliases() -> dict[str, str]:
-    """Return CLDR's {code: code now in use}, those alone that change nothing but the language."""
-    from babel.core import get_global
-
-    return {old: new for old, new in get_global("language_aliases").items() if "_" not in old + new}
-
-
-def _likely(code: str) -> tuple[str, str]:
-    """Return the script and the region that CLDR expects of a code, "" where it does not know."""
-    from babel.core import get_global
-
-    language, _, rest = code.partition("-")
-    asked = f"{language}_{rest.title()}" if rest else language
-    parts = get_global("likely_subtags").get(asked, "").lower().split("_")
-    return (parts[1], parts[2]) if len(parts) == 3 else (rest, "")
+    spelled = {_spell(other): other for other in sorted(known, reverse=True)}
+    if _spell(code) in spelled:
+        return spelled[_spell(code)]
+    standards = {other: _standardize(other) for other in spelled.values()}
+    standard = _standardize(code)
+    if not standard:
+        return None
+    if equal := [other for other in standards if standards[other] == standard]:
+        return min(equal, key=lambda other: (-len(other), other))
+    tags = sorted(filter(standards.get, standards), key=lambda other: (len(other), other))
+    found = closest_supported_match(standard, tags, SAME_LANGUAGE)
+    if not found and standard in SCRIPTS:
+        found = closest_supported_match(f"{standard}-{SCRIPTS[standard]}", tags, SAME_LANGUAGE)
+    return found
 
 
 def current(code: str) -> str:
-    """Return the code of two letters for one of three, the code itself where there is none.
+    """Return the two-letter code for a three-letter code, or the code itself if there is none.
 
     >>> current("bre"), current("fil"), current("zh-cn")
     ('br', 'fil', 'zh-cn')
     """
-    shorter = _aliases().get(code, code)
-    return shorter if len(shorter) < len(code) else code
+    standard = _standardize(code)
+    return standard if 0 < len(standard) < len(code) else code
 
 
 def name_language(code: str) -> str:
-    """Return a language's English name.
+    """Return a language's English name in CLDR; it is part of prompts, and so of signatures.
 
     Raises:
         PolyprobeError: CLDR has no name for it.
@@ -111,9 +75,21 @@ def name_language(code: str) -> str:
 
     names = Locale("en").languages
     language, _, rest = code.replace("-", "_").partition("_")
-    for asked in (f"{language}_{rest.title()}", f"{language}_{rest.upper()}", language):
-        if asked in names:
-            return str(names[asked])
+    for tag in (f"{language}_{rest.title()}", f"{language}_{rest.upper()}", language):
+        if tag in names:
+            return str(names[tag])
     raise PolyprobeError(
         f"no English name for the language {code!r}; expected a code such as es or zh-hans"
     )
+
+
+def _spell(code: str) -> str:
+    return code.replace("_", "-").lower()
+
+
+def _standardize(code: str) -> str:
+    """Return the standard code (BCP 47), "" if the text is not a language code."""
+    try:
+        return standardize_tag(code)
+    except ValueError:
+        return ""

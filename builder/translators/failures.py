@@ -1,4 +1,4 @@
-"""How a request to a translator fails: no answer, a broken answer, a mistake of the user's."""
+"""Failures of a translator's requests: no answer, an unreadable answer, an error of the user."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,21 +8,21 @@ from urllib.parse import urlsplit, urlunsplit
 
 from polyprobe.system.errors import PolyprobeError
 
-RETRIED = frozenset({302, 303, 307, 408, 409, 425, 429})  # a redirect is Google's "are you human?"
+RETRIED = frozenset({302, 303, 307, 408, 409, 425, 429})  # Google redirects to its captcha
 REMEDIES = {
-    400: "it does not take such a request; look at the model's name and the languages",
-    401: "look at the key",
-    403: "look at the key and what it may be used for",
-    404: "look at the address and the model's name",
+    400: "the request is invalid; check the model's name and the languages",
+    401: "check the key",
+    403: "check the key and its permissions",
+    404: "check the address and the model's name",
 }
 
 
 class NoAnswerError(Exception):
-    """Nothing came: a timeout, a lost connection, HTTP 429 or 5xx. It is asked again.
+    """No answer: a timeout, a lost connection, HTTP 429 or 5xx. The request is retried.
 
     Args:
-        reason: what happened, in a few words: `HTTP 429`, `timeout`.
-        retry_after: seconds that the engine wants to be left alone, None where it does not say.
+        reason: a few words: `HTTP 429`, `timeout`.
+        retry_after: seconds to wait before the next request, None if the server does not say.
     """
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
@@ -31,24 +31,24 @@ class NoAnswerError(Exception):
 
 
 class BrokenAnswerError(Exception):
-    """Something came that is no translation: `no JSON`, `several lines`. It is asked again."""
+    """An answer without a translation: `no JSON`, `several lines`. The request is retried."""
 
 
-class WrongNumberError(BrokenAnswerError):
-    """An answer has another number of texts than the batch: it is asked again one by one."""
+class WrongNumberError(Exception):
+    """The number of texts differs from the batch: its sentences are then requested one by one."""
 
 
 def status_failure(
     engine: str, status: int, headers: Mapping[str, str], remedies: Mapping[int, str] = REMEDIES
 ) -> Exception:
-    """Return the failure that an HTTP status means; raise it.
+    """Return the exception for an HTTP status.
 
-    Timeouts, conflicts, 429, 5xx and redirects are asked again. What asking again does not mend
-    is the user's: a PolyprobeError with the remedy for its status.
+    Timeouts, conflicts, 429, 5xx and redirects are retried (NoAnswerError). Any other status is a
+    PolyprobeError with a remedy.
     """
     if status in RETRIED or status >= 500:
         return NoAnswerError(f"HTTP {status}", read_retry_after(headers.get("retry-after")))
-    remedy = remedies.get(status) or REMEDIES.get(status, "look at the address")
+    remedy = remedies.get(status) or REMEDIES.get(status, "check the address")
     return PolyprobeError(f"{engine} refused the request with HTTP {status}; {remedy}")
 
 
@@ -71,10 +71,10 @@ def read_retry_after(value: str | None, now: datetime | None = None) -> float | 
 
 
 def check_address(engine: str, address: str) -> str:
-    """Return the address of an engine without a slash at its end.
+    """Return the address of an engine without its final slash.
 
     Raises:
-        PolyprobeError: it is no address; what it holds of a password is not shown.
+        PolyprobeError: an invalid address; the message hides a password.
     """
     parts = urlsplit(address.strip())
     try:
@@ -84,13 +84,14 @@ def check_address(engine: str, address: str) -> str:
     if not good:
         shown = address.rpartition("@")[2]
         raise PolyprobeError(
-            f"no address of {engine}: {shown!r}; expected one such as http://127.0.0.1:8000"
+            f"invalid address of {engine}: {shown!r}; expected an address such as "
+            "http://127.0.0.1:8000"
         )
     return address.strip().rstrip("/")
 
 
 def hide_password(address: str) -> str:
-    """Return an address as it may be shown and kept: without a user's name and password.
+    """Return an address without its user name and password, to be shown or stored.
 
     >>> hide_password("http://me:secret@127.0.0.1:8000/v1")
     'http://127.0.0.1:8000/v1'
@@ -101,13 +102,13 @@ def hide_password(address: str) -> str:
 
 @contextmanager
 def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterator[None]:
-    """Turn what httpx raises, and what reading a broken answer raises, into our failures.
+    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module.
 
-    Inside, `response.raise_for_status()` and `response.json()` may be called as they are.
+    The block may call `response.raise_for_status()` and `response.json()`.
 
     Args:
         engine: its name, for messages.
-        remedies: {HTTP status: what to do}, where the engine knows better than REMEDIES.
+        remedies: {HTTP status: remedy}; REMEDIES has the rest.
     """
     import httpx
 
@@ -130,7 +131,7 @@ def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterat
 
 @contextmanager
 def packages_explained(translator: str) -> Iterator[None]:
-    """Turn the absence of an optional package into one line with the remedy."""
+    """Turn a ModuleNotFoundError into one line with the remedy."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,28 +1,29 @@
-"""One run of a translator: batches side by side, each text kept as it comes, failures counted."""
+"""One run of a translator: concurrent batches, each text stored at once, failures counted."""
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
-from polyprobe.system.store import Memory
+from polyprobe.system.store import ContentStore
 
 from .failures import BrokenAnswerError, NoAnswerError, WrongNumberError
-from .pace import Pace, Turns
+from .pace import Pace, Requests
+
+Result = TypeVar("Result")
 
 
 class Translation(NamedTuple):
-    """A sentence's translation, and what is wrong with it.
+    """A sentence's translation and its problem.
 
     Args:
-        text: "" where none came.
-        problem: "" where it is fine, else one plain line: `empty`, `unchanged` (the text equals
-            the sentence and is given), `no answer: HTTP 429, 5 times`,
-            `broken answer: no JSON, 5 times`.
+        text: "" if there is no translation.
+        problem: "" or one line: `empty`, `unchanged` (the text equals the sentence; it is given),
+            `no answer: HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
     """
 
     text: str
@@ -52,65 +53,73 @@ class Engine(Protocol):
 
 
 class Question(NamedTuple):
-    """A sentence as it is asked: `key` stands for all that its text depends on."""
+    """A sentence to translate; `key` is the hash of everything that its text depends on."""
 
     key: bytes
     sentence: str
     terms: Mapping[str, str]
 
 
-async def answer(
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of a coroutine; use a thread if an event loop runs already (Jupyter).
+
+    Ctrl-C cancels the coroutine, waits for its end and is raised.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    from anyio.from_thread import start_blocking_portal
+
+    async def finish() -> Result:
+        return await work
+
+    with start_blocking_portal() as portal:
+        return portal.call(finish)
+
+
+async def translate_all(
     translator: Engine, questions: Sequence[Question], source: str, target: str, file: Path
 ) -> dict[bytes, Translation]:
-    """Return a translation for each key: what `file` keeps of earlier runs, the others asked.
+    """Return a translation for each key, from `file` where it has one.
 
     Raises:
         PolyprobeError: see `Translator.translate_each`.
     """
-    with Memory(file) as memory:
-        known = memory.find(question.key for question in questions)
-        found = {key: Translation(text, "") for key, text in known.items()}
-        found |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
-        pending = {q.key: q for q in questions if q.key not in found}
-        if pending:
-            with _bar(len(pending), f"{translator.name} {source}-{target}") as bar:
-                async with translator.connect():
-                    run = _Run(translator, memory, (source, target), bar)
-                    found |= await run.work(list(pending.values()))
-        return found
-
-
-@contextmanager
-def _bar(length: int, description: str) -> Iterator[Iterator[int]]:
-    """Yield what moves a bar on by one with each `next`."""
-    steps = track(range(length), description)
-    next(steps)  # draws it
-    try:
-        yield steps
-    finally:
-        getattr(steps, "close", lambda: None)()
+    store = ContentStore(file, "translations")
+    known = store.find(question.key for question in questions)
+    found = {key: Translation(text, "") for key, text in known.items()}
+    found |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
+    pending = {q.key: q for q in questions if q.key not in found}
+    if pending:
+        steps = track(range(len(pending)), f"{translator.name} {source}-{target}")
+        next(steps)  # draws the bar
+        with closing(steps):  # type: ignore[type-var]
+            async with translator.connect():
+                own = _Run(translator, store, (source, target), steps)
+                found |= await own.work(list(pending.values()))
+    return found
 
 
 class _Run:
     def __init__(
         self,
         translator: Engine,
-        memory: Memory,
+        store: ContentStore,
         pair: tuple[str, str],
-        bar: Iterator[int],
+        steps: Iterator[int],
     ) -> None:
-        self._translator, self._memory, self._pair, self._bar = translator, memory, pair, bar
-        self._turns = Turns(translator.pace, translator.per_second, translator.timeout)
+        self._translator, self._store, self._pair, self._steps = translator, store, pair, steps
+        self._requests = Requests(translator.pace, translator.per_second, translator.timeout)
         self._found: dict[bytes, Translation] = {}
         self._failed_in_a_row = 0
         self._wanted = 0
 
     async def work(self, pending: Sequence[Question]) -> dict[bytes, Translation]:
-        """Return the translations of all that is pending."""
         size, self._wanted = self._translator.batch_size, len(pending)
         batches = deque(pending[at : at + size] for at in range(0, len(pending), size))
         tasks = [
-            asyncio.create_task(self._take_batches(batches))
+            asyncio.create_task(self._translate_batches(batches))
             for _ in range(min(self._translator.concurrency, len(batches)))
         ]
         try:
@@ -121,21 +130,21 @@ class _Run:
             await asyncio.gather(*tasks, return_exceptions=True)
         return self._found
 
-    async def _take_batches(self, batches: deque[Sequence[Question]]) -> None:
+    async def _translate_batches(self, batches: deque[Sequence[Question]]) -> None:
         while batches:
             batch = batches.popleft()
             reason = await self._translate_batch(batch)
             self._failed_in_a_row = self._failed_in_a_row + 1 if reason else 0
             if self._failed_in_a_row >= self._translator.pace.give_up:
-                raise self._give_up(reason)
+                raise self._explain_stop(reason)
 
     async def _translate_batch(self, batch: Sequence[Question]) -> str:
-        """Return why none of a batch was answered, "" where one was at least."""
+        """Return why all sentences of a batch failed, "" if one succeeded."""
         try:
-            texts = await self._turns.take(lambda: self._ask(batch))
+            texts = await self._requests.send(lambda: self._ask(batch))
         except NoAnswerError as error:
             return self._fail(batch, f"no answer: {error}")
-        except BrokenAnswerError as error:
+        except (BrokenAnswerError, WrongNumberError) as error:
             if len(batch) == 1:
                 return self._fail(batch, f"broken answer: {error}")
             reasons = [await self._translate_batch([question]) for question in batch]
@@ -152,10 +161,10 @@ class _Run:
         return texts
 
     def _keep(self, batch: Sequence[Question], texts: Sequence[str]) -> None:
-        found = {q.key: judge(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
+        found = {q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
         good = {key: found.text for key, found in found.items() if not found.problem}
         if good:
-            self._memory.add(good)
+            self._store.add(good)
         self._note(found)
 
     def _fail(self, batch: Sequence[Question], problem: str) -> str:
@@ -165,23 +174,23 @@ class _Run:
     def _note(self, found: Mapping[bytes, Translation]) -> None:
         self._found |= found
         for _ in found:
-            next(self._bar, None)
+            next(self._steps, None)
 
-    def _give_up(self, reason: str) -> PolyprobeError:
+    def _explain_stop(self, reason: str) -> PolyprobeError:
         advice = f" ({self._translator.advice})" if self._translator.advice else ""
         good = sum(1 for found in self._found.values() if not found.problem)
         return PolyprobeError(
-            f"{self._translator.name} gives no translations any more ({reason}; "
-            f"{self._failed_in_a_row} batches in a row); {good} of {self._wanted} sentences are "
-            f"translated and kept in {self._memory.file}: run again to go on{advice}"
+            f"{self._translator.name} failed {self._failed_in_a_row} batches in a row ({reason}); "
+            f"{good} of {self._wanted} sentences are translated and stored in {self._store.file}; "
+            f"run the same command again to resume{advice}"
         )
 
 
-def judge(sentence: str, text: str) -> Translation:
-    """Return the translation, blanks at its ends left out, with what is wrong with it.
+def check_text(sentence: str, text: str) -> Translation:
+    """Return a text, stripped, with its problem: `empty`, `unchanged` or none.
 
-    >>> judge("Oslo lies in Norway.", "Oslo lies in Norway. ")
-    Translation(text='Oslo lies in Norway.', problem='unchanged')
+    >>> check_text("Oslo is in Norway.", "Oslo is in Norway. ")
+    Translation(text='Oslo is in Norway.', problem='unchanged')
     """
     text = text.strip()
     if not text:

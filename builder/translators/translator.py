@@ -1,38 +1,39 @@
-"""What every translator is to its callers, and what an engine has to give."""
+"""The interface of every translator, and the methods that an engine implements."""
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from polyprobe.system.store import cache_folder, key_of
+from polyprobe.system.store import cache_folder
 
 from .failures import packages_explained
-from .loop import run
 from .pace import Pace
-from .run import Question, Translation, answer
+from .run import Question, Translation, run, translate_all
 
 __all__ = ["Terms", "Translation", "Translator"]
 
 Terms = Mapping[str, str]
-"""{label in the source language: label in the target language} of the entities in a sentence."""
+"""{source label: target label} of the entities in a sentence."""
 
 
 class Translator(ABC):
-    """An engine that translates sentences; its texts are kept on disk and never paid for twice.
+    """An engine that translates sentences; texts are stored on disk and never requested twice.
 
-    An engine gives `name`, `signature`, `ask`, and `check` and `connect` where it needs them; what
-    it asks for again, how fast, what is kept and what is drawn is the same for all.
+    An engine implements `name`, `signature`, `ask`, and optionally `check` and `connect`. Retries,
+    rate, storage and the progress bar are the same for all engines.
 
     Attributes:
         name: as in TRANSLATORS.
-        signature: all that a text depends on beside the sentence: engine, version, model, prompt.
+        signature: everything but the sentence that a text depends on: engine, version, model.
         uses_terms: whether the terms of a sentence change its text.
-        batch_size: sentences that one request takes.
-        concurrency: requests under way at once.
-        per_second: requests a second, None without a limit.
+        batch_size: sentences in one request.
+        concurrency: simultaneous requests.
+        per_second: requests per second, None without a limit.
         timeout: seconds for one request from first to last byte, None without a limit.
-        pace: how a failed request is asked again.
-        advice: what to do when no answers come any more; ends the line that says so.
+        pace: retries of a failed request.
+        advice: remedy at the end of the message of a run that stops.
     """
 
     name: str
@@ -49,35 +50,35 @@ class Translator(ABC):
     async def ask(
         self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
     ) -> list[str]:
-        """Return one text for each sentence of a batch of at most `batch_size`: one request.
+        """Return one text for each sentence of a batch, from one request.
 
-        `source` and `target` are what `check` returned; `terms` is as long as the batch, with an
-        empty mapping where a sentence has none.
+        Args:
+            batch: at most `batch_size` sentences.
+            source: the source's code from `check`.
+            target: the target's code from `check`.
+            terms: one mapping for each sentence, which may be empty.
 
         Raises:
-            NoAnswerError: nothing came; it is asked again.
-            BrokenAnswerError: what came is no translation; it is asked again.
-            PolyprobeError: a mistake of the user's; the run stops.
+            NoAnswerError: no answer; the request is retried.
+            BrokenAnswerError: an answer without a translation; the request is retried.
+            PolyprobeError: an error of the user; the run stops.
         """
 
     def check(self, source: str, target: str) -> tuple[str, str]:
-        """Return the engine's own codes of two languages of ours.
+        """Return the engine's codes of a pair of languages.
 
         Raises:
-            PolyprobeError: the engine does not translate so; the pair is named, and what there is.
+            PolyprobeError: the engine lacks the pair; the message lists the available ones.
         """
         return source, target
 
     def sign(self, source: str, target: str) -> str:
-        """Return what the texts of one pair depend on: `signature`, and what only this pair has.
-
-        The languages are those that `check` returned.
-        """
+        """Return the signature of one pair, in the codes from `check`."""
         return self.signature
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
-        """Hold open what a run needs, a client of HTTP say, made in the run's own event loop."""
+        """Hold the resources of a run open, such as an HTTP client, in the run's event loop."""
         yield
 
     def translate(
@@ -87,7 +88,7 @@ class Translator(ABC):
         target: str,
         terms: Sequence[Terms] | None = None,
     ) -> list[str]:
-        """Return a text for each sentence, "" where none came; arguments as in `translate_each`."""
+        """Return a text for each sentence, "" for a failed one; see `translate_each`."""
         return [found.text for found in self.translate_each(sentences, source, target, terms)]
 
     def translate_each(
@@ -97,22 +98,21 @@ class Translator(ABC):
         target: str,
         terms: Sequence[Terms] | None = None,
     ) -> list[Translation]:
-        """Return a translation for each sentence, with what is wrong with it.
+        """Return a translation for each sentence, with its problem.
 
-        What is known from earlier runs is not asked; each good text is on disk before the next is
-        awaited, so that a run which is stopped goes on where it was. Equal sentences are asked
-        once, blank ones not at all. It may be called where an event loop runs (Jupyter).
+        Stored texts are not requested. Each good text is stored at once, so a second run resumes
+        an interrupted one. Equal sentences are requested once, blank ones never. The method works
+        inside a running event loop (Jupyter).
 
         Args:
             sentences: one line each.
-            source: language code as in our datasets.
-            target: language code as in our datasets.
-            terms: for each sentence {source label: target label} of its entities.
+            source: language code of the datasets.
+            target: language code of the datasets.
+            terms: one mapping {source label: target label} for each sentence.
 
         Raises:
-            PolyprobeError: a pair that the engine does not translate, a key or an address that is
-                refused, no answer to several batches in a row, no place to keep texts. All that
-                came is kept.
+            PolyprobeError: an unavailable pair, a rejected key or address, several batches in a row
+                without an answer, a store that cannot be written. Texts received are stored.
         """
         with packages_explained(self.name):
             return self._translate_each(sentences, source, target, terms)
@@ -133,5 +133,11 @@ class Translator(ABC):
             key = key_of(signature, source, target, sentence, used)
             questions.append(Question(key, sentence, used))
         file = cache_folder() / "translations.sqlite"
-        found = run(answer(self, questions, source, target, file))
+        found = run(translate_all(self, questions, source, target, file))
         return [found[question.key] for question in questions]
+
+
+def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:
+    """Return the SHA-256 of everything a translation depends on, the order of terms aside."""
+    parts = [signature, source, target, sentence, sorted(terms.items())]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()

@@ -1,5 +1,6 @@
-"""What a balanced set costs and leaves out, as tables."""
+"""What a balanced set costs and excludes, as tables."""
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,18 +12,21 @@ if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.recipes.balanced.build import Notes
 
 HEAD = ("language", "facts so far", "lost", "relations", "labelled")
-FEW = 5
 OTHERS = ("if added alone", "facts", "lost", "relations", "labelled")
+MEANING = (
+    "facts: with labels and a sentence in all languages so far; labelled: with labels (if facts "
+    "fall to 0 and labelled do not, the language has no templates)"
+)
 
 
 def show_costs(costs: "pl.DataFrame", others: int | None = None) -> None:
-    """Print what each language costs (`builder.coverage.COSTS`): those asked for, then others.
+    """Print the cost of each chosen language (`coverage.COSTS`), then of the other languages.
 
-    Of the others only so many, the cheapest, where a number is given.
+    `others` limits the other languages to the cheapest; None shows all.
     """
     for asked, head in ((True, HEAD), (False, OTHERS)):
         part = costs.filter(asked=asked).drop("asked")
-        shown = part if asked else part.head(others if others is not None else part.height)
+        shown = part if asked or others is None else part.head(others)
         if shown.height:
             Console().print(draw_table(head, shown))
             if asked:
@@ -31,33 +35,34 @@ def show_costs(costs: "pl.DataFrame", others: int | None = None) -> None:
             Console().print(f"and {left} more: --plan shows all", highlight=False)
 
 
-MEANING = (
-    "facts: with labels and a sentence in all languages so far; labelled: with labels alone "
-    "(where facts fall to 0 and labelled do not, the language has no templates)"
-)
-
-
-def show_costs_in_short(costs: "pl.DataFrame") -> None:
-    """Print what each language asked for costs, and the cheapest of the others."""
-    show_costs(costs, FEW)
-
-
 def show_left_out(notes: "Notes") -> None:
-    """Print how many of the source's facts became rows, and why the others did not."""
-    Console().print(f"{notes.facts:,} of {notes.source_facts:,} facts; left out:", highlight=False)
+    """Print how many of the source's facts became rows, and why the others were excluded."""
+    Console().print(f"{notes.facts:,} of {notes.source_facts:,} facts; excluded:", highlight=False)
     if notes.left_out.height:
         Console().print(draw_table(("reason", "where", "facts"), notes.left_out))
     for source, count in notes.lent.items():
         Console().print(f"{count:,} labels of {source}, in all languages", highlight=False)
-    lent = [source.source for source in notes.sources if source.role == "templates"]
-    if lent:
-        Console().print(f"templates lacking in the source are those of {lent[0]}", highlight=False)
-    for what, count in notes.repairs.items():
-        Console().print(f"in the source: {count:,} {what}", highlight=False, markup=False)
+    borrowed = [source.source for source in notes.sources if source.role == "templates"]
+    if borrowed:
+        Console().print(f"missing templates were taken from {borrowed[0]}", highlight=False)
+    for reason, count in notes.repairs.items():
+        Console().print(f"in the source: {count:,} {reason}", highlight=False, markup=False)
+
+
+def show_templates(notes: "Notes") -> None:
+    """Print how many relations have how many templates, if more than one was requested."""
+    if notes.told.height:
+        relations = Counter(notes.told["templates"].to_list())
+        parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
+        Console(soft_wrap=True).print(
+            f"{notes.rows:,} rows of {notes.facts:,} facts; templates (relations): "
+            f"{', '.join(parts)}",
+            highlight=False,
+        )
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:
-    """Return rows as a table, numbers to the right."""
+    """Return rows as a table, with numbers aligned to the right."""
     table = Table()
     for name, kind in zip(head, rows.dtypes, strict=True):
         table.add_column(name, justify="right" if kind.is_integer() else "left")

@@ -1,1 +1,3 @@
-"""The trained model that `polyprobe demo` runs, and the script that trains it."""
+"""The model of `polyprobe demo`, geolm, and the script that trains it."""
+
+TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")  # the languages of geolm's training sentences

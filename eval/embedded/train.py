@@ -1,10 +1,10 @@
-"""Train the small models that the demo and the tests run: facts of some languages, known by heart.
+"""Train the small models of the demo and the tests on facts of a few languages.
 
     python -m polyprobe.eval.embedded.train causal eval/embedded/geolm
 
-Each model is taught the right sentences of geofacts in a few languages and never sees another, so
-that its right behaviour is known: in the taught ones it knows the facts and agrees with itself;
-elsewhere it can only guess, but for names that are spelled as in a taught one.
+Each model sees only the correct sentences of geofacts in a few languages, so the correct results
+are known: in these languages it knows the facts and is consistent; in others it can only guess,
+except for names with the same spelling.
 """
 
 import sys
@@ -25,16 +25,16 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
+from polyprobe.eval.embedded import TAUGHT
 from polyprobe.eval.scoring.engine import Input, Plan
 from polyprobe.eval.scoring.scorers import FAMILIES, Scorer
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.load import load_facts
 
-TAUGHT = ("en", "es", "ru", "ar", "zh", "hi")
 TAUGHT_IN_TESTS = ("en", "ru", "zh")
-SEED = 20
+_SEED = 20
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<extra_id_0>", "<extra_id_1>"]
-NAMES = {
+_NAMES = {
     "bos_token": "<s>",
     "pad_token": "<pad>",
     "eos_token": "</s>",
@@ -45,14 +45,14 @@ NAMES = {
 
 
 class Recipe(NamedTuple):
-    """How one family's model is made.
+    """How the model of a family is built and trained.
 
     Attributes:
         network: the model's class.
         config: its configuration; the vocabulary's size is filled in.
         template: the special tokens around a sentence, in the tokenizer's notation.
-        vocabulary: how many pieces the tokenizer has at the most.
-        languages: those that are taught.
+        vocabulary: the largest number of pieces of the tokenizer.
+        languages: the languages of the training sentences.
         epochs: passes over the sentences.
         rate: the highest learning rate.
     """
@@ -67,7 +67,7 @@ class Recipe(NamedTuple):
 
 
 IDS = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
-RECIPES = {
+MODEL_RECIPES = {
     "causal": Recipe(
         LlamaForCausalLM,
         LlamaConfig(
@@ -127,21 +127,21 @@ RECIPES = {
 
 
 def train(family: str, output: Path) -> float:
-    """Train one model, write it and its tokenizer to a folder, and return the last epoch's loss."""
-    recipe = RECIPES[family]
-    torch.manual_seed(SEED)
+    """Train a model, save it and its tokenizer, and return the loss of the last epoch."""
+    recipe = MODEL_RECIPES[family]
+    torch.manual_seed(_SEED)
     facts = load_facts("geofacts")
     tokenizer = _tokenizer(facts, recipe)
     recipe.config.vocab_size = len(tokenizer)
-    scorer = FAMILIES[family](recipe.network(recipe.config), tokenizer)
-    loss = _fit(scorer, _right_sentences(scorer, facts, recipe.languages), recipe)
+    scorer = FAMILIES[family].scorers["bmlama"](recipe.network(recipe.config), tokenizer)
+    loss = _fit(scorer, _plan_correct(scorer, facts, recipe.languages), recipe)
     scorer.model.half().save_pretrained(output)
     tokenizer.save_pretrained(output)
     return loss
 
 
 def _tokenizer(facts: dict[str, Any], recipe: Recipe) -> PreTrainedTokenizerFast:
-    """Return a byte-level BPE tokenizer of all languages, so that no text is unknown to it."""
+    """Return a byte-level BPE tokenizer trained on all languages, without unknown tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -155,7 +155,7 @@ def _tokenizer(facts: dict[str, Any], recipe: Recipe) -> PreTrainedTokenizerFast
     tokenizer.post_processor = processors.TemplateProcessing(
         single=recipe.template, special_tokens=[(t, SPECIAL.index(t)) for t in ("<s>", "</s>")]
     )
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=512, **NAMES)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=512, **_NAMES)
 
 
 def _all_text(facts: dict[str, Any]) -> Iterator[str]:
@@ -164,16 +164,11 @@ def _all_text(facts: dict[str, Any]) -> Iterator[str]:
             yield row["prompt"].replace(SLOT, row["candidates"][row["answers"][0]])
 
 
-def _right_sentences(scorer: Scorer, facts: dict[str, Any], languages: tuple[str, ...]) -> Plan:
-    """Return what the scorer would read to score the right answers: that is what is taught."""
+def _plan_correct(scorer: Scorer, facts: dict[str, Any], languages: tuple[str, ...]) -> Plan:
+    """Return the scorer's plan for the correct answers: the model is trained on its reads."""
     rows = [row for language in languages for row in facts[language].to_pylist()]
     answers = [[row["candidates"][row["answers"][0]]] for row in rows]
-    pieces = {
-        a: tuple(scorer.tokenizer(a, add_special_tokens=False)["input_ids"]) for [a] in answers
-    }
-    plan = Plan()
-    scorer.plan(plan, [row["prompt"] for row in rows], answers, pieces)
-    return plan
+    return scorer.prepare([row["prompt"] for row in rows], answers).plan
 
 
 def _fit(scorer: Scorer, plan: Plan, recipe: Recipe) -> float:
@@ -197,7 +192,7 @@ def _fit(scorer: Scorer, plan: Plan, recipe: Recipe) -> float:
 
 
 def _batches(inputs: list[Input], size: int = 64) -> Iterator[list[Input]]:
-    """Yield batches of inputs of about one length, in random order."""
+    """Yield batches of inputs of similar length, in random order."""
     order = [inputs[k] for k in torch.randperm(len(inputs)).tolist()]
     order.sort(key=lambda row: row.length)
     starts = range(0, len(order), size)

@@ -15,10 +15,9 @@ from polyprobe.metrics.joint.figures import (
     find_accuracy,
     find_coverlap,
     find_rankc,
-    find_rankc_adjusted,
 )
 from polyprobe.metrics.joint.outcomes import condition_rankc, find_excess
-from polyprobe.metrics.joint.rank_overlap import find_kendall, find_rbo
+from polyprobe.metrics.joint.rankings import find_kendall, find_rankc_adjusted, find_rbo
 from polyprobe.metrics.rankc.rankc import rankc_chance
 
 from .facts import ScoredFacts

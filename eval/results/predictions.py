@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.metrics.factual_accuracy.factual_accuracy import find_right, measure_accuracy
+from polyprobe.metrics.factual_accuracy.factual_accuracy import (
+    find_matches,
+    measure_factual_accuracy,
+)
 from polyprobe.metrics.joint.all_languages import count_right
 from polyprobe.metrics.joint.figures import Figure, estimate_figure, mean_of, name_pairs
 from polyprobe.metrics.shared.subsets import take
@@ -72,7 +75,7 @@ def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict
     rows = table.filter(pa.array(asked)).to_pydict()
     if not rows["fact_id"]:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
-    figures = measure_accuracy(
+    figures = measure_factual_accuracy(
         rows["prediction"],
         rows["answer_forms"],
         rows["single_token"],
@@ -91,7 +94,7 @@ def mark_right(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
     marks = {}
     for language, table in tables.items():
         rows = table.to_pydict()
-        right = find_right(rows["prediction"], rows["answer_forms"], language, rows["prompt"])
+        right = find_matches(rows["prediction"], rows["answer_forms"], language, rows["prompt"])
         marks[language] = np.where(table["single_token"].is_valid().to_numpy(), right, np.nan)
     return marks
 

@@ -1,4 +1,4 @@
-"""Load a model and its tokenizer from the Hub, a folder or a GGUF file, and choose its scorer."""
+"""Load a model and its tokenizer from the Hub, a folder or a GGUF file, and choose a scorer."""
 
 import os
 import re
@@ -15,35 +15,32 @@ from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, one_line
 
 from .revision import exact_revision, is_hash
-from .scorers import FAMILIES, SCORINGS, Scorer
+from .scorers import FAMILIES, SCORINGS, Family, Scorer
 
 EMBEDDED = ("geolm",)
 
-# Class names of old checkpoints, for what is called otherwise today.
-_OLD_NAMES = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
-
 
 class ModelOptions(TypedDict, total=False):
-    """How a model is loaded and asked.
+    """How a model is loaded and scored.
 
     Attributes:
         revision: branch, tag or commit on the Hub.
-        device: `auto` (CUDA, then MPS, then CPU) or any name torch knows.
-        dtype: `float32`, `bfloat16` or `float16`; log-softmax is in float32 always. The shorter
-            ones change rankings, so published figures are float32.
-        scoring: what a score is (`SCORINGS` says which family knows what). `bmlama`: equations 8
-            to 10 of the BMLAMA paper. `mpararel`: all masks at once, every object of the relation
-            a candidate; `mpararel-released`: logits in place of probabilities. `object`: the sum
-            over the object's tokens alone, `object-tokens`, `object-characters` and
-            `object-bytes`: by their number. `contrastive`: the object's first sub-word alone.
-            `pll`: the sum over the whole sentence, each token masked in its turn; `pll-word-l2r`:
+        device: `auto` (CUDA, then MPS, then CPU) or any device of torch.
+        dtype: `float32`, `bfloat16` or `float16`; log-softmax is always in float32. Half precision
+            changes rankings, so published figures are float32.
+        scoring: the protocol (`SCORINGS` lists the families of each). `bmlama`: equations 8
+            to 10 of the BMLAMA paper. `mpararel`: all masks at once, with every object of the
+            relation as a candidate; `mpararel-released`: logits instead of probabilities.
+            `object`: the sum over the object's tokens; `object-tokens`, `object-characters` and
+            `object-bytes`: divided by their number. `contrastive`: the object's first sub-word.
+            `pll`: the sum over the whole sentence, with each token masked in turn; `pll-word-l2r`:
             with the rest of its word. `xfactr`: free decoding with a masked model, see
             `DecodingOptions`.
         bos: `auto`, `always` or `never`, for decoder-only models.
-        attention: how attention is computed, by the name that transformers has for it: `sdpa`,
-            `eager`, `flash_attention_2`, …; by default what the class prefers.
-        batch_tokens: the token budget of a batch; by default what the model's path and the memory
-            that is free allow, and halved whenever memory runs out.
+        attention: the implementation of attention by its name in transformers: `sdpa`, `eager`,
+            `flash_attention_2`, … (default: the preference of the class).
+        batch_tokens: the token budget of a batch (default: that of the model's path, less on a GPU
+            with little free memory); it is halved whenever memory runs out.
     """
 
     revision: str | None
@@ -64,14 +61,14 @@ class Loaded(NamedTuple):
 
 
 def load_scorer(model: str, **options: Unpack[ModelOptions]) -> Scorer:
-    """Return the scorer of a model; its family follows from the configuration, never the name.
+    """Return the scorer of a model; its family is taken from its configuration.
 
     Args:
         model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
         options: see `ModelOptions`.
 
     Raises:
-        PolyprobeError: an unknown model, one without a language-model head, unknown settings.
+        PolyprobeError: an unknown model, a model without a language-model head, unknown settings.
     """
     return load(model, **options).scorer
 
@@ -87,7 +84,7 @@ def load(
     attention: str | None = None,
     batch_tokens: int | None = None,
 ) -> Loaded:
-    """Return the scorer together with what identifies it; arguments as in `load_scorer`."""
+    """Return the scorer with its revision and dtype; for the arguments see `load_scorer`."""
     _check_choice("--dtype", dtype, DTYPES)
     _check_choice("--scoring", scoring, tuple(SCORINGS))
     if batch_tokens is not None and batch_tokens < 1:
@@ -95,31 +92,31 @@ def load(
     where = choose_device(device)
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
-    family = family_of(config, model)
+    family = FAMILIES[family_of(config, model)]
     _check_direction(config, family, model)
-    if family != "causal" and bos != "auto":
+    if bos != "auto" and not family.takes_bos:
         raise PolyprobeError(
-            f"--bos {bos} is for decoder-only models, '{model}' is {family}; leave it out"
+            f"--bos {bos} is for decoder-only models, '{model}' is {family.name}; leave it out"
         )
-    _check_fit(scoring, family, model)
+    _check_fit(scoring, family.name, model)
     exact = exact_revision(place, options)
     if not is_hash(exact):
         options["revision"] = exact
     tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
     network = _load_weights(family, model, place, options, find_dtype(dtype), attention)
     _move(network, where, model)
-    extra = {"bos": bos} if family == "causal" else {}
-    kind = SCORINGS[scoring][family]
+    extra = {"bos": bos} if family.takes_bos else {}
+    kind = SCORINGS[scoring][family.name]
     scorer = _engage(partial(kind, network, tokenizer, batch_tokens, **extra), model)
     return Loaded(scorer, exact, dtype)
 
 
 def load_again(model: str, *, expected: Mapping[str, str] | None = None, **options: Any) -> Scorer:
-    """Return the scorer of a model that was loaded elsewhere before.
+    """Return the scorer of a model that another process has loaded before.
 
     Raises:
-        PolyprobeError: it has another `revision` or `path` than expected, so that its scores would
-            be kept as another's.
+        PolyprobeError: its `revision` or `path` differs from `expected`, so that its scores would
+            be stored under the wrong key.
     """
     loaded = load(model, **options)
     found = {"revision": loaded.revision, "path": loaded.scorer.path}
@@ -133,31 +130,24 @@ def load_again(model: str, *, expected: Mapping[str, str] | None = None, **optio
 
 
 def family_of(config: Any, model: str) -> str:
-    """Return the family that a configuration belongs to: its classes decide, else its type.
+    """Return the family of a configuration: by its class names, or its model type if it has none.
 
     Raises:
-        PolyprobeError: the classes that the configuration names have no language-model head.
+        PolyprobeError: none of its classes has a language-model head.
     """
     names = getattr(config, "architectures", None)
     names = names if isinstance(names, list) else []
-    for family, scorer in FAMILIES.items():
-        if config.is_encoder_decoder != (family == "seq2seq"):
-            continue
-        classes = scorer.architectures.get(config.model_type, ())
-        classes = (classes,) if isinstance(classes, str) else classes
-        if any(n in classes or _OLD_NAMES.get(n) == family for n in names):
-            return family
-        if not names and config.model_type in scorer.architectures:
-            return family
+    for family in FAMILIES.values():
+        if family.fits(config, names):
+            return family.name
     return _family_by_suffix(names) or _no_head(model, names, config.model_type)
 
 
-def _check_direction(config: Any, family: str, model: str) -> None:
-    """Refuse an encoder with a causal head that looks both ways: it sees what it is asked for."""
-    encoder = config.model_type in FAMILIES["masked"].architectures
-    if family == "causal" and encoder and not getattr(config, "is_decoder", True):
+def _check_direction(config: Any, family: Family, model: str) -> None:
+    """Refuse an encoder with a causal head that reads in both directions: it sees the answer."""
+    if family.sees_answers(config):
         raise PolyprobeError(
-            f"model '{model}' has a causal head but reads in both directions "
+            f"model '{model}' has a {family.name} head but reads in both directions "
             f"(is_decoder is false in its {config.model_type} configuration): it cannot be scored"
         )
 
@@ -172,9 +162,9 @@ def _check_fit(scoring: str, family: str, model: str) -> None:
 
 
 def _family_by_suffix(names: list[str]) -> str | None:
-    """Return the family of a class that comes with its own code or under another model type."""
-    suffixes = {"ForMaskedLM": "masked", "ForCausalLM": "causal", "LMHeadModel": "causal"}
-    return next((f for n in names for s, f in suffixes.items() if n.endswith(s)), None)
+    """Return the family of a class that has its own code or another model type."""
+    families = FAMILIES.values()
+    return next((f.name for n in names for f in families if n.endswith(f.suffixes)), None)
 
 
 def _no_head(model: str, names: list[str], model_type: str) -> str:
@@ -191,7 +181,7 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
             raise PolyprobeError(f"no such GGUF file: {model}")
         return str(path.resolve().parent), {"gguf_file": path.name}
     if path.is_file():
-        raise PolyprobeError(f"{model} is a file, but no .gguf; give a folder or a GGUF file")
+        raise PolyprobeError(f"{model} is a file, but not .gguf; give a folder or a GGUF file")
     if path.is_dir():
         return str(path.resolve()), {}
     if model in EMBEDDED:
@@ -200,7 +190,7 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, Any]) -> Any:
-    """Load a part of the model; foreign files fail in many ways, so everything is caught."""
+    """Load a part of the model; damaged files raise many classes of errors, so all are caught."""
     try:
         return load(place, trust_remote_code=False, **options)
     except Exception as error:
@@ -208,7 +198,7 @@ def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, A
 
 
 def _load_weights(
-    family: str,
+    family: Family,
     model: str,
     place: str,
     options: dict[str, Any],
@@ -218,7 +208,7 @@ def _load_weights(
     asked = {**options, "dtype": dtype, "output_loading_info": True}
     asked |= {"attn_implementation": attention} if attention else {}
     try:
-        network, info = _call(FAMILIES[family].auto.from_pretrained, model, place, asked)
+        network, info = _call(family.auto.from_pretrained, model, place, asked)
     except PolyprobeError as error:
         cause = one_line(error.__cause__ or error)
         if not attention or not re.search("att(entio)?n", cause, re.IGNORECASE):
@@ -247,12 +237,12 @@ def _move(network: Any, device: torch.device, model: str) -> None:
 
 
 def _engage(make: Callable[[], Scorer], model: str) -> Scorer:
-    """Return the scorer; making it runs the model on a few tokens for the first time."""
+    """Return the scorer; its constructor runs the model for the first time."""
     try:
         return make()
     except PolyprobeError:
         raise
-    except Exception as error:  # one that wants more than text says so in ways of its own
+    except Exception as error:  # a model that needs more than text may raise anything
         raise PolyprobeError(
             f"model '{model}' cannot be run here on text ({type(error).__name__}: "
             f"{one_line(error)})"
@@ -266,8 +256,8 @@ def _cannot_load(model: str, error: Exception) -> str:
     if os.path.isdir(model) or model.endswith(".gguf"):
         return f"cannot load the model in {model}: {text}"
     return (
-        f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or its "
-        "local cache has (HF_HUB_OFFLINE=1 asks the cache alone), a local folder, or a GGUF file "
+        f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or the "
+        "local cache has (HF_HUB_OFFLINE=1 uses only the cache), a local folder, or a GGUF file "
         f"({text})"
     )
 

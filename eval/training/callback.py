@@ -28,7 +28,7 @@ from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
 from polyprobe.eval.work.fill import as_known, as_scores
 from polyprobe.eval.work.known_scores import Known
 from polyprobe.eval.work.tasks import Query, Task, make_tasks, queries_of
-from polyprobe.eval.work.workers.local import naming_language, score_here
+from polyprobe.eval.work.workers.here import naming_language, score_here
 from polyprobe.metrics.joint.figures import estimate_figure
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError

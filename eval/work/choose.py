@@ -15,7 +15,7 @@ from polyprobe.system.store import cache_folder
 
 from .fill import Workers
 from .known_scores import ScoreStore
-from .workers import score_here, score_on_devices, score_on_ray
+from .workers import score_here, score_in_processes, score_on_ray
 
 OWN = ".store"  # in a run folder whose scores are not to be kept elsewhere
 
@@ -79,7 +79,7 @@ def choose_workers(who: Who, model: str, options: Mapping[str, Any], loaded: Loa
     if who.ray:
         address = who.ray
         return lambda tasks, report: score_on_ray(model, same, tasks, address, report)
-    return lambda tasks, report: score_on_devices(model, same, tasks, who.devices, report)
+    return lambda tasks, report: score_in_processes(model, same, tasks, who.devices, report)
 
 
 def forget_own(run: Run) -> None:

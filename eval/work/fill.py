@@ -14,7 +14,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from .known_scores import Known, ScoreStore
 from .tasks import Query, Task, make_tasks, queries_of
-from .workers import Progress as Report
+from .workers import Report
 
 # Who scores tasks, in whatever order; `Report` is told how far each is.
 Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
@@ -107,8 +107,8 @@ def take(
     known = [one for one in found if one]
     if len(known) < len(queries):
         raise PolyprobeError(
-            f"language '{language}': {len(queries) - len(known)} queries have left the score store "
-            f"in {store.folder} (was it cleared?); run the same command again to score them"
+            f"language '{language}': {len(queries) - len(known)} queries are missing from the "
+            f"score store {store.file}, which was changed; run the same command again"
         )
     rows = zip(queries, known, strict=True)
     unknown = [candidates[k] for (_, candidates), one in rows for k in one.unknown]

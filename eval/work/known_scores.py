@@ -1,243 +1,209 @@
-"""The score store: what was scored once is known to every later run of the same model."""
+"""Scores of earlier runs by content: each query is scored once per model and settings."""
 
 import hashlib
 import json
 import os
+import re
 import sys
-import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
+from typing import NamedTuple
+
+import numpy as np
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import write_whole
+from polyprobe.system.store import ELSEWHERE, ContentStore
 
-from .store_file import DamagedFileError, Known, Rows, canonical, key_of, make_file, read_rows
+REMEDY = f"{ELSEWHERE}, or run without the score store (--no-cache)"
+FILE = re.compile(r"[0-9a-f]{16}\.sqlite")
+IDENTITY, NAME = b"identity", b"name"
+CHECKSUM = 16  # bytes
+# Paths and damaged texts may contain lone surrogates; each must remain distinct.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
-__all__ = ["Known", "ScoreStore"]
 
-IDENTITY, NAME = "identity.json", "name.txt"
-REMEDY = "set POLYPROBE_CACHE to another folder, or leave the score store out with --no-cache"
-STALE = 3600.0
-"""Seconds after which a file that was never put in its place is the rest of a killed process."""
+class Known(NamedTuple):
+    """The stored scores of one query.
+
+    Attributes:
+        scores: float32 values, in candidate order.
+        n_tokens: the number of tokens that each score was computed from.
+        unknown: indices of the candidates that consist of unknown tokens only.
+    """
+
+    scores: list[float]
+    n_tokens: list[int]
+    unknown: list[int]
 
 
 class ScoreStore:
-    """Scores by content, of one identity: FOLDER/scores/HASH/identity.json and Parquet files.
+    """Scores of one model and its settings, in FOLDER/scores/HASH.sqlite.
 
-    Several processes may read and add at once. What this one has added or met is served to its
-    end, be the folder cleared meanwhile; of the rows of one query its own, or the first it met.
+    Several processes may read and add at once. A row that this process has read or added is served
+    from memory until the process ends, even if the file is deleted or another process replaces the
+    row. SQLite does not checksum its pages, so every row has a checksum of its identity, key and
+    value; a row that does not match counts as absent.
 
     Args:
         folder: the cache folder.
-        identity: all that a score depends on beside the query (model, revision, dtype, …).
-        name: what people call the model, for `polyprobe cache`; scores do not depend on it.
-        remedy: what to do where the folder is of no use, for error messages.
+        identity: everything that a score depends on except the query (model, revision, dtype, …).
+        name: the model's name, for `polyprobe cache`; scores do not depend on it.
+        remedy: the last resort in error messages.
 
     Raises:
-        PolyprobeError: the folder cannot be written or read, or holds another identity.
+        PolyprobeError: the file is damaged, belongs to another identity, or cannot be read or
+            written.
     """
 
     def __init__(
         self, folder: Path, identity: Mapping[str, str], name: str = "", remedy: str = REMEDY
     ) -> None:
-        self.identity = dict(identity)
-        self._remedy = remedy
-        self.folder = Path(folder) / "scores" / folder_name(identity)
-        self._files: dict[str, Rows] = {}
-        self._seen: set[str] = set()
-        self._damaged: dict[str, tuple[int, ...]] = {}
-        self._where: dict[bytes, tuple[str, int]] = {}
+        text = json.dumps(dict(identity), sort_keys=True, separators=(",", ":"))
+        self._identity, self._name = text.encode(), name.encode(errors="replace")
+        stem = file_stem(self._identity)
+        self.file = Path(folder) / "scores" / f"{stem}.sqlite"
+        self._about = ContentStore(self.file, "about", remedy)
+        self._rows = ContentStore(self.file, "scores", remedy)
+        self._known: dict[bytes, bytes] = {}
         self._claim()
-        if name != read_name(self.folder):
-            with suppress(PolyprobeError):  # a store that may only be read serves as well
-                self._write(NAME, name.encode())
-        self._remove_rests()
+        if (self.file.parent / stem).is_dir():
+            older = self.file.parent / stem
+            _warn(f"{older} holds scores of an earlier version, which are not used; delete it")
 
     def find(
         self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]
     ) -> list[Known | None]:
-        """Return what is known of each query, None where nothing is.
+        """Return the stored scores of each query, None if there are none.
 
-        What other processes have added by now counts. A file that cannot be believed is told in a
-        line on standard error and is taken as absent.
+        Rows that other processes have added since the last call are found. Damaged rows are
+        reported in one line on standard error and are absent.
         """
-        self._read_new()
-        asked = list(zip(prompts, candidates, strict=True))
-        keys = [key_of(prompt, row) for prompt, row in asked]
-        while True:
-            found = [self._known(key) for key in keys]
-            wrong = {
-                self._where[key][0]
-                for key, known, (_, row) in zip(keys, found, asked, strict=True)
-                if known and not len(known.scores) == len(known.n_tokens) == len(row)
-            }
-            if not wrong:
-                return found
-            for name in sorted(wrong):
-                self._refuse(name, "has other numbers of scores than candidates")
+        keys = [key_of(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
+        read = self._rows.find(key for key in keys if key not in self._known)
+        whole = {key: value for key, value in read.items() if self._is_whole(key, value)}
+        if len(whole) < len(read):
+            _warn(f"{len(read) - len(whole)} rows of {self.file} are damaged; scoring them again")
+        self._known |= whole
+        return [
+            _unpack(self._known.get(key), len(row))
+            for key, row in zip(keys, candidates, strict=True)
+        ]
 
     def add(
-        self,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        known: Sequence[Known],
+        self, prompts: Sequence[str], candidates: Sequence[Sequence[str]], known: Sequence[Known]
     ) -> None:
-        """Keep the scores of queries in one file, whole or not at all.
+        """Store the scores of queries, all of them or none; they are on disk at return.
 
-        A query that is given twice is kept once, the last time; a file that could not be believed
-        gives way.
+        Of a query that occurs twice the last row is stored.
 
         Raises:
-            PolyprobeError: the file cannot be written; all that was added before stays.
+            PolyprobeError: the file cannot be written; rows added earlier are kept.
         """
         rows = {}
         for prompt, asked, scored in zip(prompts, candidates, known, strict=True):
             assert len(scored.scores) == len(scored.n_tokens) == len(asked), prompt
-            rows[key_of(prompt, asked)] = scored
-        if not rows:
-            return
-        data = make_file(rows, self.identity)
-        name = f"{hashlib.sha256(b''.join(sorted(rows))).hexdigest()[:32]}.parquet"
-        self._claim()
-        self._write(name, data)
-        self._remove_damaged()
-        self._keep(name, read_rows(data, self.identity))
+            key, value = key_of(prompt, asked), _pack(scored)
+            rows[key] = self._checksum(key, value) + value
+        if rows:
+            self._claim()  # the file may have been deleted
+            self._rows.add(rows)
+            self._known |= rows
 
-    def _known(self, key: bytes) -> Known | None:
-        at = self._where.get(key)
-        return self._files[at[0]].known(at[1]) if at else None
+    def _checksum(self, key: bytes, value: bytes) -> bytes:
+        return hashlib.sha256(self._identity + key + value).digest()[:CHECKSUM]
 
-    def _read_new(self) -> None:
-        """Read the files that were not read before, in the order of their names."""
-        try:
-            names = sorted(name for name in os.listdir(self.folder) if name.endswith(".parquet"))
-            for name in names:
-                if name not in self._seen:
-                    with suppress(FileNotFoundError):  # cleared by another process
-                        self._read_file(name)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            place = error.filename or self.folder
-            raise PolyprobeError(
-                f"cannot read {place}: {error.strerror}; {self._remedy}"
-            ) from error
-
-    def _read_file(self, name: str) -> None:
-        data = (self.folder / name).read_bytes()
-        self._seen.add(name)
-        try:
-            rows = read_rows(data, self.identity)
-        except DamagedFileError as error:
-            self._refuse(name, str(error))
-        else:
-            self._keep(name, rows, self._where.keys() & rows.keys)
-
-    def _keep(self, name: str, rows: Rows, known: Set[bytes] = frozenset()) -> None:
-        """Have a file's rows found, but for the queries that are known already."""
-        self._seen.add(name)
-        self._files[name] = rows
-        at = {key: (name, number) for number, key in enumerate(rows.keys) if key not in known}
-        self._where.update(at)
-
-    def _refuse(self, name: str, reason: str) -> None:
-        """Forget a file, say so, and keep in mind that it is to give way."""
-        file = self.folder / name
-        # through sys.stderr, where a progress bar that is being drawn makes way for it
-        print(f"warning: {file} {reason}; its rows are scored again", file=sys.stderr)
-        if self._files.pop(name, None):
-            self._where = {key: at for key, at in self._where.items() if at[0] != name}
-        with suppress(OSError):
-            self._damaged[name] = _state(file)
-
-    def _remove_damaged(self) -> None:
-        """Remove the files that were refused, but for those in whose place others stand now."""
-        for name, state in self._damaged.items():
-            with suppress(OSError):
-                if _state(self.folder / name) == state:
-                    (self.folder / name).unlink()
-        self._damaged.clear()
+    def _is_whole(self, key: bytes, row: object) -> bool:
+        return isinstance(row, bytes) and row[:CHECKSUM] == self._checksum(key, row[CHECKSUM:])
 
     def _claim(self) -> None:
-        """Make the folder this identity's and note its use, or refuse one that is another's."""
-        file = self.folder / IDENTITY
-        try:
-            held = read_identity(self.folder)
-        except (FileNotFoundError, NotADirectoryError):
-            text = json.dumps(self.identity, indent=2, sort_keys=True) + "\n"
-            self._write(IDENTITY, text.encode())
-            return
-        except OSError as error:
-            raise PolyprobeError(f"cannot read {file}: {error.strerror}; {self._remedy}") from error
-        if held != self.identity:
+        """Write identity and name into a new file, or refuse a file of another identity."""
+        held = self._about.find([IDENTITY, NAME])
+        if not held:
+            self._about.add({IDENTITY: self._identity, NAME: self._name})
+        elif held.get(IDENTITY) != self._identity:
             raise PolyprobeError(
-                f"{file} does not name this run's model and settings (it was changed, or two share "
-                f"a hash), so the scores there are not taken: delete {self.folder}, {self._remedy}"
+                f"{self.file} belongs to another model or other settings (it was changed, or two "
+                f"share a hash): delete it, or {self._about.remedy}"
             )
-        with suppress(OSError):  # a store that may only be read serves as well
-            os.utime(file)
-
-    def _write(self, name: str, data: bytes) -> None:
-        """Write a file whole or not at all, while others may be writing the same one.
-
-        Each writes under a name of its own; the last to be done stays.
-        """
-        file = self.folder / name
-        own = self.folder / f"{name}.{uuid4().hex[:8]}.new"
-        try:
-            write_whole(own, lambda part: part.write_bytes(data), self._remedy)
-            own.replace(file)
-        except (PolyprobeError, OSError) as error:
-            cause = error.__cause__ or error
-            raise PolyprobeError(
-                f"cannot keep scores in {self.folder}: {getattr(cause, 'strerror', cause)}; what "
-                f"was written before is kept: make room, or {self._remedy}"
-            ) from error
-        _sync(self.folder)
-
-    def _remove_rests(self) -> None:
-        """Remove what processes that were killed in mid-write have left."""
-        for file in [*self.folder.glob("*.new"), *self.folder.glob(".*.new.part")]:
-            with suppress(OSError):
-                if time.time() - file.stat().st_mtime > STALE:
-                    file.unlink()
+        with suppress(PolyprobeError, OSError):  # a read-only store is of use too
+            os.utime(self.file)
+            if held.get(NAME, self._name) != self._name:
+                self._about.add({NAME: self._name})
 
 
-def folder_name(identity: Mapping[str, str]) -> str:
-    """Return the name of an identity's folder: 16 hexadecimal digits."""
-    return hashlib.sha256(canonical(identity).encode()).hexdigest()[:16]
+class Stored(NamedTuple):
+    """A score store on disk.
+
+    Attributes:
+        identity: see `ScoreStore`; empty if the file is damaged.
+        name: the model's last name.
+        rows: number of queries.
+        size: in bytes.
+        used: time of the last use, in seconds since 1970.
+    """
+
+    file: Path
+    identity: dict[str, str]
+    name: str
+    rows: int
+    size: int
+    used: float
 
 
-def read_identity(folder: Path) -> dict[str, str] | None:
-    """Return what a store's identity.json says; None where that is no JSON object."""
-    try:
-        held = json.loads((folder / IDENTITY).read_text(encoding="utf-8"))
-    except ValueError:
-        return None
-    return held if isinstance(held, dict) else None
+def list_stores(cache: Path) -> list[Stored]:
+    """Return the score stores in a cache folder by model, the last used first."""
+    files = sorted((cache / "scores").glob("*.sqlite"))
+    own = [f for f in files if FILE.fullmatch(f.name) and f.is_file() and not f.is_symlink()]
+    return sorted(map(_inspect, own), key=lambda store: (store.name, -store.used))
 
 
-def read_name(folder: Path) -> str:
-    """Return what the model of a store was last called."""
-    try:
-        return (folder / NAME).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+def remove(store: Stored) -> None:
+    """Delete a score store."""
+    # The journal first: SQLite would apply it to a new file of the same name.
+    store.file.with_name(f"{store.file.name}-journal").unlink(missing_ok=True)
+    store.file.unlink(missing_ok=True)
 
 
-def _state(file: Path) -> tuple[int, ...]:
-    """Return what changes when another file is put in a file's place."""
+def _inspect(file: Path) -> Stored:
     state = file.stat()
-    return state.st_ino, state.st_mtime_ns, state.st_size
+    try:
+        about = ContentStore(file, "about").find([IDENTITY, NAME])
+        identity = {name: str(value) for name, value in json.loads(about[IDENTITY]).items()}
+        name = about[NAME].decode() or identity.get("model", "")
+        rows = ContentStore(file, "scores").count()
+    except (PolyprobeError, KeyError, ValueError, AttributeError):
+        identity, name, rows = {}, "", 0
+    return Stored(file, identity, name, rows, state.st_size, state.st_mtime)
 
 
-def _sync(folder: Path) -> None:
-    """Make a file's name outlast a loss of power; not every system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def key_of(prompt: str, candidates: Sequence[str]) -> bytes:
+    """Return the key of a query: the SHA-256 of a JSON list of the prompt and the candidates."""
+    text = _encode([prompt, *candidates])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def file_stem(identity: bytes) -> str:
+    """Return 16 hexadecimal digits."""
+    return hashlib.sha256(identity).hexdigest()[:16]
+
+
+def _pack(known: Known) -> bytes:
+    """Return the number of candidates, n_tokens and unknown as int32, then scores as float32."""
+    counts = np.array([len(known.scores), *known.n_tokens, *known.unknown], "<i4")
+    return counts.tobytes() + np.array(known.scores, "<f4").tobytes()
+
+
+def _unpack(row: bytes | None, n_candidates: int) -> Known | None:
+    if row is None:
+        return None
+    counts = np.frombuffer(row, "<i4", offset=CHECKSUM)
+    n = counts[0]
+    assert n == n_candidates
+    scores = np.frombuffer(row, "<f4", offset=len(row) - 4 * n)
+    return Known(scores.tolist(), counts[1 : n + 1].tolist(), counts[n + 1 : -n].tolist())
+
+
+def _warn(line: str) -> None:
+    # through sys.stderr, where a progress bar makes room for the line
+    print(f"warning: {line}", file=sys.stderr)

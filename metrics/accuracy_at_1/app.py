@@ -1,14 +1,14 @@
-"""Show accuracy@1 in the browser: a table of scores in, a figure for every language out."""
+"""The Space of accuracy@1: a table of scores as input, one figure for each language."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.space.answer import Answer, Figure, pick
+from polyprobe.metrics.space.entries import list_means
 from polyprobe.metrics.space.languages import read_scores
-from polyprobe.metrics.space.means import estimate_means
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet
 
@@ -35,34 +35,38 @@ within it, nothing is shown to be known. *all languages* is their mean.
 """
 
 
-def measure(sheets: Mapping[str, Sheet], ties: str = "expected") -> Answer:
+def compute(sheets: Mapping[str, Sheet], ties: str = "expected") -> Output:
     """Return the accuracy of all languages together and of each."""
-    module = load_beside(__file__)
+    module = load_module(__file__)
     scores = read_scores(sheets, marked=True)
-    right, figures, notes = [], [], []
+    right, chances, notes = [], [], []
     for language, rows in scores.rows.items():
         answers = scores.answers[language]
         right.append(module.right_probability(rows, answers, ties))
         found = module.measure_accuracy(rows, answers, ties, n_resamples=0)
-        counts = found["n_queries"], found["chance"]
-        figures.append(pick(found, (language,), "accuracy_at_1", *counts))
+        chances.append(found["chance"])
         if found["n_tied"]:
             share = f"{found['n_tied']:,} of {found['n_queries']:,}"
             notes.append(f"{language}: the best score is shared in {share} queries.")
-    found = estimate_means([*scores.rows], np.column_stack(right), clusters=scores.clusters)
-    figures = [f._replace(interval=found[f"{f.label}_ci"]) for f in figures]
-    if len(figures) > 1:
-        chance = float(np.mean([f.chance for f in figures]))
-        n = len(right[0])
-        figures.insert(0, pick(found, ("all languages",), "accuracy_at_1", n, chance, "mean"))
-    return Answer(figures, notes)
+    entries = list_means(
+        [(language,) for language in scores.rows],
+        "all languages",
+        "accuracy_at_1",
+        np.column_stack(right),
+        chances,
+        clusters=scores.clusters,
+    )
+    return Output(entries, notes)
 
 
-def draw(figures: Sequence[Figure]) -> Any:
-    """Return a bar a language."""
-    return draw_bars(figures, ["accuracy_at_1"])
+def draw(entries: Sequence[Entry]) -> Any:
+    """Draw one bar for each language."""
+    return draw_bars(entries, ["accuracy_at_1"])
+
+
+CHOICES = {"ties": ["expected", "released"]}
+PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, draw, CHOICES, several=True)
 
 
 if __name__ == "__main__":
-    choices = {"ties": ["expected", "released"]}
-    serve(Page("Accuracy@1", ASK, READING, EXAMPLES, draw, choices, several=True), measure)
+    serve(PAGE)

@@ -1,4 +1,4 @@
-"""Show answer agreement in the browser: predicted answers in, figures for every pair out."""
+"""The Space of answer agreement: predicted answers as input, figures for each pair."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.space.answer import Answer, Figure, pick
-from polyprobe.metrics.space.languages import read_choices
-from polyprobe.metrics.space.means import estimate_means
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.entries import list_means, pick
+from polyprobe.metrics.space.languages import read_language_choices
+from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet
 
@@ -45,9 +45,9 @@ cell is the agreement of a pair. Agreement on wrong answers is not knowledge.
 """
 
 
-def compare(sheets: Mapping[str, Sheet]) -> Answer:
-    """Return agreement and its parts over all languages and for every pair of them."""
-    choices, module = read_choices(sheets), load_beside(__file__)
+def compute(sheets: Mapping[str, Sheet]) -> Output:
+    """Return agreement and its parts over all languages and for each pair of languages."""
+    choices, module = read_language_choices(sheets), load_module(__file__)
     table = np.column_stack([*choices.chosen.values()])
     found = module.measure_agreement(
         table.tolist(),
@@ -55,30 +55,31 @@ def compare(sheets: Mapping[str, Sheet]) -> Answer:
         answers=choices.answers,
         clusters=choices.clusters,
     )
+    pairs, n, chance = [*combinations(choices.chosen, 2)], found["n_queries"], choices.chance
     same = module.divide_pairs(table)["agreement"].astype(np.float64)
-    found["agreement_ci"] = estimate_means([*found["pairs"]], same, clusters=choices.clusters)[
-        "mean_ci"
-    ]
-    n = found["n_queries"]
-    figures = [
-        pick(found, ("all pairs",), name, n, choices.chance if name == "agreement" else None)
-        for name in ("agreement", *PARTS, "right_in_all", "right_in_any")
-    ]
-    pairs = zip(combinations(choices.chosen, 2), found["pairs"].values(), strict=True)
-    for pair, of_pair in pairs:
-        figures.append(pick(of_pair, pair, "agreement", n, choices.chance))
-        figures += [pick(of_pair, pair, name, n) for name in PARTS]
+    name, chances = "agreement", [chance] * len(pairs)
+    joint = list_means(pairs, "all pairs", name, same, chances, clusters=choices.clusters)
+    found["agreement_ci"] = joint[0].interval
+    parts = (*PARTS, "right_in_all", "right_in_any")
+    entries = [pick(found, ("all pairs",), name, n, chance)]
+    entries += [pick(found, ("all pairs",), part, n) for part in parts]
+    for pair, of_pair in zip(pairs, found["pairs"].values(), strict=True):
+        entries.append(pick(of_pair, pair, name, n, chance))
+        entries += [pick(of_pair, pair, part, n) for part in PARTS]
     note = (
-        f"{choices.tied:,} best scores are shared: the first of these candidates is taken, where "
-        "a run's results.json takes each in equal parts."
+        f"{choices.tied:,} best scores are shared: the first of these candidates counts; in a "
+        "run's results.json they count in equal parts."
     )
-    return Answer(figures, [note] if choices.tied else [])
+    return Output(entries, [note] if choices.tied else [])
 
 
-def draw(figures: Sequence[Figure]) -> Any:
-    """Return the pairs, from 0 to 1."""
-    return draw_pairs(figures, low=0)
+def draw(entries: Sequence[Entry]) -> Any:
+    """Draw all pairs on a scale from 0 to 1."""
+    return draw_pairs(entries, low=0)
+
+
+PAGE = Page("Answer agreement", ASK, READING, EXAMPLES, compute, draw, several=True)
 
 
 if __name__ == "__main__":
-    serve(Page("Answer agreement", ASK, READING, EXAMPLES, draw, several=True), compare)
+    serve(PAGE)

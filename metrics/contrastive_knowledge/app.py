@@ -1,10 +1,11 @@
-"""Show contrastive knowledge in the browser: probabilities in, a figure for every language out."""
+"""The Space of contrastive knowledge: probabilities as input, figures for each language."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polyprobe.metrics.space.answer import Answer, Figure, pick
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.entries import Measure, list_groups
+from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import (
     Sheet,
@@ -17,6 +18,7 @@ from polyprobe.metrics.space.sheet import (
 )
 
 COLUMNS = ["language", "stem", "fact", "counterfacts"]
+MEASURES = [Measure("accuracy"), Measure("tie_share")]
 EXAMPLES = {
     "the card's": """\
 language,stem,fact,counterfacts
@@ -45,8 +47,8 @@ no chance is given. The interval is that of the facts drawn anew: the bar's whis
 """
 
 
-def measure(sheets: Mapping[str, Sheet], ties: str = "wrong") -> Answer:
-    """Return accuracy and the share of ties over all languages and of each."""
+def compute(sheets: Mapping[str, Sheet], ties: str = "wrong") -> Output:
+    """Return accuracy and the share of ties of all languages and of each."""
     sheet = read_only(sheets)
     languages, _, facts, others = need(sheet, *COLUMNS)
     further = [sheet[name] for name in sheet if name not in COLUMNS]
@@ -56,33 +58,34 @@ def measure(sheets: Mapping[str, Sheet], ties: str = "wrong") -> Answer:
         given += [part for column in further for part in split_list(column[row])]
         predictions.append(read_row([fact, *given], row + 1))
     groups = read_texts(languages, "language")
-    found = load_beside(__file__).measure_knowledge(predictions, ties=ties, groups=groups)
-    return Answer(
-        [
-            pick(part, (name,), figure, part["n_queries"])
-            for name, part in [("all languages", found), *found["by_group"].items()]
-            for figure in ("accuracy", "tie_share")
-        ]
-    )
+    found = load_module(__file__).measure_knowledge(predictions, ties=ties, groups=groups)
+    return Output(list_groups(found, "all languages", MEASURES))
 
 
 def read_row(cells: Sequence[float | str], row: int) -> list[float]:
-    """Return the probabilities of a fact and its counterfacts; what is none is an error."""
+    """Return the probabilities of a fact and its counterfacts.
+
+    Raises:
+        ValueError: a cell is not a number from 0.
+    """
     for cell in cells:
         try:
-            right = float(cell) >= 0
+            valid = float(cell) >= 0
         except ValueError:
-            right = False
-        if not right:
+            valid = False
+        if not valid:
             raise ValueError(f"row {row} has {cell}; expected probabilities, with | between them")
     return [float(cell) for cell in cells]
 
 
-def draw(figures: Sequence[Figure]) -> Any:
-    """Return a bar a language."""
-    return draw_bars(figures, ["accuracy"])
+def draw(entries: Sequence[Entry]) -> Any:
+    """Draw one bar for each language."""
+    return draw_bars(entries, ["accuracy"])
+
+
+CHOICES = {"ties": ["wrong", "half"]}
+PAGE = Page("Contrastive knowledge", ASK, READING, EXAMPLES, compute, draw, CHOICES)
 
 
 if __name__ == "__main__":
-    choices = {"ties": ["wrong", "half"]}
-    serve(Page("Contrastive knowledge", ASK, READING, EXAMPLES, draw, choices), measure)
+    serve(PAGE)

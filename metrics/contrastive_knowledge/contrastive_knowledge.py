@@ -72,7 +72,7 @@ _CITATION = """\
 }
 """
 
-TIES = ("wrong", "half")
+TIE_VALUES = ("wrong", "half")
 
 _LARGEST = 1e300  # sums of what is larger may overflow
 
@@ -110,8 +110,8 @@ def measure_knowledge(
 
     `options` are those of `intervals.Resampling`.
     """
-    if ties not in TIES:
-        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
+    if ties not in TIE_VALUES:
+        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIE_VALUES)}")
     signs = compare_contrasts(predictions)
     recalled = np.where(signs == 0, 0.5 if ties == "half" else 0, signs > 0)
     measures = {"accuracy": recalled, "tie_share": signs == 0}

@@ -1,4 +1,4 @@
-"""Show COverlap in the browser: predicted answers in, a figure for every pair of languages out."""
+"""The Space of COverlap: predicted answers as input, one figure for each pair of languages."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.space.answer import Answer, Figure, pick
-from polyprobe.metrics.space.languages import read_choices
-from polyprobe.metrics.space.means import estimate_overlap, split_right
+from polyprobe.metrics.joint.figures import find_coverlap
+from polyprobe.metrics.space.entries import list_figure
+from polyprobe.metrics.space.languages import read_language_choices
+from polyprobe.metrics.space.output import Entry, Output
 from polyprobe.metrics.space.page import Page, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet
@@ -36,31 +37,35 @@ In the picture each cell is a pair of languages.
 """
 
 
-def compare(sheets: Mapping[str, Sheet]) -> Answer:
+def compute(sheets: Mapping[str, Sheet]) -> Output:
     """Return COverlap of all pairs of languages together and of each."""
-    choices = read_choices(sheets)
+    choices = read_language_choices(sheets)
     pairs = [*combinations(choices.chosen, 2)]
-    labels = [" – ".join(pair) for pair in pairs]
-    found = estimate_overlap(labels, choices.right, clusters=choices.clusters)
-    counted = split_right(choices.right).denominators > 0
-    expected = split_right(choices.right.mean(axis=0, keepdims=True))
-    figures = []
-    for i, (label, pair) in enumerate(zip(labels, pairs, strict=True)):
-        both, either = float(expected.numerators[0, i]), float(expected.denominators[0, i])
-        chance = both / either if either else None
-        figures.append(pick(found, pair, "coverlap", int(counted[:, i].sum()), chance, label))
-    if len(figures) > 1:
-        known = [f.chance for f in figures if f.chance is not None]
-        chance, n = float(np.mean(known)) if known else None, int(counted.any(axis=1).sum())
-        figures.insert(0, pick(found, ("all pairs",), "coverlap", n, chance, "mean"))
+    figure = find_coverlap(dict(zip(choices.chosen, choices.right.T, strict=True)))
+    known = np.stack(_count_either(choices.right), axis=1) > 0
+    accuracies = choices.right.mean(axis=0)
+    shared = [float(one * other) for one, other in combinations(accuracies, 2)]
+    either = [float(count) for count in _count_either(accuracies)]
+    chances = [part / whole if whole else None for part, whole in zip(shared, either, strict=True)]
+    entries = list_figure(
+        figure, pairs, "all pairs", "coverlap", known, chances, clusters=choices.clusters
+    )
     note = f"{choices.tied:,} best scores are shared: these candidates count in equal parts."
-    return Answer(figures, [note] if choices.tied else [])
+    return Output(entries, [note] if choices.tied else [])
 
 
-def draw(figures: Sequence[Figure]) -> Any:
-    """Return the pairs, from 0 to 1."""
-    return draw_pairs(figures, low=0)
+def _count_either(right: np.ndarray) -> list[np.ndarray]:
+    """Return for each pair the probability of at least one correct answer, [..., languages]."""
+    return [one + other - one * other for one, other in combinations(right.T, 2)]
+
+
+def draw(entries: Sequence[Entry]) -> Any:
+    """Draw all pairs on a scale from 0 to 1."""
+    return draw_pairs(entries, low=0)
+
+
+PAGE = Page("COverlap", ASK, READING, EXAMPLES, compute, draw, several=True)
 
 
 if __name__ == "__main__":
-    serve(Page("COverlap", ASK, READING, EXAMPLES, draw, several=True), compare)
+    serve(PAGE)

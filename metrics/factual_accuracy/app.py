@@ -1,15 +1,19 @@
-"""Show factual accuracy in the browser: predicted texts in, figures for every relation out."""
+"""The Space of factual accuracy: predicted texts as input, figures for each relation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polyprobe.metrics.space.answer import Answer, Figure, pick
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.entries import Measure, list_groups
+from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet, need, read_lists, read_marks, read_only, read_texts
 
-NAMES = {"all": "accuracy", "single": "accuracy_single", "multi": "accuracy_multi"}
-COUNTS = {"all": "n_queries", "single": "n_single", "multi": "n_multi"}
+MEASURES = [
+    Measure("all", "accuracy"),
+    Measure("single", "accuracy_single", "n_single"),
+    Measure("multi", "accuracy_multi", "n_multi"),
+]
 EXAMPLES = {
     "the card's": """\
 relation,prompt,right,single,prediction
@@ -33,11 +37,11 @@ no chance level, as any text may be predicted. The whiskers are 95 % intervals.
 """
 
 
-def measure(sheets: Mapping[str, Sheet], language: str = "en", empty: str = "skip") -> Answer:
+def compute(sheets: Mapping[str, Sheet], language: str = "en", empty: str = "skip") -> Output:
     """Return the accuracy on all, single and multi, of all relations and of each."""
     columns = need(read_only(sheets), "relation", "prompt", "right", "single", "prediction")
     relations, prompts, right, single, predictions = columns
-    found = load_beside(__file__).measure_accuracy(
+    found = load_module(__file__).measure_factual_accuracy(
         [str(text).strip() if text is not None else None for text in predictions],
         read_lists(right, "right"),
         single_token=read_marks(single, "single"),
@@ -46,25 +50,19 @@ def measure(sheets: Mapping[str, Sheet], language: str = "en", empty: str = "ski
         language=language,
         empty=empty,
     )
-    parts = [("all relations", found), *found["by_group"].items()]
     missing = sum(not str(text or "").strip() for text in predictions)
-    return Answer(
-        [
-            pick(part, (name,), NAMES[objects], part[count], key=objects)
-            for name, part in parts
-            for objects, count in COUNTS.items()
-        ],
-        [f"Without a prediction, and so wrong: {missing:,} of {len(predictions):,}."]
-        if missing
-        else [],
-    )
+    note = f"Without a prediction, and therefore wrong: {missing:,} of {len(predictions):,}."
+    return Output(list_groups(found, "all relations", MEASURES), [note] if missing else [])
 
 
-def draw(figures: Sequence[Figure]) -> Any:
-    """Return three bars a relation."""
-    return draw_bars(figures, [*NAMES.values()])
+def draw(entries: Sequence[Entry]) -> Any:
+    """Draw three bars for each relation."""
+    return draw_bars(entries, [str(measure.name) for measure in MEASURES])
+
+
+CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
+PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, draw, CHOICES)
 
 
 if __name__ == "__main__":
-    choices = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
-    serve(Page("Factual accuracy", ASK, READING, EXAMPLES, draw, choices), measure)
+    serve(PAGE)

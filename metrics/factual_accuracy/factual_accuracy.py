@@ -75,7 +75,6 @@ _CITATION = """\
 }
 """
 
-Labels = Sequence[Hashable] | None
 
 _STRESS = re.compile("[\u0300\u0301\u0342\u0384]")  # grave, acute, circumflex; acute by itself
 _OBJECT_THEN_STOP = re.compile(r"\[Y\]\s*\.\s*$")
@@ -107,7 +106,7 @@ def match(
     return _fold(prediction, language) in forms - {""}
 
 
-def find_right(
+def find_matches(
     predictions: Sequence[str | None],
     references: Sequence[Sequence[str]],
     language: str | None = None,
@@ -129,7 +128,7 @@ def find_right(
     return np.array([match(text, forms, language, prompt) for text, forms, prompt in triples])
 
 
-def measure_accuracy(
+def measure_factual_accuracy(
     predictions: Sequence[str | None],
     references: Sequence[Sequence[str]],
     single_token: Sequence[bool] | None = None,
@@ -141,7 +140,7 @@ def measure_accuracy(
 
     `options` are those of `intervals.Resampling`.
     """
-    right = find_right(predictions, references, language, prompts)
+    right = find_matches(predictions, references, language, prompts)
     size = len(right)
     for name in ("groups", "clusters"):
         if options.get(name) is not None:
@@ -194,7 +193,7 @@ class FactualAccuracy(evaluate.Metric):
         references: Sequence[Sequence[str]],
         **options: Any,
     ) -> dict[str, Any]:
-        return measure_accuracy(predictions, references, **options)
+        return measure_factual_accuracy(predictions, references, **options)
 
 
 def _fold(text: str, language: str | None) -> str:

@@ -1,14 +1,15 @@
-"""Show inflection delta in the browser: two ranks a query in, figures for every relation out."""
+"""The Space of inflection delta: two ranks for each query, figures for each relation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polyprobe.metrics.space.answer import Answer, Figure, pick
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.entries import Measure, list_groups
+from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet, need, read_numbers, read_only, read_texts
 
-NEUTRAL = {"inflection_delta": 0.0, "share_inflected": 0.5}
+MEASURES = [Measure("inflection_delta", chance=0.0), Measure("share_inflected", chance=0.5)]
 EXAMPLES = {
     "the card's": """\
 relation,label,inflected
@@ -32,26 +33,20 @@ anew: the bar's whisker.
 """
 
 
-def measure(sheets: Mapping[str, Sheet], average: str = "macro") -> Answer:
-    """Return the delta and the share of all relations and of each of them."""
+def compute(sheets: Mapping[str, Sheet], average: str = "macro") -> Output:
+    """Return the delta and the share of inflected forms, of all relations and of each."""
     relations, label, inflected = need(read_only(sheets), "relation", "label", "inflected")
-    found = load_beside(__file__).measure_preference(
+    found = load_module(__file__).measure_preference(
         read_ranks(label, "label"),
         read_ranks(inflected, "inflected"),
         groups=read_texts(relations, "relation"),
         average=average,
     )
-    return Answer(
-        [
-            pick(part, (name,), figure, part["n_queries"], NEUTRAL[figure])
-            for name, part in [(f"all relations ({average})", found), *found["by_group"].items()]
-            for figure in NEUTRAL
-        ]
-    )
+    return Output(list_groups(found, f"all relations ({average})", MEASURES))
 
 
 def read_ranks(cells: Sequence[Any], name: str) -> Sequence[float]:
-    """Return a column of ranks; what is negative or infinite is probably a score, and an error."""
+    """Return a column of ranks; a negative or infinite one, probably a score, is an error."""
     ranks = read_numbers(cells, name)
     for row, rank in enumerate(ranks, start=1):
         if not 0 <= rank < float("inf"):
@@ -59,11 +54,14 @@ def read_ranks(cells: Sequence[Any], name: str) -> Sequence[float]:
     return ranks
 
 
-def draw(figures: Sequence[Figure]) -> Any:
-    """Return the delta's bars, around 0."""
-    return draw_bars(figures, ["inflection_delta"], reference="no preference", share=False)
+def draw(entries: Sequence[Entry]) -> Any:
+    """Draw the delta of each relation, around 0."""
+    return draw_bars(entries, ["inflection_delta"], reference="no preference", share=False)
+
+
+CHOICES = {"average": ["macro", "micro"]}
+PAGE = Page("Inflection delta", ASK, READING, EXAMPLES, compute, draw, CHOICES)
 
 
 if __name__ == "__main__":
-    choices = {"average": ["macro", "micro"]}
-    serve(Page("Inflection delta", ASK, READING, EXAMPLES, draw, choices), measure)
+    serve(PAGE)

@@ -13,9 +13,8 @@ import numpy as np
 
 from polyprobe.metrics.joint.figures import Figure, add_mean, estimate_figure
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
-from polyprobe.metrics.shared.intervals import Ratio, divide, index_labels
+from polyprobe.metrics.shared.intervals import AVERAGES, Ratio, divide, index_labels
 
-AVERAGES = ("macro", "micro")
 _BAND = 1000  # resamples of a run's own interval, as results.json has them
 _SUMS = 2**24  # resampled sums that are held at once
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.rankc.rankc import rankc_chance
 from polyprobe.metrics.shared.intervals import Resampling, divide, estimate
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
@@ -53,15 +52,6 @@ def find_accuracy(right: Right) -> Figure:
 def find_rankc(pairs: Sequence[str], values: np.ndarray) -> Figure:
     """Return RankC by pair, from `rankc_pairs`."""
     return mean_of(pairs, values, np.ones(len(values)))
-
-
-def find_rankc_adjusted(
-    pairs: Sequence[str], values: np.ndarray, sizes: np.ndarray, weights: str = "softmax"
-) -> Figure:
-    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates."""
-    several = sizes > 1
-    chance = np.where(several, rankc_chance(sizes, weights), 0)[:, None]
-    return mean_of(pairs, several[:, None] * (values - chance) / (1 - chance), several)
 
 
 def find_coverlap(right: Right) -> Figure:

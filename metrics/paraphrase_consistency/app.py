@@ -1,10 +1,11 @@
-"""Show paraphrase consistency in the browser: answers in, figures for every relation out."""
+"""The Space of paraphrase consistency: answers as input, figures for each relation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polyprobe.metrics.space.answer import Answer, Figure, pick
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.entries import Measure, list_groups
+from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet, need, read_lists, read_only, read_texts, split_list
 
@@ -32,7 +33,7 @@ with one template. The whiskers are 95 % intervals.
 """
 
 
-def measure(sheets: Mapping[str, Sheet], ambiguous: str = "leave out") -> Answer:
+def compute(sheets: Mapping[str, Sheet], ambiguous: str = "leave out") -> Output:
     """Return the three figures of all relations and of each."""
     sheet = read_only(sheets)
     relations, subjects, right, predictions = need(sheet, *COLUMNS)
@@ -41,31 +42,28 @@ def measure(sheets: Mapping[str, Sheet], ambiguous: str = "leave out") -> Answer
     for row, answers in enumerate(given):
         answers += [part for column in further for part in split_list(column[row])]
     subjects = read_texts(subjects, "subject")
-    found = load_beside(__file__).measure_consistency(
+    found = load_module(__file__).measure_consistency(
         given,
         read_texts(right, "right"),
         subjects=subjects if ambiguous == "leave out" else None,
         groups=read_texts(relations, "relation"),
     )
     reasons = {
-        "they have one template": found["n_single_template"],
-        "their subject has several objects": found["n_ambiguous"],
+        "one template only": found["n_single_template"],
+        "several objects of the subject": found["n_ambiguous"],
     }
-    return Answer(
-        [
-            pick(part, (name,), figure, part["n_queries"])
-            for name, part in [("all relations", found), *found["by_group"].items()]
-            for figure in FIGURES
-        ],
-        [f"Facts left out as {why}: {count:,}." for why, count in reasons.items() if count],
-    )
+    notes = [f"Facts excluded, {why}: {count:,}." for why, count in reasons.items() if count]
+    return Output(list_groups(found, "all relations", [*map(Measure, FIGURES)]), notes)
 
 
-def draw(figures: Sequence[Figure]) -> Any:
-    """Return three bars a relation."""
-    return draw_bars(figures, FIGURES)
+def draw(entries: Sequence[Entry]) -> Any:
+    """Draw three bars for each relation."""
+    return draw_bars(entries, FIGURES)
+
+
+CHOICES = {"ambiguous": ["leave out", "keep"]}
+PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, draw, CHOICES)
 
 
 if __name__ == "__main__":
-    choices = {"ambiguous": ["leave out", "keep"]}
-    serve(Page("Paraphrase consistency", ASK, READING, EXAMPLES, draw, choices), measure)
+    serve(PAGE)

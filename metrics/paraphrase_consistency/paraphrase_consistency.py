@@ -22,7 +22,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import Labels, summarize
 from polyprobe.metrics.shared.subsets import count_by_group, pick_counted, take
 from polyprobe.metrics.shared.texts import check_length, check_lists, check_texts
 
@@ -82,7 +82,6 @@ _CITATION = """\
 """
 
 Predictions = Sequence[Sequence[str]]
-Labels = Sequence[Hashable] | None
 
 
 class Shares(NamedTuple):

@@ -1,14 +1,14 @@
-"""Show RBO, tau-b and top-k overlap in the browser: scores in, figures for every pair out."""
+"""The Space of RBO, tau-b and top-k overlap: scores as input, figures for each pair."""
 
 from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
 
-from polyprobe.metrics.space.answer import Answer, pick
+from polyprobe.metrics.space.entries import interleave, list_means
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.means import estimate_means
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.output import Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet
 
@@ -48,43 +48,32 @@ seconds.
 """
 
 
-def compare(sheets: Mapping[str, Sheet], ties: str = "expected", k: str = "1, 2") -> Answer:
-    """Return RBO, tau-b and the overlap of the best k of every pair and of all together."""
-    module = load_beside(__file__)
-    read = read_aligned(sheets)
-    scores = read.rows
+def compute(sheets: Mapping[str, Sheet], ties: str = "expected", k: str = "1, 2") -> Output:
+    """Return RBO, tau-b and top-k overlap of all pairs of languages together and of each."""
+    module = load_module(__file__)
+    scores, _, _, clusters = read_aligned(sheets)
+    pairs = [*combinations(scores, 2)]
     depths = [int(depth) for depth in k.split(",")]
-    values = {
-        pair: module.overlap_per_query(scores[pair[0]], scores[pair[1]], k=depths, ties=ties)
-        for pair in combinations(scores, 2)
-    }
-    labels = [" – ".join(pair) for pair in values]
-    tables = {
-        name: np.column_stack([found[name] for found in values.values()]) for name in _first(values)
-    }
-    found = {
-        name: estimate_means(labels, table, clusters=read.clusters)
-        for name, table in tables.items()
-    }
-    sizes = [len(row) for row in _first(scores)]
+    found = [module.overlap_per_query(scores[a], scores[b], k=depths, ties=ties) for a, b in pairs]
+    sizes = [len(row) for row in next(iter(scores.values()))]
     chance = {name: by.mean() for name, by in module.overlap_chance(sizes, k=depths).items()}
-    figures = [
-        pick(found[name], pair, name, int((~np.isnan(column)).sum()), chance.get(name, 0), label)
-        for label, (pair, columns) in zip(labels, values.items(), strict=True)
-        for name, column in columns.items()
+    entries = [
+        list_means(
+            pairs,
+            "all pairs",
+            name,
+            np.column_stack([values[name] for values in found]),
+            [chance.get(name, 0)] * len(pairs),
+            clusters=clusters,
+        )
+        for name in found[0]
     ]
-    of_all = [
-        pick(found[name], ("all pairs",), name, n, chance.get(name, 0), "mean")
-        for name, table in tables.items()
-        for n in [int((~np.isnan(table)).any(axis=1).sum())]
-    ]
-    return Answer([*(of_all if len(values) > 1 else []), *figures])
+    return Output(interleave(*entries))
 
 
-def _first(mapping):
-    return next(iter(mapping.values()))
+CHOICES = {"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]}
+PAGE = Page("Rank overlap", ASK, READING, EXAMPLES, compute, draw_pairs, CHOICES, several=True)
 
 
 if __name__ == "__main__":
-    choices = {"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]}
-    serve(Page("Rank overlap", ASK, READING, EXAMPLES, draw_pairs, choices, several=True), compare)
+    serve(PAGE)

@@ -167,7 +167,7 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
     return values
 
 
-def compare_rankings(
+def measure_overlap(
     predictions: Scores,
     references: Scores,
     p: float = 0.9,
@@ -200,7 +200,7 @@ class RankOverlap(evaluate.Metric):
         )
 
     def _compute(self, predictions: Scores, references: Scores, **options: Any) -> dict[str, Any]:
-        return compare_rankings(predictions, references, **options)
+        return measure_overlap(predictions, references, **options)
 
 
 def _check_persistence(p: float) -> None:

@@ -1,14 +1,14 @@
-"""Show RankC in the browser: scores by language in, a figure for every pair of languages out."""
+"""The Space of RankC: scores of several languages as input, figures for each pair."""
 
 from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
 
-from polyprobe.metrics.space.answer import Answer, pick
+from polyprobe.metrics.space.entries import interleave, list_means
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.means import estimate_means
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.output import Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet
 
@@ -43,13 +43,12 @@ says nothing of truth. 53 languages with 3,000 queries take some seconds.
 """
 
 
-def compare(
+def compute(
     sheets: Mapping[str, Sheet], weights: str = "softmax", ties: str = "expected"
-) -> Answer:
-    """Return RankC, plain and adjusted, of every pair of languages and of all together."""
-    module = load_beside(__file__)
-    read = read_aligned(sheets)
-    scores = read.rows
+) -> Output:
+    """Return RankC, plain and adjusted, of all pairs of languages together and of each."""
+    module = load_module(__file__)
+    scores, _, _, clusters = read_aligned(sheets)
     pairs = [*combinations(scores, 2)]
     if ties == "expected":
         values = module.rankc_pairs(scores, weights)
@@ -60,20 +59,17 @@ def compare(
     chance = module.rankc_chance(sizes, weights)
     room = np.where(sizes > 1, 1 - chance, np.nan)
     adjusted = (values - chance[:, None]) / room[:, None]
-    labels = [" – ".join(pair) for pair in pairs]
-    found, of_adjusted = (
-        estimate_means(labels, table, clusters=read.clusters) for table in (values, adjusted)
-    )
-    n, n_adjusted = len(sizes), int((sizes > 1).sum())
-    named = [*zip(labels, pairs, strict=True)]
-    named = [("mean", ("all pairs",)), *named] if len(pairs) > 1 else named
-    figures = []
-    for key, pair in named:
-        figures.append(pick(found, pair, "rankc", n, chance.mean(), key))
-        figures.append(pick(of_adjusted, pair, "rankc_adjusted", n_adjusted, 0, key))
-    return Answer(figures)
+    measures = [("rankc", values, chance.mean()), ("rankc_adjusted", adjusted, 0)]
+    entries = [
+        list_means(pairs, "all pairs", name, table, [level] * len(pairs), clusters=clusters)
+        for name, table, level in measures
+    ]
+    return Output(interleave(*entries))
+
+
+CHOICES = {"weights": WEIGHTS, "ties": ["expected", "released"]}
+PAGE = Page("RankC", ASK, READING, EXAMPLES, compute, draw_pairs, CHOICES, several=True)
 
 
 if __name__ == "__main__":
-    choices = {"weights": WEIGHTS, "ties": ["expected", "released"]}
-    serve(Page("RankC", ASK, READING, EXAMPLES, draw_pairs, choices, several=True), compare)
+    serve(PAGE)

@@ -180,7 +180,7 @@ def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> n
     return values
 
 
-def compare_rankings(
+def measure_rankc(
     predictions: Scores,
     references: Scores,
     weights: str = "softmax",
@@ -213,7 +213,7 @@ class Rankc(evaluate.Metric):
         )
 
     def _compute(self, predictions: Scores, references: Scores, **options: Any) -> dict[str, Any]:
-        return compare_rankings(predictions, references, **options)
+        return measure_rankc(predictions, references, **options)
 
 
 def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: str) -> np.ndarray:

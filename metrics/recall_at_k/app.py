@@ -1,14 +1,15 @@
-"""Show recall@k and mean rank in the browser: scores in, figures for every language out."""
+"""The Space of recall@k and mean rank: scores as input, figures for each language."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.space.answer import Answer, Figure, pick
-from polyprobe.metrics.space.languages import Scores, read_scores
-from polyprobe.metrics.space.means import estimate_means
-from polyprobe.metrics.space.page import Page, load_beside, serve
+from polyprobe.metrics.space.entries import list_means, pick
+from polyprobe.metrics.space.languages import LanguageScores, read_scores
+from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet
 
@@ -51,68 +52,59 @@ mean rank is in the table only, as its unit is another.
 """
 
 
-def measure(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expected") -> Answer:
+def compute(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expected") -> Output:
     """Return recall at each k and the mean rank of all languages together and of each."""
-    module = load_beside(__file__)
+    module = load_module(__file__)
     scores = read_scores(sheets, marked=True)
     depths = [int(depth) for depth in k.split(",")]
     names = [*(f"recall@{depth}" for depth in depths), "mean_rank"]
     options = {"groups": scores.relations, "clusters": scores.clusters}
-    figures, notes = [], []
+    results, notes = {}, []
     for language, rows in scores.rows.items():
         found = module.measure_recall(rows, scores.answers[language], depths, ties, **options)
-        for name in names:
-            counts = found["n_queries"], found[f"{name}_chance"]
-            figures.append(pick(found, (language,), name, *counts))
+        results[language] = found
         if found["n_tied"]:
             share = f"{found['n_tied']:,} of {found['n_queries']:,}"
             notes.append(
                 f"{language}: the best right candidate ties with a wrong one in {share} queries."
             )
-    if len(scores.rows) > 1:
-        figures = [*average(scores, depths, ties, figures), *figures]
-    return Answer(figures, notes)
-
-
-def average(
-    scores: Scores, depths: Sequence[int], ties: str, figures: Sequence[Figure]
-) -> list[Figure]:
-    """Return the means over languages of the figures of each."""
-    values = [
-        find_values(rows, scores.answers[language], depths, ties)
-        for language, rows in scores.rows.items()
+    entries = [
+        pick(found, (language,), name, found["n_queries"], found[f"{name}_chance"])
+        for language, found in results.items()
+        for name in names
     ]
-    means = []
-    for i, name in enumerate(dict.fromkeys(f.name for f in figures)):
-        table = np.column_stack([of_language[i] for of_language in values])
-        found = estimate_means(
-            [*scores.rows], table, groups=scores.relations, clusters=scores.clusters
-        )
-        chance = float(np.mean([f.chance for f in figures if f.name == name]))
-        means.append(pick(found, ("all languages",), name, len(table), chance, "mean"))
-    return means
+    if len(results) > 1:
+        chances = [[found[f"{name}_chance"] for found in results.values()] for name in names]
+        tables = find_values(module, scores, depths, ties)
+        of = [(language,) for language in results]
+        parts = zip(names, tables, chances, strict=True)
+        entries = [list_means(of, "all languages", *part, **options)[0] for part in parts] + entries
+    return Output(entries, notes)
 
 
 def find_values(
-    rows: Sequence[np.ndarray], answers: Sequence[Sequence[int]], depths: Sequence[int], ties: str
+    module: ModuleType, scores: LanguageScores, depths: Sequence[int], ties: str
 ) -> np.ndarray:
-    """Return each query's recall at each depth and, last, its rank [depths + 1, queries]."""
-    module = load_beside(__file__)
-    standing = module.find_standing(rows, answers)
-    if ties == "released":
-        standing = module.sort_stably(standing)
-    found = module.recall_probability(standing, depths)
-    return np.vstack([found, module.expected_rank(standing)])
+    """Return the recall at each depth and, last, the rank [depths + 1, queries, languages]."""
+    values = []
+    for language, rows in scores.rows.items():
+        standing = module.find_standing(rows, scores.answers[language])
+        if ties == "released":
+            standing = module.sort_stably(standing)
+        found = module.recall_probability(standing, depths)
+        values.append(np.vstack([found, module.expected_rank(standing)]))
+    return np.stack(values, axis=2)
 
 
-def draw(figures: Sequence[Figure]) -> Any:
-    """Return a bar for each language and k."""
-    names = dict.fromkeys(f.name for f in figures if f.name != "mean_rank")
-    return draw_bars(figures, [*names])
+def draw(entries: Sequence[Entry]) -> Any:
+    """Draw one bar for each language and k."""
+    names = dict.fromkeys(entry.name for entry in entries if entry.name != "mean_rank")
+    return draw_bars(entries, [*names])
+
+
+CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}
+PAGE = Page("Recall@k and mean rank", ASK, READING, EXAMPLES, compute, draw, CHOICES, several=True)
 
 
 if __name__ == "__main__":
-    choices = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}
-    serve(
-        Page("Recall@k and mean rank", ASK, READING, EXAMPLES, draw, choices, several=True), measure
-    )
+    serve(PAGE)

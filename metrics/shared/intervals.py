@@ -87,8 +87,7 @@ def summarize(
         NAME and `NAME_ci` = [low, high] of each measure, and where groups are given `by_group`:
         GROUP to the same and `n_queries`, in the order in which groups first occur.
     """
-    # not isinstance: every folder's copy of this file has a Ratio of its own
-    ratios = [v if hasattr(v, "numerators") else _as_ratio(v) for v in measures.values()]
+    ratios = [v if isinstance(v, Ratio) else _as_ratio(v) for v in measures.values()]
     columns = [*(r.numerators for r in ratios), *(r.denominators for r in ratios)]
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
     result = estimate(table, list(measures), divide, Resampling(**options))

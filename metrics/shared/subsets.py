@@ -11,12 +11,10 @@ hold this file as a link, so that each of them is whole.
 {'P36': 1, 'P19': 0}
 """
 
-from collections.abc import Hashable, Sequence
-
-Labels = Sequence[Hashable] | None
+from collections.abc import Hashable, Iterable, Sequence
 
 
-def pick_counted(counted: Sequence[bool], groups: Labels) -> list[int]:
+def pick_counted(counted: Sequence[bool], groups: Sequence[Hashable] | None) -> list[int]:
     """Return the places of the queries that count, and of the first of each group without one.
 
     `groups` is each query's group; None is one group.
@@ -39,6 +37,6 @@ def count_by_group(counted: Sequence[bool], groups: Sequence[Hashable]) -> dict[
     return sizes
 
 
-def take(labels: Labels, places: Sequence[int]) -> Labels:
+def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
     """Return the labels at these places; None, for no labels, stays."""
     return None if labels is None else [labels[place] for place in places]

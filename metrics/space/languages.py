@@ -24,7 +24,7 @@ from polyprobe.metrics.space.sheet import (
 _LINE = ("query", "candidate")
 
 
-class Scores(NamedTuple):
+class LanguageScores(NamedTuple):
     """Scores by language, a row a query, and the right indices of each query.
 
     Attributes:
@@ -41,7 +41,7 @@ class Scores(NamedTuple):
     clusters: list[str] | None = None
 
 
-class Choices(NamedTuple):
+class LanguageChoices(NamedTuple):
     """Chosen indices by language, one a query, with the right ones, and how they came about.
 
     Attributes:
@@ -51,7 +51,7 @@ class Choices(NamedTuple):
             being chosen as often [queries, languages].
         tied: best scores that are shared, over all languages.
         chance: of two random choices to be the same; None where pools are not known.
-        clusters: as in Scores.
+        clusters: as in LanguageScores.
     """
 
     chosen: dict[str, list[int]]
@@ -62,7 +62,7 @@ class Choices(NamedTuple):
     clusters: list[str] | None = None
 
 
-def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> Scores:
+def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageScores:
     """Return scores by language; `marked` where it must be told which candidates are right."""
     if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
         return _read_run(sheets)
@@ -72,10 +72,10 @@ def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> Scores:
     rows = {name: _read_rows(cells, name) for name, cells in sheet.items() if name != "answers"}
     if marked and "answers" not in sheet:
         raise ValueError("no 'answers'; expected the right indices of each query: [[0], [2], …]")
-    return Scores(rows, dict.fromkeys(rows, sheet.get("answers")))
+    return LanguageScores(rows, dict.fromkeys(rows, sheet.get("answers")))
 
 
-def read_aligned(sheets: Mapping[str, Sheet]) -> Scores:
+def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:
     """Return scores of two languages or more, which are about the same facts in the same order."""
     scores = read_scores(sheets)
     _check_languages(scores.rows)
@@ -85,7 +85,7 @@ def read_aligned(sheets: Mapping[str, Sheet]) -> Scores:
     return scores
 
 
-def _check_like(scores: Scores, first: str, name: str) -> None:
+def _check_like(scores: LanguageScores, first: str, name: str) -> None:
     """Refuse a language whose queries have other pools or other right answers than the first's."""
     pairs = enumerate(zip(scores.rows[first], scores.rows[name], strict=False), start=1)
     place = f"in {name!r} than in {first!r}; expected the same"
@@ -100,7 +100,7 @@ def _check_like(scores: Scores, first: str, name: str) -> None:
         raise ValueError(f"row {row}: a right answer is none of the candidates of {name!r}")
 
 
-def read_choices(sheets: Mapping[str, Sheet]) -> Choices:
+def read_language_choices(sheets: Mapping[str, Sheet]) -> LanguageChoices:
     """Return what each of two languages or more answers to each query.
 
     Out of scores it is the best candidate, the first of those that tie.
@@ -109,7 +109,7 @@ def read_choices(sheets: Mapping[str, Sheet]) -> Choices:
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
         chosen, answers = _read_answers(read_only(sheets))
         marks = [[i in a for i, a in zip(c, answers, strict=True)] for c in chosen.values()]
-        return Choices(chosen, answers, np.array(marks, dtype=np.float64).T)
+        return LanguageChoices(chosen, answers, np.array(marks, dtype=np.float64).T)
     scores = read_aligned(sheets)
     answers = next(iter(scores.answers.values()), None)
     if answers is None:
@@ -121,10 +121,10 @@ def read_choices(sheets: Mapping[str, Sheet]) -> Choices:
     right = [[m[b].mean() for m, b in zip(marks, rows, strict=True)] for rows in best]
     tied = sum(int(row.sum() > 1) for rows in best for row in rows)
     chance = float(np.mean(1 / sizes))
-    return Choices(chosen, answers, np.array(right).T, tied, chance, scores.clusters)
+    return LanguageChoices(chosen, answers, np.array(right).T, tied, chance, scores.clusters)
 
 
-def _read_lines(sheet: Sheet, marked: bool) -> Scores:
+def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
     names = (*_LINE, "right") if marked else _LINE
     queries, candidates = (read_texts(need(sheet, *names)[i], _LINE[i]) for i in range(2))
     languages = [name for name in sheet if name not in (*_LINE, "right")]
@@ -142,16 +142,16 @@ def _read_lines(sheet: Sheet, marked: bool) -> Scores:
     columns = {name: read_numbers(sheet[name], name) for name in languages}
     rows = {name: [column[p] for p in places] for name, column in columns.items()}
     if "right" not in sheet:
-        return Scores(rows, {})
+        return LanguageScores(rows, {})
     marks = read_marks(sheet["right"], "right")
     right = [[i for i, line in enumerate(p) if marks[line]] for p in places]
     if [] in right:
         query = [*lines][right.index([])]
         raise ValueError(f"no candidate of {query!r} is right; mark one or more with 1 in 'right'")
-    return Scores(rows, dict.fromkeys(rows, right))
+    return LanguageScores(rows, dict.fromkeys(rows, right))
 
 
-def _read_run(sheets: Mapping[str, Sheet]) -> Scores:
+def _read_run(sheets: Mapping[str, Sheet]) -> LanguageScores:
     rows, answers = {}, {}
     facts = _read_facts(sheets)
     for name, sheet in sheets.items():
@@ -162,7 +162,7 @@ def _read_run(sheets: Mapping[str, Sheet]) -> Scores:
         rows[name] = _read_rows(cells, name)
     several = facts is not None and len(set(facts)) < len(facts)
     relations = next(iter(sheets.values())).get("relation")
-    return Scores(rows, answers, relations, facts if several else None)
+    return LanguageScores(rows, answers, relations, facts if several else None)
 
 
 def _read_facts(sheets: Mapping[str, Sheet]) -> list[str] | None:

@@ -1,7 +1,4 @@
-"""The page that the Spaces of the metrics share: a table or a file in, figures and a picture out.
-
-The folders of metrics/ hold this file as a link, so that each of them is whole.
-"""
+"""The page of every Space: a table or files as input, figures and a picture as output."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,18 +10,25 @@ from urllib.parse import quote
 
 import evaluate
 
-from polyprobe.metrics.space.answer import HEADERS, Answer, Figure, tabulate, tell, write_csv
+from polyprobe.metrics.space.output import (
+    HEADERS,
+    Entry,
+    Output,
+    tabulate,
+    write_csv,
+    write_headline,
+)
 from polyprobe.metrics.space.sheet import SUFFIXES, read_sheets
 
-_KEPT = (600, 3600)  # seconds: how often files are looked through, and how old they may become
+_KEPT = (600, 3600)  # seconds: interval between clean-ups, maximum age of an uploaded file
 _REMARKS = """\
-n: the queries that a value is taken over. An interval without width, where all of them have the
-same value, is not certainty.
+n: number of queries that a value is taken over. If all of them have the same value, the interval
+has no width; this is not certainty.
 
-What you paste or choose is worked on in this Space alone; files are deleted after an hour. A file
-is read in place of the table.
+Your input is processed in this Space only; files are deleted after an hour. A file replaces the
+table.
 """
-# The pictures do not know whether the page is light or dark, or how wide; the page does.
+# A picture cannot detect the page's theme and width; CSS can.
 _STYLE = """
 .js-plotly-plot :is(.xtick, .ytick, .cbaxis, .legendtext, .annotation-text, .gtitle, .xtitle,
   .ytitle) text, .js-plotly-plot text:is(.legendtext, .annotation-text, .xtitle, .ytitle),
@@ -32,7 +36,7 @@ _STYLE = """
   fill: var(--body-text-color) !important;
 }
 .js-plotly-plot .errorbar path { stroke: var(--body-text-color) !important; }
-/* plotly fits numbers into their cells; what is too small to be read is in the table and hover */
+/* plotly fits numbers into their cells; hide the illegible ones (see the table and the hover) */
 .heatmap-label text:is(
   [style*="font-size: 1px"], [style*="font-size: 2px"], [style*="font-size: 3px"],
   [style*="font-size: 4px"], [style*="font-size: 5px"], [style*="font-size: 6px"],
@@ -45,38 +49,43 @@ _STYLE = """
 
 
 class Page(NamedTuple):
-    """What a Space shows beside the figures.
+    """A Space: its texts, its computation and its picture.
 
     Attributes:
         title: the metric's name.
-        ask: the question that it answers and the table that it takes, Markdown.
+        ask: the question that the metric answers and the expected table, Markdown.
         reading: how to read value, interval, chance and picture, Markdown.
-        examples: name to table; the first stands in the page, as in the metric's card.
-        draw: from figures to a plotly picture.
-        choices: keyword of the computation to what may be chosen, the default first.
-        several: whether several files can be chosen, a language each.
+        examples: name → table; the page opens with the first, which is the metric card's.
+        compute: from tables (by file name) and the chosen options to the output.
+        draw: from entries to a plotly figure.
+        choices: option of `compute` → allowed values, the default first.
+        several: whether several files can be uploaded, one for each language.
     """
 
     title: str
     ask: str
     reading: str
     examples: Mapping[str, str]
-    draw: Callable[[Sequence[Figure]], Any]
+    compute: Callable[..., Output]
+    draw: Callable[[Sequence[Entry]], Any]
     choices: Mapping[str, Sequence[str]] = {}
     several: bool = False
 
 
 @cache
-def load_beside(app: str) -> ModuleType:
-    """Return the module beside an app.py, whose path is given, as `evaluate` loads it."""
+def load_module(app: str) -> ModuleType:
+    """Return the module in the folder of an app.py, loaded by `evaluate`.
+
+    In a Space the module has relative imports, for `evaluate`, so app.py cannot import it.
+    """
     folder = Path(app).resolve().parent
     metric = evaluate.load(str(folder / f"{folder.name}.py"), keep_in_memory=True)
     return sys.modules[type(metric).__module__]
 
 
-def serve(page: Page, compute: Callable[..., Answer]) -> None:
-    """Build the page and serve it until it is stopped, at the address that a Space expects."""
-    build(page, compute).launch(
+def serve(page: Page) -> None:
+    """Build the page and serve it, at the address that a Space expects, until interrupted."""
+    build(page).launch(
         css=_STYLE,
         max_file_size="200mb",
         run_history=False,
@@ -84,8 +93,8 @@ def serve(page: Page, compute: Callable[..., Answer]) -> None:
     )
 
 
-def build(page: Page, compute: Callable[..., Answer]) -> Any:
-    """Return the page as gradio's Blocks (gradio needed here)."""
+def build(page: Page) -> Any:
+    """Return the page as gradio's Blocks (requires gradio)."""
     import gradio as gr
 
     known = ", ".join(suffix.lstrip(".").upper() for suffix in SUFFIXES if suffix != ".txt")
@@ -119,7 +128,7 @@ def build(page: Page, compute: Callable[..., Answer]) -> Any:
             download = gr.HTML(padding=False)
         outputs = [result, head, plot, table, download]
         button.click(
-            lambda *values: _answer(page, compute, *values),
+            lambda *values: _run(page, *values),
             [text, file, *inputs],
             outputs,
             api_name="compute",
@@ -127,24 +136,22 @@ def build(page: Page, compute: Callable[..., Answer]) -> Any:
     return blocks
 
 
-def _answer(
-    page: Page, compute: Callable[..., Answer], text: str, files: Any, *values: str
-) -> tuple[Any, ...]:
-    """Return what the parts of the page show; a mistake in the input is one line in its corner."""
+def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
+    """Return the contents of the page's outputs; an error in the input is a message of one line."""
     import gradio as gr
 
     try:
         sheets = read_sheets(text, [files] if isinstance(files, str) else files)
-        answer = compute(sheets, **dict(zip(page.choices, values, strict=True)))
+        output = page.compute(sheets, **dict(zip(page.choices, values, strict=True)))
     except (ValueError, TypeError) as error:
         line = " ".join(str(error).split())
         raise gr.Error(line, duration=20, print_exception=False) from error
-    shown, link = gr.Column(visible=True), _link(page.title, write_csv(answer.figures))
-    return shown, tell(answer), page.draw(answer.figures), _style(answer), link
+    shown, link = gr.Column(visible=True), _link(page.title, write_csv(output.entries))
+    return shown, write_headline(output), page.draw(output.entries), _style(output), link
 
 
 def _link(title: str, text: str) -> str:
-    """Return a link that holds the file, so that none has to be kept for it."""
+    """Return a link that contains the file, so that the server keeps none."""
     name = "_".join(title.lower().split())
     return (
         f'<a class="download" download="{name}.csv" href="data:text/csv;charset=utf-8,'
@@ -152,10 +159,10 @@ def _link(title: str, text: str) -> str:
     )
 
 
-def _style(answer: Answer) -> Any:
-    """Return the table with four decimals shown and numbers beneath, by which it can be sorted."""
+def _style(output: Output) -> Any:
+    """Return the table with four decimals shown; it sorts by the full numbers."""
     import pandas as pd
 
-    frame = pd.DataFrame(tabulate(answer.figures), columns=HEADERS)
+    frame = pd.DataFrame(tabulate(output.entries), columns=HEADERS)
     numbers = dict.fromkeys(("value", "chance"), "{:.4f}")
     return frame.astype(dict.fromkeys(numbers, float)).style.format(numbers, na_rep="–")

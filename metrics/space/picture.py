@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from polyprobe.metrics.space.answer import Figure, show_interval, show_number
+from polyprobe.metrics.space.output import Entry, show_interval, show_number
 
 _COLOURS = ["#2f86c9", "#c77700", "#159570", "#b3589a"]
 _CHANCE = "#d9480f"
@@ -17,7 +17,7 @@ _MOST_BARS = 40
 _MOST_TEXTS = 12  # languages, for whose pairs there is room to write
 
 
-def draw_pairs(figures: Sequence[Figure], low: float | None = None) -> go.Figure:
+def draw_pairs(figures: Sequence[Entry], low: float | None = None) -> go.Figure:
     """Draw the first measure's pairs as a lower triangle, coloured from `low` to 1.
 
     Without `low` it is chance, or the lowest value if that is below chance. Of many languages the
@@ -58,7 +58,7 @@ def draw_pairs(figures: Sequence[Figure], low: float | None = None) -> go.Figure
 
 
 def draw_bars(
-    figures: Sequence[Figure],
+    figures: Sequence[Entry],
     names: Sequence[str],
     reference: str = "chance",
     share: bool = True,
@@ -92,7 +92,7 @@ def draw_bars(
     return figure
 
 
-def _make_bars(figures: Sequence[Figure], name: str, colour: str, several: bool) -> go.Bar:
+def _make_bars(figures: Sequence[Entry], name: str, colour: str, several: bool) -> go.Bar:
     bounds = [(f.value, f.interval or (None, None)) for f in figures]
     return go.Bar(
         y=[_label(f, several) for f in figures], x=[f.value for f in figures], name=name,
@@ -108,7 +108,7 @@ def _make_bars(figures: Sequence[Figure], name: str, colour: str, several: bool)
 
 
 def _mark_chance(
-    figure: go.Figure, figures: Sequence[Figure], several: bool, reference: str
+    figure: go.Figure, figures: Sequence[Entry], several: bool, reference: str
 ) -> None:
     levels = {round(f.chance, 9) for f in figures}
     if len(levels) == 1:
@@ -126,11 +126,11 @@ def _mark_chance(
         figure.update_layout(showlegend=True)
 
 
-def _label(figure: Figure, several: bool) -> str:
+def _label(figure: Entry, several: bool) -> str:
     return f"{figure.label}, {figure.name}" if several else figure.label
 
 
-def _describe(figure: Figure) -> str:
+def _describe(figure: Entry) -> str:
     lines = [f"{figure.name} {show_number(figure.value)}", f"95 % {show_interval(figure.interval)}"]
     if figure.chance is not None:
         lines.append(f"chance {show_number(figure.chance)}")

@@ -1,20 +1,22 @@
-"""A dataset as tasks of evaluation harnesses: files that run there unchanged."""
+"""Export a dataset as tasks of evaluation harnesses: files that run there unchanged."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import write_text
 
-from .configuration import Configuration, check_output, read_configuration, write_files
+from .configuration import Configuration, read_configuration
 from .lighteval import render_lighteval
 from .lm_eval import render_lm_eval
 
-# Each returns the texts of the files by name, given what is asked and the scoring.
+# Each returns {file name: text} for a configuration and a scoring.
 HARNESSES: dict[str, Callable[[Configuration, str], Mapping[str, str]]] = {
     "lm-eval": render_lm_eval,
     "lighteval": render_lighteval,
 }
 SCORINGS = ("bmlama", "object")
+EXPORTED = ("polyprobe_", "_polyprobe_", "__pycache__")
 
 
 def export_dataset(
@@ -26,32 +28,58 @@ def export_dataset(
     dataset_id: str | None = None,
     scoring: str = "bmlama",
 ) -> list[Path]:
-    """Write a configuration of a dataset as tasks of a harness, and return the files written.
+    """Write a configuration of a dataset as tasks of a harness, and return the files.
 
-    The tasks are for causal models. They ask what `scoring` asks as closely as the harness can;
-    where they differ stands at the top of the file that names all languages.
+    The tasks are for causal models. They follow the protocol `scoring` as closely as the harness
+    permits; the file that names all languages lists the differences at its head.
 
     Args:
-        folder: of the dataset; its rows are checked even where `dataset_id` is given.
+        folder: of the dataset; its rows are checked even if `dataset_id` is given.
         harness: one of HARNESSES.
-        output: folder of the files; what an earlier export of the same tasks left there goes.
-        config: a configuration; None takes the default.
-        languages: splits in the order wanted; None takes all in the order of the card.
-        dataset_id: OWNER/NAME on the Hub, from which the tasks then load; None has them read the
-            Parquet files where they lie now.
+        output: folder of the files; tasks of an earlier export of the same dataset are replaced.
+        config: a configuration (default: the dataset's default).
+        languages: splits in the order wanted (default: all in the order of the card).
+        dataset_id: OWNER/NAME on the Hub, from which the tasks load the rows (default: the tasks
+            read the Parquet files at their present paths).
         scoring: `bmlama` (the whole sentence, eq. 10) or `object`.
 
     Raises:
-        PolyprobeError: an unknown name, a folder that is no dataset, rows that cannot be asked, an
-            output folder with files of others.
+        PolyprobeError: an unknown name, a folder without a dataset, rows that cannot be scored, or
+            an output folder with other files.
     """
     if harness not in HARNESSES:
         raise PolyprobeError(f"unknown harness {harness!r}; known: {', '.join(HARNESSES)}")
     if scoring not in SCORINGS:
         raise PolyprobeError(
-            f"--scoring {scoring} is no protocol that the harnesses can follow; "
-            f"known: {', '.join(SCORINGS)}"
+            f"--scoring {scoring} is not available in harnesses; known: {', '.join(SCORINGS)}"
         )
-    configuration = read_configuration(folder, config, languages, dataset_id)
+    texts = HARNESSES[harness](read_configuration(folder, config, languages, dataset_id), scoring)
     check_output(output)
-    return write_files(output, HARNESSES[harness](configuration, scoring))
+    return write_files(output, texts)
+
+
+def check_output(folder: Path) -> None:
+    """Refuse a folder that has files other than exported tasks."""
+    if folder.exists() and not folder.is_dir():
+        raise PolyprobeError(f"{folder} is a file; give a folder with --output")
+    others = [path for path in folder.glob("*") if not path.name.startswith(EXPORTED)]
+    if others:
+        raise PolyprobeError(
+            f"{folder} holds {min(others).name}, which is not an exported task; "
+            "give a new folder with --output"
+        )
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write the texts by their names, relative to the folder, and return their paths.
+
+    Tasks of languages that only an earlier export had are removed. They include the file that the
+    tasks of the group share, the only name in `texts` that begins with `_`.
+    """
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    for shared in (name for name in texts if name.startswith("_")):
+        for path in folder.glob("polyprobe_*.yaml"):
+            if path.name not in texts and f"include: {shared}\n" in path.read_text("utf-8"):
+                path.unlink()
+    return [folder / name for name in texts]

@@ -1,4 +1,4 @@
-"""Tasks of lighteval: one Python file of them, and for local data a card that names the files."""
+"""Tasks of lighteval: one Python file, and for local data a card that names the files."""
 
 import json
 from collections.abc import Mapping
@@ -14,71 +14,70 @@ from polyprobe.schema.columns import SLOT
 from .configuration import Configuration
 
 HARNESS = "lighteval 0.13.0"
-# Of the data folder, behind the stem, which has no dot: a task that is a path as well lighteval
-# opens as a list of tasks.
+# Suffix of the data folder. The stem of the tasks has no dot: lighteval opens a task whose name is
+# also a path as a list of tasks.
 DATA = ".data"
 WHOLE = f'''\
 def ask_sentence(line, task_name):
-    """Return the sentence with each candidate in its slot, behind nothing."""
+    """Return the sentence with each candidate in its slot, after an empty context."""
     sentences = [line["prompt"].replace("{SLOT}", candidate) for candidate in line["candidates"]]
     return ask(line, task_name, "", sentences)
 
 
 def ask_behind_first_word(line, task_name):
-    """Return the sentence behind its first word, or its first letter where no blank follows."""
+    """Return the sentence after its first word, or its first letter if no space follows."""
     before, after = line["prompt"].split("{SLOT}")
-    blanks = [at for at, letter in enumerate(before) if letter.isspace() and before[:at].strip()]
-    first = blanks[0] if blanks else len(before) - len(before.lstrip()) + 1
+    spaces = [at for at, letter in enumerate(before) if letter.isspace() and before[:at].strip()]
+    first = spaces[0] if spaces else len(before) - len(before.lstrip()) + 1
     rests = [before[first:] + candidate + after for candidate in line["candidates"]]
     return ask(line, task_name, before[:first], rests)'''
 OBJECT = f'''\
 def ask_object(line, task_name):
-    """Return the candidates behind the prompt up to its slot."""
+    """Return the candidates after the prompt up to its slot."""
     return ask(line, task_name, line["prompt"].split("{SLOT}")[0], line["candidates"])'''
 PROTOCOLS = {
     "bmlama": """\
-Asked: `polyprobe eval --scoring bmlama` of a causal model (BMLAMA, equation 10). A candidate's
-score is the mean log-probability of the tokens of the whole sentence with the candidate in its
+Protocol: `polyprobe eval --scoring bmlama` of a causal model (BMLAMA, equation 10). The score of a
+candidate is the mean log-probability of the tokens of the whole sentence with the candidate in its
 slot. acc_tokens is this mean; acc takes the best sum over the tokens, acc_norm divides it by the
-sentence's code points, acc_bytes by its UTF-8 bytes. lighteval's own norm_token divides all choices
-of a row by the same number, their length with padding, and so ranks as acc does; it is not used.
+sentence's code points, acc_bytes by its UTF-8 bytes. lighteval's own norm_token is not used: it
+divides all choices of a row by the same number, their length with padding, and so ranks as acc.
 
-What differs:
+Differences from polyprobe:
 - BOS. {stem}
-  asks whole sentences behind nothing but the BOS token, which needs a tokenizer that adds one by
-  itself: acc_tokens is then polyprobe's score. With any other tokenizer lighteval stops with an
-  error. For those there is
+  scores whole sentences after the BOS token only, which needs a tokenizer that adds one by itself:
+  acc_tokens is then polyprobe's score. With any other tokenizer lighteval stops with an error; use
   {stem}_no_bos:
-  the sentence's first word (its first letter where no blank follows) is the context, and the mean
-  is over the tokens behind it. That is polyprobe's score where the word is one token and is cut off
-  as in the sentence: without a BOS polyprobe leaves out the first token alone. BLOOM, to which
-  polyprobe adds a BOS, has none here.{left_out}
-- EOS. One that the tokenizer appends is scored by polyprobe, not here.""",
+  its context is the sentence's first word (its first letter if no space follows), and the mean is
+  over the tokens after it. That is polyprobe's score if the word is one token and is tokenized as
+  in the sentence: without a BOS polyprobe leaves out the first token only. polyprobe adds a BOS for
+  BLOOM, lighteval does not.{excluded}
+- EOS. polyprobe scores an EOS that the tokenizer appends, lighteval does not.""",
     "object": """\
-Asked: `polyprobe eval --scoring object` of a causal model (Fluent-mLAMA): a candidate's score is
-the sum of the log-probabilities of its own tokens behind the prompt. Here the query is the prompt
-up to its slot and the candidates are the choices. Text behind the slot is not seen, as in
-polyprobe. acc stands for `object`, acc_tokens for `object-tokens`, acc_norm for
-`object-characters`, acc_bytes for `object-bytes`.
+Protocol: `polyprobe eval --scoring object` of a causal model (Fluent-mLAMA). The score of a
+candidate is the sum of the log-probabilities of its own tokens after the prompt. Here the query is
+the prompt up to its slot and the candidates are the choices. As in polyprobe, text after the slot
+is ignored. acc is `object`, acc_tokens `object-tokens`, acc_norm `object-characters`, acc_bytes
+`object-bytes`.
 
-What differs:
-- The boundary. lighteval moves blanks at the end of the query to the choice and tokenizes query and
-  choice each alone; polyprobe leaves the blank with the prompt. So tokens and scores differ
-  wherever a blank stands before the slot.
-- BOS. The query has the special tokens that are the tokenizer's own, `--bos auto` (BLOOM, to which
-  polyprobe adds a BOS, has none here). Where nothing stands before the slot and no BOS is added,
-  lighteval stops with an error; polyprobe refuses such rows too.""",
+Differences from polyprobe:
+- The boundary. lighteval moves spaces at the end of the query to the choice and tokenizes query and
+  choice separately; polyprobe leaves the space with the prompt. So tokens and scores differ if
+  there is a space before the slot.
+- BOS. The query has the tokenizer's own special tokens, `--bos auto` (polyprobe adds a BOS for
+  BLOOM, lighteval does not). If there is nothing before the slot and no BOS is added, lighteval
+  stops with an error; polyprobe refuses such rows too.""",
 }
 COMMON = """\
-- Ties. The first of several best choices is taken; polyprobe counts the share of right ones among
-  them. Equal candidates of a row tie always.
-- Length limits. Texts longer than the model reads are cut; polyprobe refuses them.
-A row with several right answers counts where the best choice is one of them, as in polyprobe. The
+- Ties. The first of several best choices is taken; polyprobe counts the share of correct ones among
+  them. Equal candidates of a row always tie.
+- Length limits. Texts longer than the model's limit are cut; polyprobe refuses them.
+As in polyprobe, a row with several answers is correct if the best choice is one of them. The
 figure of all tasks is the unweighted mean over the languages, polyprobe's `mean`."""
 
 
 def render_lighteval(configuration: Configuration, scoring: str) -> dict[str, str]:
-    """Return the texts of the tasks' file and, for local data, of a card, by file name."""
+    """Return {file name: text} of the tasks and, for local data, of a card."""
     stem = configuration.stem(scoring)
     tasks = {f"{stem}.py": render_tasks(configuration, scoring)}
     if configuration.dataset_id:
@@ -87,7 +86,7 @@ def render_lighteval(configuration: Configuration, scoring: str) -> dict[str, st
 
 
 def render_tasks(configuration: Configuration, scoring: str) -> str:
-    """Return the Python file that `--custom-tasks` takes."""
+    """Return the Python file for `--custom-tasks`."""
     stem = configuration.stem(scoring)
     local = f'str(Path(__file__).resolve().parent / "{stem}{DATA}")'
     template = Template(files(__package__).joinpath("lighteval_tasks.txt").read_text("utf-8"))
@@ -119,9 +118,9 @@ def render_tables(configuration: Configuration, scoring: str) -> str:
 
 
 def list_unprefixed(configuration: Configuration) -> dict[str, int]:
-    """Return the languages with prompts that begin with the slot, and how many.
+    """Return {language: number of prompts that begin with the slot}, if not zero.
 
-    A model without a BOS has nothing before their choices.
+    Without a BOS there is no context before their choices.
     """
     counts = {
         language: sum(not prefix.strip() for prefix in prefixes)
@@ -131,12 +130,12 @@ def list_unprefixed(configuration: Configuration) -> dict[str, int]:
 
 
 def render_head(configuration: Configuration, scoring: str) -> str:
-    """Return what is asked, what differs, and how to run it."""
+    """Return the docstring of the tasks: command, protocol, differences."""
     stem = configuration.stem(scoring)
     one = f"{stem}:{next(iter(configuration.files))}"
     left = list_unprefixed(configuration)
     rows = ", ".join(f"{language} ({count})" for language, count in left.items())
-    told = f"\n  Left out of it are languages with prompts that begin with the slot: {rows}."
+    excluded = f"\n  It excludes languages with prompts that begin with the slot: {rows}."
     protocol = PROTOCOLS[scoring].replace("{stem}", stem)
     return f"""\
 {configuration.title} for {HARNESS}, Parquet files {configuration.fingerprint}.
@@ -145,19 +144,19 @@ Made by `polyprobe export --format lighteval --scoring {scoring}` (polyprobe {__
 lighteval accelerate "model_name=MODEL,override_chat_template=False" \\
     {stem if len(configuration.files) > 1 else one} --custom-tasks {stem}.py
 The task of a single language is {one}.
-lighteval keeps a model's answers in CACHE/MODEL, CACHE being ~/.cache/huggingface/lighteval or what
-",cache_dir=" behind MODEL says. An absolute path as MODEL makes this the model's own folder; a path
-relative to the working folder does not.
+lighteval keeps a model's answers in CACHE/MODEL; CACHE is ~/.cache/huggingface/lighteval or the
+folder in ",cache_dir=FOLDER" after MODEL. If MODEL is an absolute path, this is the model's own
+folder; use a path relative to the working folder.
 
-{protocol.replace("{left_out}", told if left else "")}
+{protocol.replace("{excluded}", excluded if left else "")}
 {COMMON}"""
 
 
 def render_card(configuration: Configuration) -> str:
-    """Return a card that names the Parquet files where they lie.
+    """Return a card with the paths of the Parquet files.
 
-    `datasets` 5.2 caches a folder by the configurations in its card alone: by the fingerprint among
-    them it reads anew what has changed.
+    `datasets` 5.2 caches a folder by the configurations in its card only. With the fingerprint in
+    the card it reads changed files again.
     """
     config: Mapping[str, object] = {
         "config_name": configuration.name,
@@ -168,4 +167,4 @@ def render_card(configuration: Configuration) -> str:
         ],
     }
     head = yaml.safe_dump({"configs": [config]}, sort_keys=False, allow_unicode=True, width=10**6)
-    return f"---\n{head}---\n\nWhere the tasks find {configuration.title}.\n"
+    return f"---\n{head}---\n\nThe tasks load {configuration.title} by this card.\n"

@@ -1,4 +1,4 @@
-"""Tasks of lm-evaluation-harness: a group, what its tasks share, and a task a language."""
+"""Tasks of lm-evaluation-harness: a group, a shared part, and one task for each language."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from .configuration import Configuration
 
 HARNESS = "lm-eval 0.4.13"
 METRICS = ("acc", "acc_norm", "acc_bytes")
-# What Jinja makes of a row; a choice is read back from the list's Python literal.
+# A Jinja template; lm-eval reads the choices from its output, the Python literal of a list.
 SENTENCES = (
     "{% set made = namespace(choices=[]) %}"
     "{% for candidate in candidates %}"
@@ -21,7 +21,7 @@ SENTENCES = (
     "{% endfor %}"
     "{{ made.choices }}"
 )
-ASKED: dict[str, dict[str, str]] = {
+FIELDS: dict[str, dict[str, str]] = {
     "bmlama": {"doc_to_text": "", "doc_to_choice": SENTENCES},
     "object": {
         "doc_to_text": f"{{{{ prompt.split('{SLOT}')[0] }}}}",
@@ -30,45 +30,44 @@ ASKED: dict[str, dict[str, str]] = {
 }
 PROTOCOLS = {
     "bmlama": """\
-Asked: `polyprobe eval --scoring bmlama` of a causal model (BMLAMA, equation 10). A candidate's
-score is the mean log-probability of the tokens of the whole sentence with the candidate in its
+Protocol: `polyprobe eval --scoring bmlama` of a causal model (BMLAMA, equation 10). The score of a
+candidate is the mean log-probability of the tokens of the whole sentence with the candidate in its
 slot. Here the context is empty and each choice is such a sentence.
 
-What differs:
+Differences from polyprobe:
 - Length. lm-eval has no mean over tokens. acc takes the best sum over the sentence's tokens;
   acc_norm divides the sum by the sentence's code points, acc_bytes by its UTF-8 bytes.
-- BOS. Before an empty context lm-eval puts the BOS token, or EOS where the tokenizer has no BOS,
-  and scores every token of the sentence: `--bos always`. `--bos auto` does as the tokenizer does;
+- BOS. Before an empty context lm-eval puts the BOS token, or EOS if the tokenizer has no BOS,
+  and scores every token of the sentence: `--bos always`. `--bos auto` follows the tokenizer;
   without a BOS the sentence's first token is not scored.
-- EOS. One that the tokenizer appends is scored by polyprobe, not here.""",
+- EOS. polyprobe scores an EOS that the tokenizer appends, lm-eval does not.""",
     "object": """\
-Asked: `polyprobe eval --scoring object` of a causal model (Fluent-mLAMA): a candidate's score is
-the sum of the log-probabilities of its own tokens behind the prompt. Here the context is the prompt
-up to its slot and the candidates are the choices. Text behind the slot is not seen, as in
-polyprobe. acc stands for `object`, acc_norm for `object-characters`, acc_bytes for `object-bytes`;
-lm-eval has no `object-tokens`.
+Protocol: `polyprobe eval --scoring object` of a causal model (Fluent-mLAMA). The score of a
+candidate is the sum of the log-probabilities of its own tokens after the prompt. Here the context
+is the prompt up to its slot and the candidates are the choices. As in polyprobe, text after the
+slot is ignored. acc is `object`, acc_norm `object-characters`, acc_bytes `object-bytes`; lm-eval
+has no `object-tokens`.
 
-What differs:
-- The boundary. lm-eval moves blanks at the end of the context to the choice and tokenizes context
-  and choice as one text; polyprobe leaves the blank with the prompt and tokenizes the candidate
-  alone. So tokens and scores differ wherever a blank stands before the slot, and in scripts without
-  blanks wherever a token reaches over the boundary.
-- BOS. The context has the special tokens that are the tokenizer's own, `--bos auto` (BLOOM, to
-  which polyprobe adds a BOS, has none here). Where nothing stands before the slot the context is
-  the BOS token, or EOS where the tokenizer has no BOS; polyprobe refuses such rows where no BOS is
-  added.""",
+Differences from polyprobe:
+- The boundary. lm-eval moves spaces at the end of the context to the choice and tokenizes context
+  and choice as one text; polyprobe leaves the space with the prompt and tokenizes the candidate
+  alone. So tokens and scores differ if there is a space before the slot, and in scripts without
+  spaces if a token spans the boundary.
+- BOS. The context has the tokenizer's own special tokens, `--bos auto` (polyprobe adds a BOS for
+  BLOOM, lm-eval does not). If there is nothing before the slot the context is the BOS token, or
+  EOS if the tokenizer has no BOS; polyprobe refuses such rows if no BOS is added.""",
 }
 COMMON = """\
-- Ties. The first of several best choices is taken; polyprobe counts the share of right ones among
-  them. Equal candidates of a row tie always.
-- Length limits. Texts longer than the model reads are cut; polyprobe refuses them.
-- Other models. An encoder or encoder-decoder is not scored here as polyprobe scores it.
-A row with several right answers counts where the best choice is one of them, as in polyprobe. The
-group's figure is the unweighted mean over its languages, polyprobe's `mean`."""
+- Ties. The first of several best choices is taken; polyprobe counts the share of correct ones among
+  them. Equal candidates of a row always tie.
+- Length limits. Texts longer than the model's limit are cut; polyprobe refuses them.
+- Other models. Encoders and encoder-decoders are not scored here as in polyprobe.
+As in polyprobe, a row with several answers is correct if the best choice is one of them. The
+figure of the group is the unweighted mean over its languages, polyprobe's `mean`."""
 
 
 def render_lm_eval(configuration: Configuration, scoring: str) -> dict[str, str]:
-    """Return the texts of the group, the shared part and the tasks by file name."""
+    """Return {file name: text} of the group, the shared part and the tasks."""
     if scoring == "object":
         check_prefixes(configuration)
     stem = configuration.stem(scoring)
@@ -84,18 +83,18 @@ def render_lm_eval(configuration: Configuration, scoring: str) -> dict[str, str]
 
 
 def check_prefixes(configuration: Configuration) -> None:
-    """Refuse prompts with digits alone before the slot: lm-eval reads them as a choice's number."""
+    """Refuse prompts with only digits before the slot: lm-eval reads them as a choice's number."""
     for language, prefixes in configuration.prefixes.items():
         for row, prefix in enumerate(prefixes):
             if prefix.isdigit():
                 raise PolyprobeError(
-                    f"language '{language}', row {row}: {prefix!r} alone before the slot is no "
-                    "text to lm-eval; leave the language out or use --scoring bmlama"
+                    f"language '{language}', row {row}: lm-eval reads {prefix!r} alone before the "
+                    "slot as a number; leave the language out or use --scoring bmlama"
                 )
 
 
 def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -> str:
-    """Return the group's file: what is asked and what differs, as a comment, and the tasks."""
+    """Return the group's file: protocol and differences as a comment, and the tasks."""
     stem = configuration.stem(scoring)
     head = f"""\
 {configuration.title}, Parquet files {configuration.fingerprint}; made for {HARNESS} by
@@ -116,13 +115,13 @@ lm_eval run --model hf --model_args pretrained=MODEL --include_path . --tasks {s
 
 
 def describe_shared(configuration: Configuration, scoring: str) -> dict[str, Any]:
-    """Return what all tasks have in common."""
+    """Return the fields that all tasks share."""
     hub = {"dataset_path": configuration.dataset_id, "dataset_name": configuration.name}
     return {
         **(hub if configuration.dataset_id else {"dataset_path": "parquet"}),
         "output_type": "multiple_choice",
         "num_fewshot": 0,
-        **ASKED[scoring],
+        **FIELDS[scoring],
         "doc_to_target": "answers",
         "target_delimiter": "",
         "metric_list": [
@@ -147,5 +146,5 @@ def describe_task(
 
 
 def dump(content: Mapping[str, Any]) -> str:
-    """Return YAML in the order given."""
+    """Return YAML with the keys in their order."""
     return yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=10**6)

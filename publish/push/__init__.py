@@ -1,1 +1,1 @@
-"""What `polyprobe push` does: files, their checks, what the Hub has of them, one commit."""
+"""Push a dataset or a metric to the Hub: files, checks, one commit."""

@@ -1,4 +1,12 @@
-"""One commit makes a repository like a folder; what is there already is not sent."""
+"""Make a repository equal to a folder by one commit.
+
+`HfApi.upload_folder` (huggingface_hub 2.4) is not used: with hf_xet it uploads in a pipeline of
+commits. It splits a folder of more than 250 files, and a commit that keeps failing, into several
+commits, and only the first of them has `parent_commit`. With `create_pr` it opens the pull request
+before the upload, so that a failure leaves an empty one, and only into `main`. In its patterns `*`
+matches a slash, so that `delete_patterns` would delete files of others in subfolders.
+`create_commit` makes one commit on `parent_commit`, or none.
+"""
 
 import os
 from typing import NamedTuple
@@ -15,12 +23,12 @@ from huggingface_hub import (
 from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError
 
-from .failures import Left, endpoint, explain_hub, how_to_log_in
+from .failures import State, endpoint, explain_hub, how_to_log_in
 from .remote import MAIN, Plan, Remote, compare, read_remote
 from .source import Source
 
-# Of hf_xet, which uploads large files: it notes what it has sent every 20 s only, so that a killed
-# upload would begin anew, and waits up to four minutes before it tries a request again.
+# Settings of hf_xet, which uploads large files. By default it records the sent parts every 20 s,
+# so that an upload killed before starts from zero, and it repeats a failed request for 4 minutes.
 XET = {
     "HF_XET_DATA_SESSION_XORB_METADATA_FLUSH_MAX_COUNT": "1",
     "HF_XET_CLIENT_RETRY_MAX_DURATION": "10s",
@@ -28,7 +36,7 @@ XET = {
 
 
 class Target(NamedTuple):
-    """Where a folder goes: `OWNER/NAME`, and how."""
+    """The repository OWNER/NAME of a push, and its options."""
 
     repo_id: str
     private: bool
@@ -37,7 +45,7 @@ class Target(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """Address and revision of the commit or pull request, and whether it was there before."""
+    """Address and revision of a commit or pull request; `was_there` if it is from before."""
 
     url: str
     revision: str
@@ -45,15 +53,15 @@ class Pushed(NamedTuple):
 
 
 def check_token(api: HfApi, repo_id: str) -> None:
-    """Refuse to begin without a token, or with one that may only read.
+    """Refuse to start without a token, or with a read-only one.
 
-    Of a fine-grained token only the Hub knows what it may: it says so when it is asked to.
+    Only the Hub knows the permissions of a fine-grained token: it refuses the request itself.
     """
     with explain_hub(repo_id):
         token = get_token()
         if not token or not token.isascii():
-            what = "HF_TOKEN is no token" if token else "no token"
-            raise PolyprobeError(f"{what} to push {repo_id} with; {how_to_log_in()}")
+            problem = "HF_TOKEN is not a valid token" if token else "no token"
+            raise PolyprobeError(f"{problem} to push {repo_id} with; {how_to_log_in()}")
         me = api.whoami()
     described = (me.get("auth") or {}).get("accessToken") or {}
     if described.get("role") == "read":
@@ -62,22 +70,23 @@ def check_token(api: HfApi, repo_id: str) -> None:
 
 
 def publish(api: HfApi, source: Source, target: Target, remote: Remote, plan: Plan) -> Pushed:
-    """Make the repository like the folder by one commit, and the repository where it is missing.
+    """Make the repository equal to the folder by one commit; create a missing repository.
 
-    Large files are uploaded before the commit, which is all or nothing; the Hub keeps what came,
-    so that the next call sends what is missing.
+    Large files are uploaded before the commit, which is all or nothing. The Hub keeps uploaded
+    files, so that the next call sends only missing ones.
 
     Raises:
-        PolyprobeError: whatever fails, in one line that says what is left there: the files as they
-            were, or a new repository or branch without the folder's files.
+        PolyprobeError: the push failed. The message is one line that names the state of the
+            repository: its files are as before, or it is new and without the folder's files.
     """
-    left = Left()
+    state = State()
     try:
-        with explain_hub(target.repo_id, left):
+        with explain_hub(target.repo_id, state):
             if target.create_pr and (there := find_pull_request(api, source, target)):
                 return Pushed(*there, was_there=True)
+            # Here, because create_commit validates the card after the repository was created.
             RepoCard.load(source.files["README.md"].path).validate(source.kind)
-            head = prepare(api, source, target, remote, left)
+            head = prepare(api, source, target, remote, state)
             done = commit(api, source, target, plan, head)
     except PolyprobeError:
         if arrived := find_arrived(api, source, target):
@@ -87,37 +96,39 @@ def publish(api: HfApi, source: Source, target: Target, remote: Remote, plan: Pl
     return Pushed(done.pr_url or done.commit_url, revision, was_there=False)
 
 
-def prepare(api: HfApi, source: Source, target: Target, remote: Remote, left: Left) -> str:
-    """Make repository and branch where they are missing; return the commit to build upon.
+def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: State) -> str:
+    """Create a missing repository or branch; return the commit on which to build.
 
-    A repository that somebody has made meanwhile is an error: nobody has looked at it.
+    A repository that was created since `remote` was read is an error: it was not checked.
     """
     kind, head = source.kind, remote.head
     if not remote.exists:
-        left.said = "the repository may be there, and empty"
+        state.text = "the repository may be there, and empty"
         sdk = "gradio" if kind == "space" else None
         api.create_repo(target.repo_id, repo_type=kind, private=target.private, space_sdk=sdk)
-        left.said = "the repository is there, and empty"
+        state.text = "the repository is there, and empty"
         head = read_remote(api, target.repo_id, kind).head
     else:
-        left.said = "its files are as before"
+        state.text = "its files are as before"
     if not remote.branch and target.revision != MAIN:
         api.create_branch(target.repo_id, branch=target.revision, repo_type=kind, exist_ok=True)
-        left.said = f"branch {target.revision} is there, and is like {MAIN}"
+        state.text = f"branch {target.revision} is there, and is like {MAIN}"
     return head
 
 
 def commit(api: HfApi, source: Source, target: Target, plan: Plan, head: str) -> CommitInfo:
-    """Upload what is new or changed, delete what is gone, as one commit on top of `head`."""
+    """Add new and changed files and delete old ones, as one commit on top of `head`."""
     for name, value in XET.items():
         os.environ.setdefault(name, value)
-    sent = [CommitOperationAdd(path, str(source.files[path].path)) for path in plan.uploads]
-    gone = [CommitOperationDelete(path, is_folder=False) for path in plan.deleted]
+    added = [CommitOperationAdd(path, str(source.files[path].path)) for path in plan.uploads]
+    deleted = [CommitOperationDelete(path, is_folder=False) for path in plan.deleted]
+    counts = {"added": plan.added, "changed": plan.changed, "deleted": plan.deleted}
+    changes = ", ".join(f"{len(paths)} {how}" for how, paths in counts.items() if paths)
     return api.create_commit(
         target.repo_id,
-        [*sent, *gone],
+        [*added, *deleted],
         commit_message=title(source),
-        commit_description=describe(source, plan),
+        commit_description=f"{changes}; {len(plan.same)} of {len(source.files)} files unchanged",
         repo_type=source.kind,
         revision=target.revision,
         create_pr=target.create_pr,
@@ -126,25 +137,18 @@ def commit(api: HfApi, source: Source, target: Target, plan: Plan, head: str) ->
 
 
 def title(source: Source) -> str:
-    """Return the commit's message: which build it comes from."""
+    """Return the commit's message, which names the build."""
     made = "built by" if source.kind == "dataset" else "of"
     return f"{source.name} {made} polyprobe {__version__} (content {source.fingerprint})"
 
 
-def describe(source: Source, plan: Plan) -> str:
-    """Return the body of the commit's message: how many files."""
-    counts = {"added": plan.added, "changed": plan.changed, "deleted": plan.deleted}
-    told = ", ".join(f"{len(paths)} {what}" for what, paths in counts.items() if paths)
-    return f"{told}; {len(plan.same)} of {len(source.files)} files as they were"
-
-
 def find_arrived(api: HfApi, source: Source, target: Target) -> tuple[str, str] | None:
-    """Return address and revision of what was done and not answered, None if it was not done."""
+    """Return address and revision of a commit whose answer was lost, None if there is none."""
     try:
         if target.create_pr:
             return find_pull_request(api, source, target)
         remote = read_remote(api, target.repo_id, source.kind, target.revision)
-    except Exception:  # the Hub is still out of reach: the first error is the one to tell
+    except Exception:  # the Hub is still unreachable: the caller reports the first error
         return None
     if not remote.exists or not remote.branch or not compare(source, remote).is_empty:
         return None
@@ -152,7 +156,7 @@ def find_arrived(api: HfApi, source: Source, target: Target) -> tuple[str, str] 
 
 
 def find_pull_request(api: HfApi, source: Source, target: Target) -> tuple[str, str] | None:
-    """Return address and revision of an open pull request that holds the folder's files already."""
+    """Return address and revision of an open pull request that has the folder's files already."""
     repo_id, kind = target.repo_id, source.kind
     opened = api.get_repo_discussions(
         repo_id, repo_type=kind, discussion_type="pull_request", discussion_status="open"
@@ -167,5 +171,5 @@ def find_pull_request(api: HfApi, source: Source, target: Target) -> tuple[str, 
 
 
 def address(kind: str, repo_id: str) -> str:
-    """Return where a repository is seen."""
+    """Return a repository's address in a browser."""
     return f"{endpoint()}/{kind}s/{repo_id}"

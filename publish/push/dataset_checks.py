@@ -1,4 +1,4 @@
-"""What must hold of a dataset's folder before it is pushed: card, configurations, rows."""
+"""Checks of a dataset before a push: card, configurations, rows."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from polyprobe.system.errors import PolyprobeError
 
 
 class Split(NamedTuple):
-    """One split as the card lists it."""
+    """A split in the card."""
 
     config: str
     name: str
@@ -22,7 +22,7 @@ class Split(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """A dataset's folder, its card's YAML, and the splits that this lists."""
+    """A dataset's folder, the YAML of its card, and the paths of its files."""
 
     folder: Path
     card: Mapping[str, Any]
@@ -30,7 +30,7 @@ class Dataset(NamedTuple):
 
     @property
     def splits(self) -> list[Split]:
-        """Return the splits of all configurations, in the card's order."""
+        """Return the splits of all configurations in the order of the card."""
         return [
             Split(str(config.get("config_name")), str(part.get("split")), str(part.get("path")))
             for config in dictionaries(self.card.get("configs"))
@@ -38,36 +38,36 @@ class Dataset(NamedTuple):
         ]
 
     def read(self, split: Split) -> pa.Table:
-        """Return a split's rows."""
+        """Return the rows of a split."""
         return pq.read_table(self.folder / split.path)
 
     def schema(self, split: Split) -> pa.Schema:
-        """Return a split's columns."""
+        """Return the columns of a split."""
         return pq.read_schema(self.folder / split.path)
 
 
 def dictionaries(value: Any) -> list[Mapping[str, Any]]:
-    """Return the dictionaries in a list of the card; what has another shape has none."""
+    """Return the dictionaries in a list of the card; other values are ignored."""
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
 def no_configs(dataset: Dataset) -> Iterator[str]:
-    """Find a card that lists no configuration with its files, one a split."""
+    """Find a card without a list of files, one for each split."""
     if not dataset.splits:
         yield "README.md: 'configs' lists no data_files (split and path of each); build it again"
 
 
 def missing_file(dataset: Dataset) -> Iterator[str]:
-    """Find splits whose file is not there."""
+    """Find splits without a file."""
     for split in dataset.splits:
         if split.path not in dataset.files:
             there = (dataset.folder / split.path).is_file()
-            what = "push takes data/CONFIG/LANGUAGE.parquet alone" if there else "no such file"
-            yield f"README.md: {split.config}/{split.name} is to lie in {split.path}: {what}"
+            problem = "push takes data/CONFIG/LANGUAGE.parquet only" if there else "no such file"
+            yield f"README.md: {split.config}/{split.name} is {split.path}: {problem}"
 
 
 def unlisted_file(dataset: Dataset) -> Iterator[str]:
-    """Find Parquet that is of no configuration of the card: rows, or what became of them."""
+    """Find Parquet files, of rows or sentences, that are in no configuration of the card."""
     configs = {split.config for split in dataset.splits}
     listed = {split.path for split in dataset.splits}
     listed |= {f"sentences/{config}.parquet" for config in configs}
@@ -77,7 +77,7 @@ def unlisted_file(dataset: Dataset) -> Iterator[str]:
 
 
 def unreadable(dataset: Dataset) -> Iterator[str]:
-    """Find files that are no Parquet, or not all of it."""
+    """Find files that are not Parquet, or truncated."""
     for split in dataset.splits:
         try:
             dataset.read(split)
@@ -87,7 +87,7 @@ def unreadable(dataset: Dataset) -> Iterator[str]:
 
 
 def wrong_columns(dataset: Dataset) -> Iterator[str]:
-    """Find splits without the columns that every dataset shares, or of another type."""
+    """Find splits in which a shared column is missing or has another type."""
     for split in dataset.splits:
         columns = dataset.schema(split)
         for field in SCHEMA:
@@ -99,26 +99,26 @@ def wrong_columns(dataset: Dataset) -> Iterator[str]:
 
 
 def other_features(dataset: Dataset) -> Iterator[str]:
-    """Find configurations of which the card tells other columns or row counts than the files."""
-    told = {
+    """Find configurations with other columns or row counts in the card than in the files."""
+    infos = {
         info.get("config_name"): info for info in dictionaries(dataset.card.get("dataset_info"))
     }
     for split in dataset.splits:
-        info = told.get(split.config) or {}
+        info = infos.get(split.config) or {}
         rows = {
             part.get("name"): part.get("num_examples") for part in dictionaries(info.get("splits"))
         }
         held = pq.read_metadata(dataset.folder / split.path).num_rows
         if rows.get(split.name) != held:
-            told_rows = f"README.md: {split.config}/{split.name} has {rows.get(split.name)} rows"
-            yield f"{told_rows}; {held} lie in {split.path}; build it again"
+            card_rows = f"README.md: {split.config}/{split.name} has {rows.get(split.name)} rows"
+            yield f"{card_rows}; {split.path} has {held}; build it again"
         columns = [describe_feature(field) for field in dataset.schema(split)]
         if info.get("features") != columns:
             yield f"README.md: the features of {split.config} are not the columns of {split.path}"
 
 
 def wrong_rows(dataset: Dataset) -> Iterator[str]:
-    """Find configurations that `polyprobe eval` refuses: a row without slot, answer or parallel."""
+    """Find configurations that `polyprobe eval` refuses: a bad row, or splits not parallel."""
     by_config: dict[str, dict[str, pa.Table]] = {}
     for split in dataset.splits:
         by_config.setdefault(split.config, {})[split.name] = dataset.read(split)
@@ -130,7 +130,7 @@ def wrong_rows(dataset: Dataset) -> Iterator[str]:
 
 
 Check = Callable[[Dataset], Iterator[str]]
-# A stage is looked at where the one before found nothing: it may rely on it.
+# A stage runs if the one before found nothing, and relies on that.
 STAGES: tuple[dict[str, Check], ...] = (
     {"no-configs": no_configs},
     {"missing-file": missing_file, "unlisted-file": unlisted_file},

@@ -1,106 +1,98 @@
-"""What the Hub refuses or breaks off, in one line that says what became of it and what to do."""
+"""Errors of the Hub and its client as one line: cause, state of the repository, remedy."""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from huggingface_hub import constants, get_session, get_token
-from huggingface_hub.errors import (
-    HfHubHTTPError,
-    HFValidationError,
-    HTTPError,
-    OfflineModeIsEnabled,
-)
+from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled
 
 from polyprobe.system.errors import PolyprobeError
 
-WAIT = 60  # seconds without a byte of an answer; by itself the client waits for ever
-AGAIN = "run the same command again: what was uploaded is not sent twice"
+WAIT = 60  # seconds without a byte of an answer; by default the client waits without limit
+AGAIN = "run the same command again: uploaded files are not sent twice"
 _XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*)\)")
 _TOKEN = re.compile(r"\bhf_(?:oauth_)?[A-Za-z0-9._-]{8,}")
 
 
 class UnreachableError(PolyprobeError):
-    """The Hub could not be asked, so that it is not known what it has."""
+    """The Hub could not be asked, so the state of the repository is unknown."""
 
 
-class Left:
-    """What became of the repository so far, in the words of the line that tells of a failure."""
+@dataclass
+class State:
+    """The state of the repository during a push, in the words of an error message."""
 
-    def __init__(self) -> None:
-        self.said = "nothing was changed there"
+    text: str = "nothing was changed there"
 
 
 @contextmanager
-def explain_hub(repo_id: str, left: Left | None = None) -> Iterator[None]:
-    """Turn whatever the Hub or its client raise in the block into one line.
-
-    `left` says what became of the repository. No token is in the line, whoever put it there.
+def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
+    """Turn any error of the Hub or its client in the block into one line without a token.
 
     Raises:
-        UnreachableError: no connection, or none is allowed.
-        PolyprobeError: all else.
+        UnreachableError: there is no connection, or HF_HUB_OFFLINE forbids one.
+        PolyprobeError: any other error.
     """
-    left = left or Left()
+    state = state or State()
     get_session().timeout = WAIT
     try:
         yield
     except PolyprobeError:
         raise
-    except HFValidationError as error:
-        raise PolyprobeError(f"{repo_id!r} is no name of a repository: {tell(error)}") from None
     except OfflineModeIsEnabled:
         raise UnreachableError(
             f"HF_HUB_OFFLINE is set, so the Hub cannot be asked for {repo_id}; unset it"
         ) from None
-    except Exception as error:  # the Hub's answers, the transport's errors, hf_xet's
+    except Exception as error:  # answers of the Hub, errors of the transport and of hf_xet
         if refusal := find_refusal(error):
-            raise PolyprobeError(f"{repo_id}: {explain_refusal(refusal)}; {left.said}") from None
+            raise PolyprobeError(f"{repo_id}: {explain_refusal(refusal)}; {state.text}") from None
         if is_connection(error):
             raise UnreachableError(
-                f"{repo_id}: no connection to {endpoint()} ({tell(error)}); {left.said}; {AGAIN}"
+                f"{repo_id}: no connection to {endpoint()} ({clean(error)}); {state.text}; {AGAIN}"
             ) from None
         raise PolyprobeError(
-            f"{repo_id}: the upload broke off ({tell(error)}); {left.said}; {AGAIN}"
+            f"{repo_id}: the upload failed ({clean(error)}); {state.text}; {AGAIN}"
         ) from None
 
 
 class Refusal(NamedTuple):
-    """An answer of the Hub that is not 200: its status, its words, the seconds it asks to wait."""
+    """An answer of the Hub other than 200: status, message, seconds to wait."""
 
     status: int
-    said: str
+    message: str
     wait: str = ""
 
 
 def find_refusal(error: BaseException | None) -> Refusal | None:
-    """Return the Hub's answer behind an error; hf_xet, which uploads, has it in its words alone."""
+    """Return the Hub's answer behind an error; hf_xet has it in its message only."""
     while error is not None:
         if isinstance(error, HfHubHTTPError):
             answer = error.response
-            said = error.server_message or answer.reason_phrase
-            return Refusal(answer.status_code, tell(said), answer.headers.get("Retry-After") or "")
+            message = clean(error.server_message or answer.reason_phrase)
+            return Refusal(answer.status_code, message, answer.headers.get("Retry-After") or "")
         if found := _XET_STATUS.search(str(error)):
-            return Refusal(int(found[1]), tell(found[2]))
+            return Refusal(int(found[1]), clean(found[2]))
         error = error.__cause__ or error.__context__
     return None
 
 
 def explain_refusal(refusal: Refusal) -> str:
-    """Return what an answer of the Hub means and what to do about it."""
+    """Return the meaning of an answer and the remedy."""
     status = refusal.status
-    head = f"the Hub answered {status} ({refusal.said})"
+    head = f"the Hub answered {status} ({refusal.message})"
     if status == 401:
         return f"{head}: the token is not valid; {how_to_log_in()}"
-    if status == 403 and "disabled" in refusal.said:
+    if status == 403 and "disabled" in refusal.message:
         return head
     if status == 403:
         return f"{head}: the token may not do this; {how_to_log_in()}, or ask the owner for rights"
     if status == 404:
-        return f"{head}: it is not there, or the token may not see it; check the name and the token"
+        return f"{head}: not found, or not visible to the token; check the name and the token"
     if status in (409, 412):
         return f"{head}: somebody changed the repository meanwhile; run the same command again"
     if status == 429:
@@ -112,7 +104,7 @@ def explain_refusal(refusal: Refusal) -> str:
 
 
 def how_to_log_in() -> str:
-    """Return how to get a token that may write."""
+    """Return how to get a token with write permission."""
     return (
         f"make a token with write permission at {endpoint()}/settings/tokens, then "
         "`hf auth login` or set HF_TOKEN"
@@ -120,13 +112,13 @@ def how_to_log_in() -> str:
 
 
 def endpoint() -> str:
-    """Return the Hub's address, without a user and password that may stand in it."""
+    """Return the Hub's address without a user and password."""
     url = urlsplit(constants.ENDPOINT)
     return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
 
 
 def is_connection(error: BaseException | None) -> bool:
-    """Tell whether a broken or missing connection is behind an error."""
+    """Return whether a broken or missing connection is behind an error."""
     while error is not None:
         if isinstance(error, (HTTPError, ConnectionError)):
             return True
@@ -134,8 +126,8 @@ def is_connection(error: BaseException | None) -> bool:
     return False
 
 
-def tell(error: object) -> str:
-    """Return an error's words in one line of at most 300 characters, without any token."""
+def clean(error: object) -> str:
+    """Return an error's text as one line of at most 300 characters, without any token."""
     text = " ".join(str(error).split()) or type(error).__name__
     token = find_token()
     text = text.replace(token, "…") if token else text
@@ -143,8 +135,8 @@ def tell(error: object) -> str:
 
 
 def find_token() -> str | None:
-    """Return the token that the Hub's client would send; where finding it fails, there is none."""
+    """Return the token that the Hub's client would send, None if it cannot be found."""
     try:
         return get_token()
-    except Exception:  # some ways to a token ask a server
+    except Exception:  # some sources of a token ask a server
         return None

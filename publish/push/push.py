@@ -1,29 +1,105 @@
-"""The steps of a push, and what they refuse."""
+"""The steps of `polyprobe push`, which return the lines to print."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
 
+from huggingface_hub import HfApi
+
+from polyprobe.publish.names import check_repository_name
 from polyprobe.system.errors import PolyprobeError
 
-if TYPE_CHECKING:  # huggingface_hub takes a second, which no other command has to wait for
-    from huggingface_hub import HfApi
+from .checks import check_source, find_objections
+from .commit import Target, check_token, publish, title
+from .failures import UnreachableError, explain_hub
+from .remote import NO_REPOSITORY, Plan, Remote, check_ours, check_revision, compare, read_remote
+from .source import Source, read_source
 
-    from .commit import Target
-    from .remote import Plan, Remote
-    from .source import Source
-
-
-NEXT = {
+USAGE = {
     "dataset": "load_dataset({repo!r}, {config!r}{at})",
     "space": "evaluate.load({repo!r}{at})",
 }
 
 
-def check_name(source: "Source", target: "Target") -> None:
-    """Refuse a name that is none, or under which evaluate would not find the metric's file."""
+def push(
+    folder: Path, target: Target, licenses: Collection[str] = (), dry_run: bool = False
+) -> list[str]:
+    """Upload the changes of a dataset or a metric as one commit; return the lines to print.
+
+    Args:
+        folder: of a dataset or a metric; it is checked first.
+        target: the repository, which is created if it does not exist.
+        licenses: those of the card's licences that do not permit publication and are to be ignored.
+        dry_run: return the plan and the card, and upload nothing.
+
+    Raises:
+        PolyprobeError: the folder, its licence, the repository or the token does not permit the
+            push, or the Hub fails. The message says in which state the repository is.
+    """
+    check_revision(target.revision)
+    source = read_source(folder)
+    card = check_source(source)
+    check_name(source, target)
+    api = HfApi()
+    if dry_run:
+        return preview(api, source, target, card, licenses)
+    check_token(api, target.repo_id)
+    remote = read_target(api, source, target)
+    plan = compare(source, remote)
+    revision = target.revision
+    if plan.is_empty and remote.branch:
+        lines = [f"{target.repo_id}: nothing to upload, all {len(plan.same)} files are there"]
+    else:
+        if refusal := find_refusal(card, target, remote, licenses):
+            raise PolyprobeError(refusal)
+        pushed = publish(api, source, target, remote, plan)
+        known = "an open pull request has these files already"
+        done = known if pushed.was_there else summarize(source, plan)
+        lines = [f"{target.repo_id}: {done}", pushed.url]
+        revision = pushed.revision
+    return [*lines, f"use: {usage(source, target, card, revision)}"]
+
+
+def preview(
+    api: HfApi,
+    source: Source,
+    target: Target,
+    card: Mapping[str, Any],
+    licenses: Collection[str] = (),
+) -> list[str]:
+    """Return the plan of a push and the card. Without a connection every file counts as new."""
+    remote, notes, known = NO_REPOSITORY, [], True
+    try:
+        remote = read_target(api, source, target)
+    except UnreachableError as error:
+        notes.append(f"shown as if the repository were empty: {error}")
+        known = False
+    plan = compare(source, remote)
+    lines = []
+    for mark, paths in zip(
+        "AMD=", (plan.added, plan.changed, plan.deleted, plan.same), strict=True
+    ):
+        for path in paths:
+            size = f"  {source.files[path].size:,} bytes" if path in source.files else ""
+            lines.append(f"{mark} {path}{size}")
+    notes += [f"kept in the repository, not from a push: {path}" for path in plan.kept]
+    notes += [f"not uploaded, not part of a {source.kind}: {path}" for path in source.left_out]
+    if refusal := find_refusal(card, target, remote, licenses):
+        notes.append(refusal)
+    new = "" if remote.exists or not known else ", a new repository"
+    return [
+        *lines,
+        f"\n{source.files['README.md'].path.read_text(encoding='utf-8')}",
+        *(f"note: {note}" for note in notes),
+        f"{target.repo_id}{new}: {summarize(source, plan)}; nothing was uploaded",
+        f"commit: {title(source)}",
+    ]
+
+
+def check_name(source: Source, target: Target) -> None:
+    """Refuse an invalid name, and one under which evaluate would not find the metric's file."""
+    check_repository_name(target.repo_id, f"write me/{source.name}")
     owner, _, name = target.repo_id.partition("/")
-    if not owner or not name or "/" in name:
-        raise PolyprobeError(f"{target.repo_id!r} is no OWNER/NAME; write me/{source.name}")
     if source.kind == "space" and name != source.name:
         raise PolyprobeError(
             f"a metric's repository has its name: evaluate.load({target.repo_id!r}) looks for "
@@ -31,46 +107,37 @@ def check_name(source: "Source", target: "Target") -> None:
         )
 
 
-def look_at(api: "HfApi", source: "Source", target: "Target") -> "Remote":
-    """Return what the Hub has, refused where a push would do what nobody asked for."""
-    from .failures import explain_hub
-    from .remote import check_ours, read_remote
-
+def read_target(api: HfApi, source: Source, target: Target) -> Remote:
+    """Return the state of the target; refuse files of others and a wrong visibility."""
     with explain_hub(target.repo_id):
         remote = read_remote(api, target.repo_id, source.kind, target.revision)
         if not target.create_pr:
             check_ours(api, target.repo_id, source.kind, remote)
-    check_visibility(target, remote)
-    if target.create_pr and not remote.branch:
-        what = f"branch {target.revision} of " if remote.exists else ""
-        raise PolyprobeError(
-            f"there is no {what}{target.repo_id} to open a pull request in; leave out --create-pr"
-        )
-    return remote
-
-
-def check_visibility(target: "Target", remote: "Remote") -> None:
-    """Refuse `--private` for a repository that everybody sees: a push does not hide it."""
     if target.private and remote.private is False:
         raise PolyprobeError(
             f"{target.repo_id} is public already; make it private in its settings, or leave out "
             "--private"
         )
+    if target.create_pr and not remote.branch:
+        missing = f"branch {target.revision} of " if remote.exists else ""
+        raise PolyprobeError(
+            f"there is no {missing}{target.repo_id} to open a pull request in; leave out "
+            "--create-pr"
+        )
+    return remote
 
 
 def find_refusal(
-    card: dict, target: "Target", remote: "Remote", despite: Sequence[str]
+    card: Mapping[str, Any], target: Target, remote: Remote, licenses: Collection[str]
 ) -> str | None:
-    """Return why the data may not be published, None if it may or will be seen by its owner alone.
+    """Return why the card's licences do not permit publication, None if they do.
 
-    Each licence that stands against it must be named by `--despite-license`.
+    A private repository may hold anything. Licences in `licenses` are ignored.
     """
-    from .licences import find_objections
-
     if target.private if remote.private is None else remote.private:
         return None
     for licence, reason in find_objections(card).items():
-        if licence not in despite:
+        if licence not in licenses:
             return (
                 f"the card's licence is {licence!r}: {reason}; push it with --private, or, if you "
                 f"have the right to publish it, with --despite-license {licence}"
@@ -78,18 +145,18 @@ def find_refusal(
     return None
 
 
-def tell_plan(source: "Source", plan: "Plan") -> str:
-    """Return the counts of a plan as words."""
+def summarize(source: Source, plan: Plan) -> str:
+    """Return the number of files added, changed, deleted and unchanged, in words."""
     size = sum(source.files[path].size for path in plan.uploads)
     return (
         f"{len(plan.added)} files added, {len(plan.changed)} changed ({size:,} bytes), "
-        f"{len(plan.deleted)} deleted, {len(plan.same)} as they were"
+        f"{len(plan.deleted)} deleted, {len(plan.same)} unchanged"
     )
 
 
-def usage(source: "Source", target: "Target", card: dict, revision: str) -> str:
-    """Return the line that loads what was pushed."""
+def usage(source: Source, target: Target, card: Mapping[str, Any], revision: str) -> str:
+    """Return the call that loads the pushed dataset or metric."""
     configs = card.get("configs") or [{"config_name": "default"}]
     default = next((c for c in configs if c.get("default")), configs[0])["config_name"]
     at = "" if revision == "main" else f", revision={revision!r}"
-    return NEXT[source.kind].format(repo=target.repo_id, config=default, at=at)
+    return USAGE[source.kind].format(repo=target.repo_id, config=default, at=at)

@@ -1,23 +1,30 @@
-"""What is pushed: the files of a dataset or a metric that belong on the Hub, with their hashes."""
+"""The files of a dataset or a metric that belong on the Hub, with their hashes."""
 
 import atexit
 import hashlib
+import os
 import shutil
 import tempfile
-from pathlib import Path
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import polyprobe
 from polyprobe.publish.bundle import bundle
 from polyprobe.system.errors import PolyprobeError
-
-from .files import list_files, walk
+from polyprobe.system.hashing import hash_files
 
 ROOMS = ("metrics", "datasets")
+# Patterns of the uploaded files by the Hub's name of the repository; `*` matches no slash.
+PUBLISHED = {
+    "dataset": ("README.md", "eval.yaml", "LICENSE*", "data/*/*.parquet", "sentences/*.parquet"),
+    "space": ("README.md", "requirements.txt", "*.py"),
+}
 
 
 class File(NamedTuple):
-    """A file as it would be in the repository, with both ids by which the Hub knows contents."""
+    """A file to upload, with both ids by which the Hub knows contents."""
 
     path: Path
     size: int
@@ -26,7 +33,14 @@ class File(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A folder to push: `kind` is `dataset` or `space`, `files` go by their path in it, sorted."""
+    """A folder to push.
+
+    Attributes:
+        folder: the folder.
+        kind: `dataset` or `space`.
+        files: files to upload by their path in the repository, sorted.
+        left_out: other paths in the folder, sorted.
+    """
 
     folder: Path
     kind: str
@@ -35,35 +49,37 @@ class Source(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the folder's name, which is the dataset's or the metric's."""
+        """Return the name of the dataset or metric, which is the folder's."""
         return self.folder.name
 
     @property
     def place(self) -> Path:
-        """Return the folder of the files: a dataset's own, a metric's bundle."""
+        """Return the folder of the files to upload: a dataset's own, a metric's bundle."""
         return self.files["README.md"].path.parent
 
     @property
     def fingerprint(self) -> str:
-        """Return 12 hexadecimal digits made from paths and contents: equal builds, equal digits."""
-        lines = (f"{path} {file.sha256}\n" for path, file in self.files.items())
-        return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
+        """Return 12 hex digits that depend on the paths and contents of the files only."""
+        return hash_files((path, file.path) for path, file in self.files.items())[:12]
 
 
 def read_source(given: Path) -> Source:
-    """Return what a folder would be on the Hub: of links what they lead to, nothing hidden.
+    """Return the files that a folder would be on the Hub.
+
+    Links are followed within the folder; hidden files are ignored.
 
     Raises:
-        PolyprobeError: no such folder, neither a dataset nor a metric, a link out of it.
+        PolyprobeError: no such folder, neither a dataset nor a metric, or a link out of the folder.
     """
     folder = find_folder(given)
-    kind = kind_of(folder)
+    kind = find_kind(folder)
     paths, left_out = list_files(folder, kind)
     place = folder
     if kind == "space":
         place = bundle(folder, Path(_temporary_folder()))
-        paths, stray = list_files(place, kind)
-        left_out = sorted({*left_out, *stray} | {*list_files(folder, kind)[0]} - {*paths})
+        unbundled = paths
+        paths, _ = list_files(place, kind)
+        left_out = sorted({*left_out, *unbundled} - {*paths})
     return Source(folder, kind, {path: read_file(place / path) for path in paths}, left_out)
 
 
@@ -75,29 +91,88 @@ def _temporary_folder() -> str:
 
 
 def find_folder(given: Path) -> Path:
-    """Return the folder as it stands here, else the one of that name that was installed with us."""
-    installed = Path(polyprobe.__path__[0], *given.parts)
+    """Return the folder itself, or else the one of this name that is part of the package."""
+    package = Path(polyprobe.__path__[0])
     own = given.parts[:1] in {(room,) for room in ROOMS} and ".." not in given.parts
-    for folder in (given, installed) if own else (given,):
+    for folder in (given, package / given) if own else (given,):
         if folder.is_dir():
             return folder.resolve()
     if given.is_file():
         raise PolyprobeError(f"{given} is a file; give the folder of a dataset or a metric")
-    rooms = [room for room in ROOMS if Path(polyprobe.__path__[0], room, given).is_dir()]
+    rooms = [room for room in ROOMS if (package / room / given).is_dir()]
     guess = f"; did you mean {rooms[0]}/{given}?" if rooms else ""
     raise PolyprobeError(f"no such folder: {given}{guess}; `polyprobe build` makes datasets/NAME")
 
 
-def kind_of(folder: Path) -> str:
-    """Return `space` for a metric, `dataset` for a folder that holds Parquet."""
-    if (folder / f"{folder.name}.py").is_file():
+def find_kind(folder: Path) -> str:
+    """Return `space` for a metric, `dataset` for a folder with Parquet.
+
+    Raises:
+        PolyprobeError: neither.
+    """
+    if is_metric(folder):
         return "space"
-    if any(path.endswith(".parquet") for path in walk(folder)):
+    if is_dataset(folder):
         return "dataset"
     raise PolyprobeError(
         f"{folder} is neither a dataset (no Parquet in it; see `polyprobe build`) "
         f"nor a metric (no {folder.name}.py in it)"
     )
+
+
+def is_metric(folder: Path) -> bool:
+    """Return whether a folder is an `evaluate` module: NAME/NAME.py."""
+    return (folder / f"{folder.name}.py").is_file()
+
+
+def is_dataset(folder: Path) -> bool:
+    """Return whether a folder has a Parquet file at any depth."""
+    return any(path.endswith(".parquet") for path in walk(folder))
+
+
+def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
+    """Return the paths to upload and all others, each sorted.
+
+    Raises:
+        PolyprobeError: a broken link, or a link out of the folder.
+    """
+    found = sorted(walk(folder))
+    published = [path for path in found if is_published(path, kind)]
+    for path in published:
+        check_link(folder, path)
+    return published, [path for path in found if path not in published]
+
+
+def is_published(path: str, kind: str) -> bool:
+    """Return whether a push to a repository of this kind writes a path.
+
+    >>> [is_published(f"data/{path}.parquet", "dataset") for path in ("17/en", "17/x/en")]
+    [True, False]
+    """
+    parts = path.split("/")
+    return any(
+        len(parts) == len(pattern.split("/")) and all(map(fnmatchcase, parts, pattern.split("/")))
+        for pattern in PUBLISHED[kind]
+    )
+
+
+def walk(folder: Path) -> Iterator[str]:
+    """Yield the paths of files and broken links, except hidden ones and Python's caches."""
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [n for n in folders if not n.startswith(".") and n != "__pycache__"]
+        at = PurePosixPath(Path(place).relative_to(folder).as_posix())
+        yield from (str(at / name) for name in names if not name.startswith("."))
+
+
+def check_link(folder: Path, path: str) -> None:
+    """Refuse a broken link and a link out of the folder."""
+    target, home = (folder / path).resolve(), folder.resolve()
+    if not target.is_file():
+        raise PolyprobeError(f"{folder / path} is a broken link; repair or remove it")
+    if not target.is_relative_to(home):
+        raise PolyprobeError(
+            f"{folder / path} links to {target}, outside {home}; copy the file into the folder"
+        )
 
 
 def read_file(path: Path) -> File:

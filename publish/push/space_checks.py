@@ -1,4 +1,4 @@
-"""What must hold of a metric's folder before it is pushed: card, app, imports."""
+"""Checks of a metric before a push: card, app, imports."""
 
 import re
 import sys
@@ -14,7 +14,7 @@ NEEDED = ("title", "sdk", "sdk_version", "app_file", "license")
 
 
 class Metric(NamedTuple):
-    """A metric's folder, its card's YAML, and the names of its files."""
+    """A metric's bundle, the YAML of its card, and the names of its files."""
 
     folder: Path
     card: Mapping[str, Any]
@@ -22,7 +22,7 @@ class Metric(NamedTuple):
 
 
 def incomplete_card(metric: Metric) -> Iterator[str]:
-    """Find a card without what a Gradio Space needs."""
+    """Find a card without a key that a Gradio Space needs."""
     for key in NEEDED:
         if not metric.card.get(key):
             yield f"README.md: '{key}' is missing in the YAML; a Space needs it"
@@ -31,27 +31,28 @@ def incomplete_card(metric: Metric) -> Iterator[str]:
 
 
 def missing_app(metric: Metric) -> Iterator[str]:
-    """Find a card whose `app_file` is not there."""
+    """Find a card with a missing `app_file`."""
     app = metric.card.get("app_file")
     if app and app not in metric.files:
         yield f"README.md: app_file is {app!r}: no such file"
 
 
 def missing_sibling(metric: Metric) -> Iterator[str]:
-    """Find a file that is imported from beside another and is not there."""
-    for file, name, beside in list_imports(metric):
-        if beside and f"{name}.py" not in metric.files:
+    """Find a missing file that another imports as `from .NAME`."""
+    for file, name, relative in list_imports(metric):
+        if relative and f"{name}.py" not in metric.files:
             yield f"{file}: imports .{name}, and there is no {name}.py"
 
 
 def missing_requirement(metric: Metric) -> Iterator[str]:
     """Find a package that a file imports and requirements.txt does not name.
 
-    A package may have another name than what is imported of it: scikit-learn has sklearn.
+    The name of a package may differ from that of its module: scikit-learn has sklearn.
     """
     named, distributions = read_requirements(metric), packages_distributions()
-    for file, name, beside in list_imports(metric):
-        known = beside or f"{name}.py" in metric.files or name == "gradio"  # by sdk_version
+    for file, name, relative in list_imports(metric):
+        # gradio is a requirement by `sdk_version` in the card.
+        known = relative or f"{name}.py" in metric.files or name == "gradio"
         if known or name in sys.stdlib_module_names:
             continue
         if not named & {simplify(n) for n in (name, *distributions.get(name, ()))}:
@@ -59,27 +60,27 @@ def missing_requirement(metric: Metric) -> Iterator[str]:
 
 
 def list_imports(metric: Metric) -> list[tuple[str, str, bool]]:
-    """Return what the files import: file, first name of the module, whether it lies beside it."""
+    """Return all imports: file, first name of the module, whether it is `from .NAME`."""
     files = [file for file in metric.files if file.endswith(".py")]
     return [
-        (file, name.split(".")[0], beside)
+        (file, name.split(".")[0], relative)
         for file in files
-        for name, beside in read_imports(metric.folder / file)
+        for name, relative in read_imports(metric.folder / file)
     ]
 
 
 def read_requirements(metric: Metric) -> set[str]:
-    """Return the names of the packages that requirements.txt asks for."""
+    """Return the names of the packages in requirements.txt."""
     file = metric.folder / "requirements.txt"
     try:
         lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     except UnicodeDecodeError as error:
-        raise PolyprobeError(f"{file} is no UTF-8 text: {error.reason}") from error
+        raise PolyprobeError(f"{file} is not UTF-8 text: {error.reason}") from error
     return {simplify(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
 
 
 def simplify(name: str) -> str:
-    """Return a package's name as indexes compare it.
+    """Return a package's name as package indexes compare it.
 
     >>> simplify("Scikit_Learn")
     'scikit-learn'
@@ -93,13 +94,13 @@ def not_loading(metric: Metric) -> Iterator[str]:
 
     try:
         evaluate.load(str(metric.folder / f"{metric.folder.name}.py"))
-    except (Exception, SystemExit) as error:  # a stranger's code fails as it likes
+    except (Exception, SystemExit) as error:  # any code may be in it
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         yield f"{metric.folder.name}.py: evaluate cannot load it: {reason}"
 
 
 Check = Callable[[Metric], Iterator[str]]
-# A stage is looked at where the one before found nothing: it may rely on it.
+# A stage runs if the one before found nothing, and relies on that.
 STAGES: tuple[dict[str, Check], ...] = (
     {"incomplete-card": incomplete_card, "missing-app": missing_app},
     {"missing-sibling": missing_sibling, "missing-requirement": missing_requirement},

@@ -14,7 +14,7 @@ from polyprobe.builder.facts.facts import TEMPLATES, empty
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.request import Request
-from polyprobe.builder.sources import read_source
+from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.tiny_facts import CAPITALS, make_facts, serve
@@ -136,7 +136,7 @@ def test_labels_are_lent_in_order(monkeypatch):
 
 
 def test_the_command_builds_the_same(monkeypatch, tmp_path):
-    from polyprobe.cli.build import build
+    from polyprobe.cli.build import build_balanced as build
 
     serve(monkeypatch, "tiny", CAPITALS)
     request = Request("tiny", ("en", "fr"), candidates=2, exclude=(), seed=3)
@@ -148,8 +148,7 @@ def test_the_command_builds_the_same(monkeypatch, tmp_path):
     words = notes.command.split()[3:]
     options = dict(zip(words[::2], words[1::2], strict=True))
     build(
-        "balanced",
-        config=[options["--config"]],
+        config=options["--config"],
         output=tmp_path / "b",
         source=options["--source"],
         languages=[options["--languages"]],
@@ -183,7 +182,7 @@ def test_what_another_source_knows_to_be_true_is_no_distractor(monkeypatch):
     assert len(athens.candidate_ids) > 2
     wrong = athens.candidate_ids[1 - athens.answers[0]]
     serve(monkeypatch, "wiki", make_facts([("P36", athens.subject_id, wrong)], {}, {}))
-    monkeypatch.setattr(material, "TRUTH_SOURCES", {"wiki": "tiny_wiki"})
+    monkeypatch.setitem(TRUTH_SOURCES, "wiki", "tiny_wiki")
     made = balanced.build(Request("tiny", ("en",)))
     [again] = [row for row in made.rows["en"] if row.object_id == "Q10"]
     assert set(again.candidate_ids) == set(athens.candidate_ids) - {wrong}
@@ -195,7 +194,6 @@ import hashlib, sys
 from pathlib import Path
 from polyprobe.builder.build import write_config
 from polyprobe.builder.recipes.balanced.request import Request
-from polyprobe.builder.sources import bmlama_files
 from tests.builder.test_balanced import balance
 from tests.builder.tiny_facts import make_facts
 facts = [(f"P{i % 3}", f"Q{i}", f"Q{i * 7 % 50}") for i in range(50)]

@@ -241,8 +241,6 @@ def test_the_command_builds_the_same_and_the_card_says_that_facts_repeat(monkeyp
     for path in ("data/tiny-2-3t/en.parquet", "data/tiny-2-3t/el.parquet"):
         assert (folder / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
     assert pq.read_table(folder / "data/tiny-2-3t/el.parquet").num_rows == 6
-    error = CliRunner().invoke(app, ["build", "bmlama", "--templates", "2"]).exception
-    assert str(error) == "--templates is an option of balanced, not of bmlama"
 
 
 @pytest.mark.upstream

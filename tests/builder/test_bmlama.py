@@ -9,7 +9,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.sources.bmlama import facts as bmlama
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama.files import (
     BLOCKS,
@@ -18,6 +17,7 @@ from polyprobe.builder.sources.bmlama.files import (
     Record,
     list_paths,
     parse_records,
+    read_rows,
 )
 from polyprobe.schema.columns import Row
 from polyprobe.tests.builder.tiny import HEAD, TINY
@@ -28,7 +28,7 @@ RELATIONS = {"17": 41, "53": 30}
 
 
 def test_tiny_rows_are_as_published(tiny):
-    built = bmlama.build("53", tiny)
+    built = read_rows("53", tiny)
     assert list(built) == ["en", "he", "zh"]
     assert built["en"][2] == Row(
         fact_id="53:0003",
@@ -71,7 +71,7 @@ def test_changed_files_fail_loudly(tiny, monkeypatch, old, new, message):
     contents = [texts[language].encode() for language in sorted(texts)]
     monkeypatch.setattr(bmlama_files, "read_files", lambda *_: iter(contents))
     with pytest.raises(ValueError, match=message):
-        bmlama.build("17", tiny)
+        read_rows("17", tiny)
 
 
 def test_checksums_name_the_seventy_files():

@@ -3,7 +3,7 @@ from importlib import resources
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.table import RECIPES, load_source
+from polyprobe.builder.recipes.table import RECIPES, load_recipe
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
 from polyprobe.system.errors import PolyprobeError
 
@@ -16,19 +16,23 @@ TINY_FILES = [f"data/{c}/{lang}.parquet" for c in ("17", "53") for lang in ("en"
 
 
 def test_every_source_is_in_the_table():
-    folder = resources.files("polyprobe.builder.sources")
+    folder = resources.files("polyprobe.builder.recipes")
     found = {
-        path.name.removesuffix(".py")
+        path.name
         for path in folder.iterdir()
-        if path.name.endswith(".py") and "\ndef build(" in path.read_text(encoding="utf-8")
+        if (module := path.joinpath("build.py")).is_file()
+        and "\nCONFIGS" in module.read_text(encoding="utf-8")
     }
-    assert {f"polyprobe.builder.sources.{name}" for name in found} == set(RECIPES.values())
+    assert {f"polyprobe.builder.recipes.{name}.build" for name in found} == {
+        recipe.module for recipe in RECIPES.values()
+    }
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_sources_keep_the_contract(name):
-    source = load_source(name)
+    source = load_recipe(name)
     assert source.DEFAULT_CONFIG in source.CONFIGS
+    assert RECIPES[name].configs == source.CONFIGS
 
 
 def test_without_config_all_are_built(tiny, tmp_path):

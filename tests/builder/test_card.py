@@ -9,14 +9,14 @@ from huggingface_hub import DatasetCard
 from polyprobe.builder.output.card import render_card, size_category
 from polyprobe.builder.output.tables import Config as CardConfig
 from polyprobe.builder.output.tables import Split as CardSplit
-from polyprobe.builder.recipes.table import RECIPES, load_source
+from polyprobe.builder.recipes.table import RECIPES, load_recipe
 from polyprobe.schema.columns import DESCRIPTIONS, REPAIRED, SCHEMA, SENTENCES
 
 DATASETS = Path(__file__).parents[2] / "datasets"
 
 
 def render(name: str, folder: Path) -> str:
-    source = load_source(name)
+    source = load_recipe(name)
     return render_card(folder, name, source.CONFIGS, source.DEFAULT_CONFIG, source.describe)
 
 
@@ -44,7 +44,7 @@ def test_committed_bmlama_card_is_the_generated_one(built):
 def test_committed_cards_load_on_the_hub(name):
     card = DatasetCard.load(DATASETS / name / "README.md")
     data = card.data.to_dict()
-    source = load_source(name)
+    source = load_recipe(name)
     assert [config["config_name"] for config in data["configs"]] == list(source.CONFIGS)
     defaults = [config["config_name"] for config in data["configs"] if config.get("default")]
     assert defaults == [source.DEFAULT_CONFIG]

@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.build import build_dataset
+from polyprobe.builder.recipes.bmlama.build import CONFIGS
 from polyprobe.builder.sources import mpararel, xfactr
-from polyprobe.builder.sources.bmlama import facts as bmlama
+from polyprobe.builder.sources.bmlama.linked import read_linked
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.tiny import describe, pack
 
@@ -23,7 +24,7 @@ FACTS = [("P17", "Q585", "Q20"), ("P17", "Q2868", "Q419"), ("P127", "Q1", "Q20")
 @pytest.fixture
 def sources(tiny, monkeypatch):
     """The mirror folder with the three archives."""
-    bmlama.read_linked.cache_clear()
+    read_linked.cache_clear()
     tuples = {}
     for language, names in NAMES.items():
         for relation in ("P17", "P127"):
@@ -45,7 +46,7 @@ def sources(tiny, monkeypatch):
         monkeypatch.setattr(module, "REPOSITORY", repository)
         pack(tiny, repository, contents)
     yield tiny
-    bmlama.read_linked.cache_clear()
+    read_linked.cache_clear()
 
 
 def read(folder, config, language):
@@ -54,7 +55,7 @@ def read(folder, config, language):
 
 def test_all_configurations_are_built(sources, tmp_path, capsys):
     folder = build_dataset("bmlama", mirror=sources, output=tmp_path / "out")
-    assert sorted(p.name for p in (folder / "data").iterdir()) == sorted(bmlama.CONFIGS)
+    assert sorted(p.name for p in (folder / "data").iterdir()) == sorted(CONFIGS)
     oslo, krone = read(folder, "17-repaired", "en")
     assert (oslo["fact_id"], oslo["published_row"]) == ("P17:Q585:Q20", "17:0001")
     assert sorted(zip(oslo["candidate_ids"], oslo["candidates"], strict=True)) == [

@@ -59,7 +59,7 @@ import resource, signal, sys
 from pathlib import Path
 from polyprobe import PolyprobeError
 from polyprobe.builder.output.write import write_config
-from polyprobe.builder.table import Row
+from polyprobe.schema.columns import Row
 rows = [Row(str(i), "", "", "", str(i), f"{i} [Y]", ["a"], [], [0], ["a"], "") for i in range(9999)]
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
@@ -75,7 +75,7 @@ def test_a_disk_that_takes_no_more_leaves_the_old(tmp_path):
     before = snapshot(tmp_path)
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    line = f"cannot write to {tmp_path}: File too large; what was there is unchanged\n"
+    line = f"cannot write to {tmp_path}: File too large; its old content is unchanged\n"
     assert done.stdout == line
     assert snapshot(tmp_path) == before
 
@@ -115,7 +115,7 @@ import sys
 from pathlib import Path
 from polyprobe.system.download import Repository
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.sources import bmlama_files
+from polyprobe.builder.sources.bmlama import files as bmlama_files
 bmlama_files.REPOSITORY = Repository("someone/things", "0123456789abcdef", {sums})
 bmlama_files.BLOCKS = {blocks}
 build_dataset("bmlama", ["17", "53"], Path(sys.argv[1]), Path(sys.argv[2]))

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import polars as pl
 
 from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
-from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.sources import FACT_SOURCES
+from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
 from polyprobe.system.download import Repository
 
 
@@ -62,6 +61,7 @@ def serve(monkeypatch, name: str, known: Facts) -> None:
         read_templates=lambda mirror: known.templates,
         read_truths=lambda mirror: known.facts,
     )
-    monkeypatch.setattr(material, "TRUTH_SOURCES", {})  # nothing of the real ones is read
+    for other in list(TRUTH_SOURCES):  # the real ones are not read
+        monkeypatch.delitem(TRUTH_SOURCES, other)
     monkeypatch.setitem(FACT_SOURCES, name, f"tiny_{name}")
     monkeypatch.setitem(sys.modules, f"tiny_{name}", module)

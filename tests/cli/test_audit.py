@@ -116,11 +116,11 @@ MISTAKES = {
     ),
     "no language": (
         lambda here: ["facts", "--languages", ","],
-        "--languages names none; give codes as en,fr, or leave it out for all",
+        "--languages is empty; give codes such as en,fr, or omit it for all",
     ),
     "configuration of raw files": (
         lambda here: ["raw", "--config", "17"],
-        "raw holds TSVs, which have no configurations",
+        "raw holds TSV files, which have no configurations",
     ),
     "neither Parquet nor TSV": (
         lambda here: ["empty"],
@@ -197,4 +197,4 @@ def test_a_device_is_written_into_and_not_replaced(here, tmp_path):
 def test_splits_that_are_no_languages_are_refused(here):
     (here / "facts" / "README.md").unlink()
     result = CliRunner().invoke(app, ["facts"])
-    assert "has the splits train, and not one a language" in str(result.exception)
+    assert "has the splits train instead of one for each language" in str(result.exception)

@@ -1,9 +1,9 @@
 """`polyprobe cache`: what it shows, what it removes, and what it leaves alone."""
 
 import os
-import shutil
 import sys
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -50,18 +50,17 @@ def polyprobe(monkeypatch, capsys):
 
 
 def fill(cache, identity, *sizes, used=MOMENT):
-    """Make a store with one file of so many rows for each size, and return its folder."""
+    """Make a store, add so many rows for each size, and return its file."""
     store = ScoreStore(cache, identity)
     for number, size in enumerate(sizes):
         prompts = [f"{number} {row} [Y]" for row in range(size)]
         store.add(prompts, [["a"]] * size, [Known([-1.0], [1], [])] * size)
-    for file in store.folder.iterdir():
-        os.utime(file, (used, used))
-    return store.folder
+    os.utime(store.file, (used, used))
+    return store.file
 
 
-def weigh(*folders):
-    return sum(file.stat().st_size for folder in folders for file in folder.iterdir())
+def weigh(*files):
+    return sum(file.stat().st_size for file in files)
 
 
 def amount(rows, size):
@@ -89,25 +88,22 @@ def test_info_shows_a_row_for_each_identity(cache, polyprobe):
 
 
 def test_a_store_that_is_opened_is_one_that_is_used(cache, polyprobe):
-    folder = fill(cache, GPT2, 1)
+    file = fill(cache, GPT2, 1)
     ScoreStore(cache, GPT2)
     shown = polyprobe("info")[1][2].split()[-1]
-    used = datetime.fromtimestamp((folder / "identity.json").stat().st_mtime)
+    used = datetime.fromtimestamp(file.stat().st_mtime)
     assert shown == used.strftime("%Y-%m-%d")
     assert used.timestamp() > MOMENT
 
 
-def test_a_damaged_file_counts_no_rows(cache, polyprobe):
-    folder = fill(cache, GPT2, 5, 6)
-    [five] = [f for f in folder.glob("*.parquet") if f.stat().st_size == smallest(folder)]
-    five.write_bytes(five.read_bytes()[:-5])
-    (folder / "identity.json").write_text("{")
+def test_a_damaged_file_is_listed_and_deleted(cache, polyprobe):
+    file = fill(cache, GPT2, 5, 6)
+    file.write_bytes(file.read_bytes()[:5000])
     row = polyprobe("info")[1][2]
-    assert row.split()[:9] == ["(its", "identity.json", "cannot", "be", "read)", "–", "–", "–", "6"]
-
-
-def smallest(folder):
-    return min(file.stat().st_size for file in folder.glob("*.parquet"))
+    today = datetime.fromtimestamp(file.stat().st_mtime).strftime("%Y-%m-%d")
+    assert row.split() == ["(damaged", "file)", "–", "–", "–", "0", "5.0", "kB", today]
+    assert polyprobe("clear")[0] == 0
+    assert not file.exists()
 
 
 @pytest.mark.parametrize("command", [["info"], ["clear"], ["clear", "--model", "gpt2"]])
@@ -115,25 +111,24 @@ def smallest(folder):
 def test_an_empty_cache_is_one_line(command, made, cache, polyprobe):
     for folder in made:
         (cache / folder).mkdir(parents=True)
-    assert polyprobe(*command) == (0, [f"no scores are kept in {cache}"], [])
+    assert polyprobe(*command) == (0, [f"no scores are stored in {cache}"], [])
 
 
 def test_clear_removes_everything_that_it_made(cache, polyprobe):
     gpt2, bert = fill(cache, GPT2, 3, 4), fill(cache, BERT, 5)
-    shutil.copy(next(gpt2.glob("*.parquet")), gpt2 / "ab.parquet.0123abcd.new")
-    (gpt2 / ".cd.parquet.0123abcd.new.part").write_text("rest")
+    Path(f"{gpt2}-journal").write_text("rest")
     sizes = weigh(gpt2), weigh(bert)
     status, lines, errors = polyprobe("clear")
     assert (status, errors) == (0, [])
     assert lines == [
-        "removed google-bert/bert-base-cased (sha256-0123456789ab, pll, bfloat16): "
+        "deleted google-bert/bert-base-cased (sha256-0123456789ab, pll, bfloat16): "
         f"{amount(5, sizes[1])}, {bert.name}",
-        f"removed openai-community/gpt2 ({GPT2['revision']}, bmlama-eq10, float32): "
+        f"deleted openai-community/gpt2 ({GPT2['revision']}, bmlama-eq10, float32): "
         f"{amount(7, sizes[0])}, {gpt2.name}",
-        f"removed {amount(12, sum(sizes))} from {cache}",
+        f"deleted {amount(12, sum(sizes))} from {cache}",
     ]
     assert list(cache.rglob("*")) == [cache / "scores"]
-    assert polyprobe("info")[1] == [f"no scores are kept in {cache}"]
+    assert polyprobe("info")[1] == [f"no scores are stored in {cache}"]
 
 
 def test_clear_of_one_model_keeps_the_others(cache, polyprobe):
@@ -154,60 +149,52 @@ def test_a_dry_run_says_the_same_and_removes_nothing(cache, polyprobe):
     _, dry, _ = polyprobe("clear", "--dry-run")
     assert {file: file.stat().st_mtime for file in cache.rglob("*")} == before
     _, done, _ = polyprobe("clear")
-    assert dry == [line.replace("removed", "would remove", 1) for line in done]
+    assert dry == [line.replace("deleted", "would delete", 1) for line in done]
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("", "error: --model is empty; leave it out to remove the scores of every model"),
+        ("", "error: --model is empty; leave it out to delete the scores of all models"),
         (
             "GPT3",
-            "error: no scores are kept of a model like 'GPT3'; there are: "
+            "error: no scores are stored for a model like 'GPT3'; available: "
             "google-bert/bert-base-cased, openai-community/gpt2",
         ),
     ],
 )
 def test_a_model_that_is_not_there_is_one_line(model, message, cache, polyprobe):
-    folders = {fill(cache, GPT2, 1), fill(cache, GPT2 | {"bos": "x"}, 1), fill(cache, BERT, 1)}
+    files = {fill(cache, GPT2, 1), fill(cache, GPT2 | {"bos": "x"}, 1), fill(cache, BERT, 1)}
     assert polyprobe("clear", "--model", model) == (1, [], [message])
-    assert set((cache / "scores").iterdir()) == folders
+    assert set((cache / "scores").iterdir()) == files
 
 
 def test_clear_touches_nothing_that_no_store_made(cache, polyprobe, tmp_path):
     precious = tmp_path / "precious"
     elsewhere = fill(precious, GPT2, 3)
-    thesis = precious / "thesis.parquet"
+    thesis = precious / "thesis.sqlite"
     thesis.write_text("mine")
     store = fill(cache, BERT, 2)
-    (store / f"{'0' * 32}.parquet").symlink_to(thesis)
-    (store / "more.parquet").mkdir()
-    (store / "notes.txt").write_text("mine")
     scores = cache / "scores"
     (scores / elsewhere.name).symlink_to(elsewhere)
-    (scores / ("0" * 16)).mkdir()
-    (scores / ("0" * 16) / "identity.json").symlink_to(elsewhere / "identity.json")
-    for name in ("my-scores", "1" * 15, "2" * 16):
-        (scores / name).mkdir()
-        (scores / name / "table.parquet").write_text("mine")
-        if name != "2" * 16:
-            (scores / name / "identity.json").write_text("{}")
-    (scores / ("3" * 16)).write_text("mine")
-    outside = {file: file.read_bytes() for file in precious.rglob("*") if file.is_file()}
+    (scores / f"{'0' * 16}.sqlite").symlink_to(thesis)
+    (scores / f"{'1' * 16}.sqlite").mkdir()
+    for name in ("my.sqlite", f"{'2' * 15}.sqlite", f"{'3' * 16}.sqlite3", "4" * 16, "notes.txt"):
+        (scores / name).write_text("mine")
+    (scores / ("5" * 16)).mkdir()
+    (scores / ("5" * 16) / "table.parquet").write_text("mine")
+    others = {file for file in scores.rglob("*") if file != store}
+    before = {file: file.read_bytes() for file in [*others, thesis, elsewhere] if file.is_file()}
     status, lines, _ = polyprobe("clear")
     assert status == 0
-    assert lines[0] == f"{store} stays: other files lie in it"
-    assert len(lines) == 3
-    assert {file: file.read_bytes() for file in precious.rglob("*") if file.is_file()} == outside
-    assert {file.name for file in store.iterdir()} == {"more.parquet", "notes.txt"}
-    kept = {"0" * 16, "1" * 15, "2" * 16, "3" * 16, "my-scores", elsewhere.name, store.name}
-    assert {file.name for file in scores.iterdir()} == kept
-    assert len(list(scores.glob("*/table.parquet"))) == 3
+    assert len(lines) == 2
+    assert set(scores.rglob("*")) == others
+    assert {file: file.read_bytes() for file in before} == before
 
 
 def test_a_file_where_the_cache_should_be_holds_no_scores(cache, polyprobe):
     cache.write_text("mine")
-    assert polyprobe("clear") == (0, [f"no scores are kept in {cache}"], [])
+    assert polyprobe("clear") == (0, [f"no scores are stored in {cache}"], [])
     assert cache.read_text() == "mine"
 
 

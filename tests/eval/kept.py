@@ -1,4 +1,7 @@
-"""Queries with scores to keep, and what a store's folder holds."""
+"""Queries with scores to store, and the content of a store's file."""
+
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 
@@ -15,7 +18,7 @@ IDENTITY = {
     "device": "cpu",
     "torch": "2.13.0",
 }
-WARNING = "warning: {} {}; its rows are scored again\n"
+WARNING = "warning: {} rows of {} are damaged; scoring them again\n"
 
 
 def queries(*numbers):
@@ -33,9 +36,15 @@ def queries(*numbers):
     return prompts, candidates, known
 
 
-def parts(store):
-    return sorted(store.folder.glob("*.parquet"))
+def rows(file):
+    """Return the rows of a store's file as {key: value}."""
+    return dict(execute(file, "SELECT * FROM scores"))
+
+
+def execute(file, *query):
+    with closing(sqlite3.connect(file)) as database, database:
+        return database.execute(*query).fetchall()
 
 
 def names(store):
-    return {file.name for file in store.folder.iterdir()}
+    return {file.name for file in store.file.parent.iterdir()}

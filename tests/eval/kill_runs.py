@@ -14,8 +14,10 @@ from pathlib import Path
 
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.work import tasks
+from polyprobe.system.store import ContentStore
 
-tasks.CANDIDATES = 16  # a task of four queries or so: many places to be killed at
+tasks.CANDIDATES = 16  # a task of a few queries: many places to be killed at
+ROWS = 4  # of a task, about
 
 
 def main(model: str, dataset: str, output: str, kills: int, seed: int) -> None:
@@ -23,7 +25,7 @@ def main(model: str, dataset: str, output: str, kills: int, seed: int) -> None:
     killed = 0
     while killed < kills:
         child = start(model, dataset, output)
-        awaited = count_kept() + draw.randint(0, 2)
+        awaited = count_kept() + ROWS * draw.randint(0, 2)
         while count_kept() < awaited and not has_ended(child):
             time.sleep(0.001)
         time.sleep(draw.random() / 50)
@@ -49,7 +51,8 @@ def has_ended(child: int) -> bool:
 
 
 def count_kept() -> int:
-    return len(list(Path(os.environ["POLYPROBE_CACHE"]).rglob("[!.]*.parquet")))
+    [*files] = Path(os.environ["POLYPROBE_CACHE"]).rglob("*.sqlite")
+    return ContentStore(files[0], "scores").count() if files else 0
 
 
 if __name__ == "__main__":

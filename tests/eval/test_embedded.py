@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.embedded.train import RECIPES, TAUGHT_IN_TESTS
+from polyprobe.eval.embedded.train import MODEL_RECIPES, TAUGHT_IN_TESTS
 from polyprobe.eval.run.sample import choose_rows
 from polyprobe.schema.load import load_facts
 
@@ -31,7 +31,7 @@ def accuracy(scorer, table):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", RECIPES)
+@pytest.mark.parametrize("family", MODEL_RECIPES)
 def test_a_model_knows_the_languages_it_was_taught(family, facts):
     """Chance is .13: of six candidates for a continent, of seven or ten elsewhere."""
     scorer = load_scorer(MODELS[family])

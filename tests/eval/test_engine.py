@@ -16,6 +16,7 @@ from polyprobe.eval.scoring.engine.paths.prefix import Prefix, group
 from polyprobe.eval.scoring.engine.paths.tree import Tree, Trie, ancestors
 from polyprobe.eval.scoring.engine.plan import Input, Plan, by_length, shared
 from polyprobe.eval.scoring.engine.probe import make_crowd, make_probe
+from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
 IDS = st.lists(st.integers(0, 2), min_size=1, max_size=6).map(tuple)
@@ -73,7 +74,7 @@ def test_an_encoder_s_source_is_one_group_whatever_the_decoder_reads():
 class Unrun:
     """A network that no batch is run on."""
 
-    family = "causal"
+    device = torch.device("cpu")
 
 
 @pytest.mark.parametrize("kind", [Full, Gathered, Tree, Prefix])
@@ -107,17 +108,25 @@ def test_a_falling_budget_holds_from_the_next_batch_on():
 )
 def test_the_budget_is_what_memory_allows(used, free, expected, monkeypatch):
     monkeypatch.setattr(budget, "_measure", lambda path: (used, free))
-    path = Tree(Unrun())
-    path.network.device = torch.device("cpu")
-    assert budget.affordable_tokens(path) == expected
+    assert budget.affordable_tokens(Tree(Unrun())) == expected
 
 
-@pytest.mark.skipif(not budget._forget_peak(), reason="this system does not count peaks anew")
-def test_memory_is_measured_here(scorers, monkeypatch):
+def test_on_the_cpu_nothing_is_measured():
+    assert budget.affordable_tokens(Tree(Unrun())) == 512
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
+def test_memory_is_measured_on_a_gpu(kind, scorers, monkeypatch):
     """A batch that holds 200 MB more is measured to do so."""
-    path = scorers("llama").engine.path
+    path = scorers(kind, device="cuda").engine.path
     run = budget._run
-    monkeypatch.setattr(budget, "_run", lambda *rest: (torch.ones(50 * 2**20), run(*rest)))
+
+    def greedy(*rest):
+        return torch.ones(50 * 2**20, device="cuda"), run(*rest)
+
+    monkeypatch.setattr(budget, "_run", greedy)
     used, free = budget._measure(path)
     assert 190 * 2**20 <= used < 300 * 2**20
     assert free > 2**20
@@ -160,7 +169,7 @@ def test_memory_that_runs_out_in_the_head_halves_its_places(scorers, monkeypatch
 def test_an_allocation_that_fails_is_out_of_memory():
     with pytest.raises(RuntimeError) as error:
         torch.empty(2**60)
-    assert budget.is_out_of_memory(error.value)
+    assert is_out_of_memory(error.value)
 
 
 def test_memory_that_is_short_at_the_start_does_not_change_the_path(scorers, monkeypatch):

@@ -89,7 +89,12 @@ def test_nothing_defined(tmp_path):
     "name", ["facts", "a/b/c", "/tmp/facts", "a b/c", "../facts", "-a/b", "a/"]
 )
 def test_a_dataset_id_is_owner_and_name(run, name):
-    refused(re.escape(f"--dataset-id {name!r} is no name on the Hub"), run, "csv", dataset_id=name)
+    refused(
+        re.escape(f"{name!r} is not a repository name OWNER/NAME; correct --dataset-id"),
+        run,
+        "csv",
+        dataset_id=name,
+    )
 
 
 def test_eval_results_need_the_dataset_s_name(run):

@@ -13,6 +13,7 @@ from transformers import (
 )
 
 from polyprobe.eval.scoring.engine.plan import Plan
+from polyprobe.eval.scoring.scorers import Queries
 from polyprobe.eval.scoring.scorers.pll import PllScorer, WordPllScorer, number_words
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny, zoo
@@ -97,7 +98,7 @@ def test_scores_are_those_of_the_definition(kind, scoring, loaded):
 def read_plan(scorer, prompt, candidates):
     """Return what is read: the token asked for, and the input with `_` for a mask."""
     plan = Plan()
-    scorer.plan(plan, [prompt], [candidates], {})
+    scorer.plan(plan, Queries([prompt], [candidates], {}))
     names = scorer.tokenizer.convert_ids_to_tokens
     return [
         (name, " ".join(names(list(row.ids))).replace("[MASK]", "_"))
@@ -223,7 +224,7 @@ def test_without_blanks_han_characters_are_words_of_wordpiece_alone(name, words)
 def test_a_tokenizer_that_tells_no_words_is_refused(trondheim):
     scorers = [kind(trondheim[0], CanineTokenizer()) for kind in (PllScorer, WordPllScorer)]
     plan = Plan()
-    [[numbers]] = scorers[0].plan(plan, ["Rome: [Y]"], [["Oslo"]], {})
+    [[numbers]] = scorers[0].plan(plan, Queries(["Rome: [Y]"], [["Oslo"]], {}))
     assert len(numbers) == len("Rome: Oslo")
     with pytest.raises(PolyprobeError, match="pll-word-l2r needs to know .*CanineTokenizer.* pll"):
-        scorers[1].plan(Plan(), ["Rome: [Y]"], [["Oslo"]], {})
+        scorers[1].plan(Plan(), Queries(["Rome: [Y]"], [["Oslo"]], {}))

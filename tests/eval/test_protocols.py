@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval import load_scorer
 from polyprobe.eval.scoring.engine.plan import Plan
-from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS
-from polyprobe.eval.scoring.scorers.contrastive import CausalContrastiveScorer, first_pieces
-from polyprobe.eval.scoring.scorers.object import CausalObjectScorer
+from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS, Queries
+from polyprobe.eval.scoring.scorers.causal import CausalContrastiveScorer, CausalObjectScorer
+from polyprobe.eval.scoring.scorers.contrastive import first_pieces
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 
@@ -256,7 +256,7 @@ FIRST = [
 def test_the_first_piece_follows_from_what_the_tokenizer_does(make, prompt, candidate, piece):
     tokenizer = make()
     pieces = {candidate: tuple(tokenizer(candidate, add_special_tokens=False)["input_ids"])}
-    [[found]] = first_pieces([prompt], [[candidate]], pieces, tokenizer)
+    [[found]] = first_pieces(Queries([prompt], [[candidate]], pieces), tokenizer)
     assert tokenizer.convert_ids_to_tokens(found) == piece
 
 
@@ -265,7 +265,7 @@ def test_a_candidate_of_blanks_alone_has_no_first_piece():
     tokenizer.add_tokens(["<blank>"])
     pieces = {"x": tuple(tokenizer("  ", add_special_tokens=False)["input_ids"])}
     with pytest.raises(PolyprobeError, match="candidate 'x' is nothing but blanks"):
-        first_pieces(["[Y]"], [["x"]], pieces, tokenizer)
+        first_pieces(Queries(["[Y]"], [["x"]], pieces), tokenizer)
 
 
 @pytest.mark.parametrize("scoring", ["mpararel", "mpararel-released"])
@@ -305,7 +305,7 @@ def test_what_is_taught_has_a_row_a_read(scorers):
     prompts, names = ["The capital is [Y]."], ["Paris", "Berlin", "Paris"]
     pieces = {n: tuple(scorer.tokenizer(n, add_special_tokens=False)["input_ids"]) for n in names}
     plan = Plan()
-    scorer.plan(plan, prompts, [names], pieces)
+    scorer.plan(plan, Queries(prompts, [names], pieces))
     logits, targets = scorer.engine.read(plan, list(plan.reads))
     assert len(logits) == len(targets) == plan.n_reads == sum(len(pieces[n]) for n in names)
     assert logits.requires_grad

@@ -3,12 +3,9 @@
 import os
 import shutil
 import socket
-import socketserver
 import sys
 import tempfile
-import threading
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +15,7 @@ import pytest
 
 from polyprobe.eval.work.tasks import Task
 from polyprobe.eval.work.workers import ray_cluster, ray_connection, score_on_ray
-from polyprobe.eval.work.workers.ray_worker import RayWorker, versions
+from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share, versions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_workers import OPTIONS, here, silent, tasks_of
 from tests.eval.tiny import save_model
@@ -40,29 +37,10 @@ def free_port():
 
 
 @pytest.fixture
-def listen():
-    """Start servers that say one thing to each who comes, and return their addresses."""
-    with ExitStack() as open_servers:
-
-        def start(greeting):
-            class Greet(socketserver.BaseRequestHandler):
-                def handle(self):
-                    self.request.recv(1000)
-                    self.request.sendall(greeting)
-
-            server = open_servers.enter_context(
-                socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greet)
-            )
-            threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-            open_servers.callback(server.shutdown)
-            return f"127.0.0.1:{server.server_address[1]}"
-
-        yield start
-
-
-# The empty SETTINGS frame with which every server of HTTP/2 begins.
-HTTP2 = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-HTTP1 = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+def listener():
+    """The address of a server."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
 class TestConnection:
@@ -82,15 +60,7 @@ class TestConnection:
             with pytest.raises(PolyprobeError, match=f"no Ray cluster answers at '{address}'"):
                 next(score_on_ray("m", OPTIONS, tasks_of(1), address, silent))
 
-    @needs_ray
-    def test_a_server_that_is_no_cluster_is_not_waited_for(self, listen):
-        """Such as Ray's own dashboard; `ray.init` would try for many minutes."""
-        address = listen(HTTP1)
-        with pytest.raises(PolyprobeError, match=f"no Ray cluster answers at '{address}'"):
-            next(score_on_ray("m", OPTIONS, tasks_of(1), address, silent))
-
-    def test_auto_takes_the_cluster_that_answers(self, monkeypatch, tmp_path, listen, free_port):
-        listener = listen(HTTP2)
+    def test_auto_takes_the_cluster_that_answers(self, monkeypatch, tmp_path, listener, free_port):
         note = tmp_path / "ray" / "ray_current_cluster"
         note.parent.mkdir()
         monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
@@ -139,7 +109,7 @@ class TestShares:
             (nodes({"CPU": 8.0}), "cuda", "no node of the Ray cluster has a GPU; use --device cpu"),
             (nodes({"CPU": 0.0}, {}), "auto", "no node of the Ray cluster has a CPU"),
             ([{"Alive": False, "Resources": {"CPU": 8.0}}], "auto", "no node .* has a CPU"),
-            (nodes({"CPU": 8.0}), "mps", "--ray knows --device auto, cpu and cuda, got 'mps'"),
+            (nodes({"CPU": 8.0}), "mps", "--ray accepts --device auto, cpu and cuda, got 'mps'"),
             (nodes({"CPU": 8.0}), "cuda:1", "got 'cuda:1'"),
         ],
     )
@@ -150,164 +120,69 @@ class TestShares:
 
 class TestWorker:
     def test_scores_are_the_scorers_own(self, model):
-        worker = RayWorker()
-        worker.load(model, OPTIONS, 1, versions())
+        worker = RayWorker(model, OPTIONS, 1, versions())
         tasks = tasks_of(2)
-        got = {task.number: worker.score(task) for task in tasks}
-        assert {number: scored for number, (scored, _) in got.items()} == here(model, tasks)
-        assert all(total > 0 for _, total in got.values())
+        assert dict(worker.score_numbered(task) for task in tasks) == here(model, tasks)
 
     def test_another_version_is_named_with_both(self, model):
         expected = {**versions(), "transformers": "0.1"}
         found = versions()["transformers"]
-        with pytest.raises(PolyprobeError, match=f"has transformers {found}, here it is 0.1; inst"):
-            RayWorker().load(model, OPTIONS, 1, expected)
+        message = f"has transformers {found}, this machine has 0.1; install"
+        with pytest.raises(PolyprobeError, match=message):
+            RayWorker(model, OPTIONS, 1, expected).load()
 
     def test_a_model_that_is_not_on_the_node_is_named_with_the_node(self, tmp_path):
+        worker = RayWorker(f"{tmp_path}/not-there.gguf", {}, 1, versions())
         with pytest.raises(PolyprobeError, match=r"^on node \S+ of the Ray cluster: .*there\.gguf"):
-            RayWorker().load(f"{tmp_path}/not-there.gguf", {}, 1, versions())
+            worker.score_numbered(tasks_of(1)[0])
+
+    def test_other_weights_than_expected_are_refused(self, model):
+        options = {**OPTIONS, "expected": {"revision": "other", "path": "tree"}}
+        with pytest.raises(PolyprobeError, match=r"^on node .* has another revision here .*other"):
+            RayWorker(model, options, 1, versions()).score_numbered(tasks_of(1)[0])
 
 
 class LostError(Exception):
-    """What Ray raises where a worker is lost."""
+    """Raised by Ray if a worker is lost."""
 
 
 class MistakenError(LostError):
-    """What Ray raises where a method has raised something."""
+    """Raised by Ray if a method of a worker raises an error."""
 
     def __init__(self, cause):
         self.cause = cause
 
 
-@dataclass(eq=False)
-class Reference:
-    """A call whose result is not there yet."""
+class TestErrors:
+    def next_result(self, error):
+        class Pool:
+            def get_next_unordered(self):
+                raise error
 
-    worker: int
-    method: str
-    arguments: tuple
-
-
-class Fake:
-    """A cluster in this process, whose workers do what a script says, one call after another.
-
-    `act(worker, method, task)` returns a result, or raises LostError to be lost; workers have
-    numbers in the order they were made.
-    """
-
-    exceptions = SimpleNamespace(RayError=LostError)
-
-    def __init__(self, act):
-        self.act, self.made, self.killed, self.most = act, 0, set(), 0
-
-    def remote(self, kind):
-        return SimpleNamespace(options=lambda **_: SimpleNamespace(remote=self.make))
-
-    def make(self):
-        number, self.made = self.made, self.made + 1
-
-        def method(name):
-            return SimpleNamespace(remote=lambda *args: Reference(number, name, args))
-
-        return SimpleNamespace(number=number, **{m: method(m) for m in ("place", "load", "score")})
-
-    def put(self, task):
-        return task.number
-
-    def kill(self, handle):
-        self.killed.add(handle.number)
-
-    def wait(self, references, num_returns=1, timeout=None):
-        at_work = [r.worker for r in references if r.method == "score"]
-        self.most = max([self.most, *map(at_work.count, at_work)])
-        return references[:1], references[1:]
-
-    def get(self, reference):
-        if reference.worker in self.killed:
-            raise LostError("dead already")
-        task = reference.arguments[0] if reference.method == "score" else None
-        return self.act(reference.worker, reference.method, task)
-
-
-def run_team(act, n_tasks, size=2):
-    """Return a fake cluster, and the results of a run on it."""
-    fake = Fake(act)
-    team = ray_cluster.Team(fake, ray_cluster.Share("cpu", 1, 0, size), "m", {})
-    team.grow(size)
-    return fake, team.score([Task(k, "en", [f"p{k}"], [["a"]]) for k in range(n_tasks)])
-
-
-def numbered(worker, method, task):
-    return (f"scores of {task}", 1)
-
-
-class TestTeam:
-    def test_every_task_is_scored_once_and_no_worker_has_more_than_two(self):
-        fake, results = run_team(numbered, 20)
-        got = [(task.number, scored) for task, scored, _ in results]
-        assert sorted(got) == [(k, f"scores of {k}") for k in range(20)]
-        assert fake.most == 2
-
-    def test_what_a_lost_worker_had_is_scored_by_one_in_its_place(self):
-        calls = []
-
-        def act(worker, method, task):
-            calls.append((worker, method))
-            if worker == 0 and calls.count((0, "score")) == 2:
-                raise LostError("gone")
-            return numbered(worker, method, task)
-
-        fake, results = run_team(act, 20)
-        assert sorted(task.number for task, *_ in results) == list(range(20))
-        assert fake.made == 3
-        assert fake.killed == {0}
-        assert (2, "load") in calls
-
-    def test_a_task_that_kills_three_workers_is_named(self):
-        def act(worker, method, task):
-            if task == 3:
-                raise LostError("killed by\nthe system")
-            return numbered(worker, method, task)
-
-        fake, results = run_team(act, 4, size=1)
-        got = []
-        with pytest.raises(PolyprobeError) as caught:
-            got.extend(task.number for task, *_ in results)
-        assert str(caught.value).startswith(
-            "language 'en': the 1 rows from 'p3' on have killed their worker 3 times "
-            "(killed by the system); memory"
-        )
-        assert got == [0, 1, 2]
-        assert fake.made == 3
-
-    def test_workers_that_never_have_the_model_end_the_run(self):
-        def act(worker, method, task):
-            if method == "load":
-                raise LostError("no memory")
-
-        fake, results = run_team(act, 4)
-        with pytest.raises(PolyprobeError, match=r"lost while they load the model \(no memory\)"):
-            next(results)
-        assert fake.made == 2 + 3
+        ray = SimpleNamespace(exceptions=SimpleNamespace(RayError=LostError))
+        return ray_cluster._next_result(ray, Pool())
 
     def test_a_mistake_of_the_user_is_raised_as_it_is(self):
-        def act(worker, method, task):
-            if task == 2:
-                raise MistakenError(PolyprobeError("language 'en': no slot"))
-            return numbered(worker, method, task)
-
-        _, results = run_team(act, 4, size=1)
-        got = []
         with pytest.raises(PolyprobeError, match="^language 'en': no slot$"):
-            got.extend(task.number for task, *_ in results)
-        assert got == [0, 1]
+            self.next_result(MistakenError(PolyprobeError("language 'en': no slot")))
 
-    def test_a_cluster_without_room_is_not_waited_for_without_end(self, monkeypatch):
-        monkeypatch.setattr(ray_cluster, "PLACING_SECONDS", 0.0)
-        fake, results = run_team(numbered, 4)
-        fake.wait = lambda references, **_: ([], references)
+    def test_another_error_keeps_its_traceback(self):
+        with pytest.raises(MistakenError):
+            self.next_result(MistakenError(ValueError("a bug")))
+
+    def test_a_worker_that_dies_again_and_again_is_one_line(self):
+        message = (
+            r"^a worker on Ray died 4 times \(killed by the system\); it may lack memory: use a"
+        )
+        with pytest.raises(PolyprobeError, match=message) as caught:
+            self.next_result(LostError("killed by\nthe system"))
+        assert "\n" not in str(caught.value)
+
+    def test_a_cluster_without_room_is_not_waited_for_without_end(self):
+        ray = SimpleNamespace(wait=lambda references, timeout: ([], references))
+        actor = SimpleNamespace(place=SimpleNamespace(remote=lambda: None))
         with pytest.raises(PolyprobeError, match=r"had room for a worker \(1 CPUs, 0 GPUs\)"):
-            next(results)
+            ray_cluster._await_room(ray, [actor], Share("cpu", 1, 0, 1))
 
 
 @pytest.fixture(scope="class")
@@ -366,32 +241,24 @@ class TestCluster:
         assert not psutil.wait_procs(started, timeout=60)[1]
         assert not ray.is_initialized()
 
-    def test_one_of_two_nodes_killed_in_mid_run_gives_the_scores_of_one(
-        self, model, cluster, monkeypatch
-    ):
-        teams, lost, seen = [], [], {}
-
-        class Watched(ray_cluster.Team):
-            def __init__(self, *arguments):
-                super().__init__(*arguments)
-                teams.append(self)
-
-            def _lose(self, member, error):
-                lost.append(len(member.tasks))
-                return super()._lose(member, error)
+    def test_a_killed_worker_and_a_killed_node_change_no_score(self, model, cluster):
+        seen, got = {}, {}
 
         def progress(task, done, total):
             seen[task.number] = (done, total)
 
-        monkeypatch.setattr(ray_cluster, "Team", Watched)
-        tasks, got = tasks_of(300, rows=12), {}
-        killed = False
+        tasks = tasks_of(300, rows=12)
         for task, scored in score_on_ray(model, OPTIONS, tasks, cluster.address, progress):
             got[task.number] = scored
-            if not killed and all(member.tasks for member in teams[0].members):
+            if len(got) == 20:
+                first = scoring_processes()
+                first[0].kill()
+            if len(got) == 100:
+                second = scoring_processes()
                 cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
-                killed = True
-        assert lost[0] > 0  # it was at work
+                alive = scoring_processes()
+        assert len(first) == 2
+        assert len(alive) < len(second)
         assert got == here(model, tasks)
         assert sorted(seen) == list(range(300))
         assert all(done == total > 0 for done, total in seen.values())

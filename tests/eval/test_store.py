@@ -3,20 +3,19 @@
 import hashlib
 import json
 import shutil
+import struct
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polyprobe.eval.work import known_scores as store_module
-from polyprobe.eval.work.known_scores import Known, ScoreStore
-from polyprobe.eval.work.store_file import key_of
+from polyprobe.eval.work.known_scores import Known, ScoreStore, key_of
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.store import cache_folder
-from tests.eval.kept import IDENTITY, WARNING, names, parts, queries
+from polyprobe.system.store import ContentStore, cache_folder
+from tests.eval.kept import IDENTITY, WARNING, execute, names, queries, rows
 
 
 def test_scores_come_back_as_the_same_bits(tmp_path):
@@ -48,49 +47,51 @@ def test_a_query_given_twice_is_kept_once(tmp_path):
     store = ScoreStore(tmp_path, IDENTITY)
     prompts, candidates, known = queries(3, 3)
     store.add(prompts, candidates, known)
-    [part] = parts(store)
-    assert pq.read_metadata(part).num_rows == 1
+    assert len(rows(store.file)) == 1
     assert store.find(prompts, candidates) == known
 
 
-def test_nothing_to_add_makes_no_file(tmp_path):
+def test_nothing_to_add_stores_nothing(tmp_path):
     store = ScoreStore(tmp_path, IDENTITY)
     store.add([], [], [])
-    assert names(store) == {"identity.json"}
+    assert names(store) == {store.file.name}
+    assert rows(store.file) == {}
 
 
-def test_the_folder_is_laid_out_as_told(tmp_path):
-    store = ScoreStore(tmp_path, IDENTITY)
-    store.add(*queries(1, 5))
+def test_the_file_has_the_documented_content(tmp_path):
+    store = ScoreStore(tmp_path, IDENTITY, "owner/model")
+    store.add(["in [Y]"], [["a", "b"]], [Known([-1.5, 0.25], [1, 2], [1])])
     text = json.dumps(IDENTITY, sort_keys=True, separators=(",", ":"))
-    folder = tmp_path / "scores" / hashlib.sha256(text.encode()).hexdigest()[:16]
-    assert json.loads((folder / "identity.json").read_text()) == IDENTITY
-    [part] = folder.glob("*.parquet")
-    assert names(store) == {"identity.json", part.name}
-    table = pq.read_table(part)
-    assert [(field.name, str(field.type), field.nullable) for field in table.schema] == [
-        ("key", "fixed_size_binary[32]", False),
-        ("scores", "list<element: float not null>", False),
-        ("n_tokens", "list<element: int32 not null>", False),
-        ("unknown", "list<element: int32 not null>", False),
-    ]
+    stem = hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert store.file == tmp_path / "scores" / f"{stem}.sqlite"
+    assert names(store) == {store.file.name}
+    about = execute(store.file, "SELECT * FROM about")
+    assert sorted(about) == [(b"identity", text.encode()), (b"name", b"owner/model")]
+    [(key, value)] = rows(store.file).items()
+    assert key == hashlib.sha256(b'["in [Y]", "a", "b"]').digest()
+    packed = struct.pack("<4i2f", 2, 1, 2, 1, -1.5, 0.25)
+    assert value[16:] == packed
+    assert value[:16] == hashlib.sha256(text.encode() + key + packed).digest()[:16]
 
 
-def test_the_same_rows_are_the_same_file(tmp_path):
+def test_the_same_rows_are_the_same_bytes(tmp_path):
     stores = [ScoreStore(tmp_path / name, IDENTITY) for name in "ab"]
     stores[0].add(*queries(1, 2, 3))
     stores[1].add(*queries(3, 1, 2))
     stores[0].add(*queries(1, 2))
-    [one] = parts(stores[1])
-    assert one.name in names(stores[0])
-    assert (stores[0].folder / one.name).read_bytes() == one.read_bytes()
-    assert len(parts(stores[0])) == 2
+    assert rows(stores[0].file) == rows(stores[1].file)
 
 
-def test_what_others_add_is_noticed_and_each_file_is_read_once(tmp_path, monkeypatch):
+def test_rows_that_others_add_are_found_and_each_row_is_read_once(tmp_path, monkeypatch):
     read = []
-    whole = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda file: read.append(file.name) or whole(file))
+    find = ContentStore.find
+
+    def find_and_note(store, keys):
+        found = find(store, keys)
+        read.extend(found if store.table == "scores" else ())
+        return found
+
+    monkeypatch.setattr(ContentStore, "find", find_and_note)
     here, there = ScoreStore(tmp_path, IDENTITY), ScoreStore(tmp_path, IDENTITY)
     for number in range(4):
         prompts, candidates, known = queries(*range(number + 1))
@@ -98,7 +99,7 @@ def test_what_others_add_is_noticed_and_each_file_is_read_once(tmp_path, monkeyp
         there.add(*queries(number))
         assert here.find(prompts, candidates) == known
         assert there.find(prompts, candidates) == known
-    assert sorted(read) == [part.name for part in parts(here)]
+    assert sorted(read) == sorted(rows(here.file))
     assert len(read) == 4
 
 
@@ -160,38 +161,50 @@ def test_distinct_queries_never_share_a_key(pair):
     assert (key_of(one[0], one[1:]) == key_of(two[0], two[1:])) == (one == two)
 
 
-@pytest.mark.parametrize("text", ['{"model": "other"}', "[]", "{", "", "\udcff"])
-def test_a_folder_that_names_another_identity_is_refused(text, tmp_path):
+@pytest.mark.parametrize("text", ['{"model": "other"}', "[]", "{", "", b"\xff"])
+def test_a_file_that_names_another_identity_is_refused(text, tmp_path):
     store = ScoreStore(tmp_path, IDENTITY)
     store.add(*queries(1))
-    (store.folder / "identity.json").write_text(text, errors="surrogateescape")
+    execute(store.file, "UPDATE about SET value = ? WHERE key = ?", (text, b"identity"))
     with pytest.raises(PolyprobeError) as error:
         ScoreStore(tmp_path, IDENTITY)
-    assert f"{store.folder}/identity.json does not name this run's model" in str(error.value)
-    with pytest.raises(PolyprobeError, match="does not name this run's model"):
+    assert f"{store.file} belongs to another model or other settings" in str(error.value)
+    with pytest.raises(PolyprobeError, match="belongs to another model or other settings"):
         store.add(*queries(2))
-    assert len(parts(store)) == 1
+    assert len(rows(store.file)) == 1
 
 
 def test_two_identities_of_one_hash_are_not_mixed_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "folder_name", lambda identity: "0" * 16)
+    monkeypatch.setattr(store_module, "file_stem", lambda identity: "0" * 16)
     ScoreStore(tmp_path, IDENTITY).add(*queries(1))
     with pytest.raises(PolyprobeError, match="or two share a hash"):
         ScoreStore(tmp_path, IDENTITY | {"model": "other"})
 
 
-def test_files_say_themselves_whose_scores_they_hold(tmp_path, capsys):
-    """Where identity.json is lost, or a file is carried into another store."""
+def test_rows_name_their_own_identity(tmp_path, capsys):
+    """Rows that are copied into the store of another model are not used."""
     mine, other = ScoreStore(tmp_path, IDENTITY), ScoreStore(tmp_path, IDENTITY | {"bos": "never"})
     prompts, candidates, known = queries(1, 2)
     mine.add(prompts, candidates, known)
-    (mine.folder / "identity.json").unlink()
+    execute(mine.file, "DELETE FROM about")
     assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == known
-    [part] = parts(mine)
-    copy = shutil.copy(part, other.folder)
+    for row in rows(mine.file).items():
+        execute(other.file, "INSERT INTO scores VALUES (?, ?)", row)
     assert other.find(prompts, candidates) == [None, None]
-    reason = "holds scores of another model or another way to score"
-    assert capsys.readouterr().err == WARNING.format(copy, reason)
+    assert capsys.readouterr().err == WARNING.format(2, other.file)
+    shutil.copy(mine.file, other.file)
+    with pytest.raises(PolyprobeError, match="belongs to another model or other settings"):
+        ScoreStore(tmp_path, IDENTITY | {"bos": "never"})
+
+
+def test_scores_of_earlier_versions_are_reported_in_one_line_and_not_used(tmp_path, capsys):
+    older = ScoreStore(tmp_path, IDENTITY).file.with_suffix("")
+    older.mkdir()
+    (older / f"{'0' * 32}.parquet").write_text("rows")
+    prompts, candidates, _ = queries(1, 2)
+    assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == [None, None]
+    line = f"warning: {older} holds scores of an earlier version, which are not used; delete it\n"
+    assert capsys.readouterr().err == line
 
 
 @pytest.mark.parametrize(

@@ -1,125 +1,121 @@
-"""Files of the score store that cannot be believed are absent, and no wrong score comes of them."""
+"""Damage to a file of the score store: absent rows or one line, and never a wrong score."""
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import sqlite3
+
 import pytest
 
-from polyprobe.eval.work.known_scores import Known, ScoreStore
-from polyprobe.eval.work.store_file import DamagedFileError, key_of, make_file, read_rows
-from tests.eval.kept import IDENTITY, WARNING, parts, queries
+from polyprobe.eval.work.known_scores import ScoreStore
+from polyprobe.system.errors import PolyprobeError
+from tests.eval.kept import IDENTITY, WARNING, execute, names, queries, rows
 
-
-def other_column(file):
-    table = pq.read_table(file)
-    pq.write_table(table.rename_columns(["key", "score", "n_tokens", "unknown"]), file)
-
-
-def other_type(file):
-    table = pq.read_table(file)
-    doubles = table["scores"].cast(pa.list_(pa.float64()))
-    pq.write_table(table.set_column(1, "scores", doubles), file)
+SET = "UPDATE scores SET value = ? WHERE key = ?"
 
 
 def other_score(file):
-    table = pq.read_table(file)
-    scores = [[value + 1 for value in row] for row in table["scores"].to_pylist()]
-    field = table.schema.field("scores")
-    pq.write_table(table.set_column(1, field, pa.array(scores, field.type)), file)
+    for key, value in rows(file).items():
+        execute(file, SET, (value[:-1] + bytes([value[-1] ^ 1]), key))
 
 
-def other_lengths(file):
-    """Move the ends of the lists, which are of 2, 3 and 2 values in one order or another."""
-    table = pq.read_table(file)
-    lengths = np.roll(table["scores"].combine_chunks().value_lengths(), 1)
-    for column, name in ((1, "scores"), (2, "n_tokens")):
-        field = table.schema.field(name)
-        ends = np.cumsum([0, *lengths]).astype(np.int32)
-        values = table[name].combine_chunks().flatten()
-        lists = pa.ListArray.from_arrays(ends, values, type=field.type)
-        table = table.set_column(column, field, lists)
-    pq.write_table(table, file)
+def other_length(file):
+    for key, value in rows(file).items():
+        execute(file, SET, (value[:-4], key))
 
 
-def fewer_scores(file):
-    """Write rows that are whole and of this identity, and hold one score for every query."""
-    keys = pq.read_table(file)["key"].to_pylist()
-    file.write_bytes(make_file({key: Known([-1.0], [1], []) for key in keys}, IDENTITY))
+def other_type(file):
+    for key in rows(file):
+        execute(file, SET, ("scores", key))
 
 
-def flip_bit(file):
-    """Flip a bit of the third key, which lies some 100 bytes behind the file's beginning."""
-    data = bytearray(file.read_bytes())
-    data[data.index(sorted(pq.read_table(file)["key"].to_pylist())[2])] ^= 0x10
-    file.write_bytes(data)
+def other_row(file):
+    """Exchange the values of the queries."""
+    found = rows(file)
+    for key, value in zip(found, [*found.values()][1:] + [*found.values()][:1], strict=True):
+        execute(file, SET, (value, key))
 
 
-WHOLE, WRITTEN = "is no whole Parquet file", "does not hold what was written into it"
-DAMAGE = {
-    "cut short": (lambda f: f.write_bytes(f.read_bytes()[:-20]), WHOLE),
-    "cut in the middle": (lambda f: f.write_bytes(f.read_bytes()[:300]), WHOLE),
-    "empty": (lambda f: f.write_bytes(b""), WHOLE),
-    "text": (lambda f: f.write_text("scores\n" * 100), WHOLE),
-    "another column": (other_column, "has other columns than a part of the score store"),
-    "another type": (other_type, "has other columns than a part of the score store"),
-    "another score": (other_score, WRITTEN),
-    "another length": (other_lengths, WRITTEN),
-    "fewer scores": (fewer_scores, "has other numbers of scores than candidates"),
-    "a flipped bit": (flip_bit, WRITTEN),
+DAMAGED_ROWS = {
+    "another score": other_score,
+    "another length": other_length,
+    "another type": other_type,
+    "another query's row": other_row,
+    "empty": lambda file: file.write_bytes(b""),
+    "deleted": lambda file: file.unlink(),
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", DAMAGED_ROWS)
 @pytest.mark.parametrize("again", [(1, 2, 4), (1, 4)], ids=["all again", "some again"])
-def test_a_damaged_file_is_absent_and_gives_way(damage, again, tmp_path, capsys):
+def test_damaged_rows_are_absent_and_replaced(damage, again, tmp_path, capsys):
     store = ScoreStore(tmp_path, IDENTITY)
     store.add(*queries(1, 2, 4))
-    [part] = parts(store)
-    store.add(*queries(5, 6))
-    spoil, reason = DAMAGE[damage]
-    spoil(part)
+    DAMAGED_ROWS[damage](store.file)
     store = ScoreStore(tmp_path, IDENTITY)
+    store.add(*queries(5, 6))
     prompts, candidates, known = queries(1, 2, 4, 5, 6)
     want = [None, None, None, *known[3:]]
     assert store.find(prompts, candidates) == want
-    assert store.find(prompts, candidates) == want
     said = capsys.readouterr().err
-    assert said == WARNING.format(part, reason)
+    assert said == (WARNING.format(3, store.file) if damage not in ("empty", "deleted") else "")
     store.add(*queries(*again))
     want = [k if n in {5, 6, *again} else None for n, k in zip((1, 2, 4, 5, 6), known, strict=True)]
     assert store.find(prompts, candidates) == want
     assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == want
-    assert capsys.readouterr().err == ""
-    assert len(parts(store)) == 2
+    assert names(store) == {store.file.name}
 
 
-def test_a_damaged_file_that_another_process_has_replaced_is_kept(tmp_path, capsys):
-    ScoreStore(tmp_path, IDENTITY).add(*queries(1, 2))
-    ours, theirs = ScoreStore(tmp_path, IDENTITY), ScoreStore(tmp_path, IDENTITY)
-    [part] = parts(ours)
-    good = part.read_bytes()
-    part.write_bytes(good[:-1])
-    prompts, candidates, known = queries(1, 2)
-    assert ours.find(prompts, candidates) == [None, None]
-    assert theirs.find(prompts, candidates) == [None, None]
-    theirs.add(prompts, candidates, known)
-    ours.add(*queries(3))
-    assert part.read_bytes() == good
-    assert len(parts(ours)) == 2
+DAMAGED_FILES = {
+    "cut in the middle": lambda file: file.write_bytes(file.read_bytes()[:5000]),
+    "text": lambda file: file.write_text("scores\n" * 1000),
+    "other columns": lambda file: execute(file, "ALTER TABLE scores ADD COLUMN more"),
+}
 
 
-def test_no_flipped_bit_and_no_cut_gives_a_wrong_score():
-    """Every byte in turn has a bit flipped: rows are as they were, or the file is refused."""
+def use(folder):
+    store = ScoreStore(folder, IDENTITY)
+    store.find(*queries(*range(50))[:2])
+    store.add(*queries(*range(50)))
+
+
+@pytest.mark.parametrize("damage", DAMAGED_FILES)
+def test_a_damaged_file_is_one_line_and_stays(damage, tmp_path):
+    store = ScoreStore(tmp_path, IDENTITY)
+    store.add(*queries(*range(50)))
+    DAMAGED_FILES[damage](store.file)
+    content = store.file.read_bytes()
+    with pytest.raises(
+        PolyprobeError, match="damaged: move it away and run again to recreate"
+    ) as e:
+        use(tmp_path)
+    assert str(e.value).startswith(f"cannot use {store.file}: ")
+    assert len(str(e.value).splitlines()) == 1
+    assert store.file.read_bytes() == content
+
+
+def test_no_flipped_bit_and_no_cut_gives_a_wrong_score(tmp_path, capsys):
+    """Flip a bit of each byte in turn (of every 16th in unused space): no score changes."""
+    store = ScoreStore(tmp_path, IDENTITY)
     prompts, candidates, known = queries(0, 1, 2)
-    rows = {key_of(p, c): k for p, c, k in zip(prompts, candidates, known, strict=True)}
-    data = make_file(rows, IDENTITY)
-    refused = 0
-    changed = [data[:n] + bytes([data[n] ^ 1 << n % 8]) + data[n + 1 :] for n in range(len(data))]
-    for spoiled in [*changed, *(data[:n] for n in range(0, len(data), 16))]:
+    store.add(prompts, candidates, known)
+    data = store.file.read_bytes()
+    used = [n for n, byte in enumerate(data) if byte or not n % 16]
+    changed = (data[:n] + bytes([data[n] ^ 1 << n % 8]) + data[n + 1 :] for n in used)
+    served = refused = 0
+    for spoiled in [*changed, *(data[:n] for n in range(0, len(data), 512))]:
+        store.file.write_bytes(spoiled)
         try:
-            found = read_rows(spoiled, IDENTITY)
-        except DamagedFileError:
+            found = ScoreStore(tmp_path, IDENTITY).find(prompts, candidates)
+        except PolyprobeError:
             refused += 1
         else:
-            assert {key: found.known(n) for n, key in enumerate(found.keys)} == rows
-    assert refused > len(data) / 2
+            assert all(one in (None, right) for one, right in zip(found, known, strict=True))
+            served += found == known
+    assert served > 0
+    assert refused > 0
+    capsys.readouterr()
+
+
+def test_every_commit_is_synced(tmp_path):
+    """FULL: a commit is on disk before the call returns, also after a loss of power."""
+    database = sqlite3.connect(tmp_path / "x.sqlite")
+    assert database.execute("PRAGMA synchronous").fetchall() == [(2,)]
+    assert database.execute("PRAGMA journal_mode").fetchall() == [("delete",)]

@@ -13,30 +13,27 @@ import pytest
 
 from polyprobe.eval.work.known_scores import Known, ScoreStore
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.kept import IDENTITY, names, parts, queries
+from tests.eval.kept import IDENTITY, names, queries, rows
 
 ADD = """
-import os, signal, sys
+import os, signal, sqlite3, sys
 from pathlib import Path
 from polyprobe.eval.work.known_scores import ScoreStore
 from tests.eval.kept import IDENTITY, queries
 """
 ROOT = Path(__file__).parents[2]
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
+DIE = f"""
+def connect(*arguments, **options):
+    database = real(*arguments, **options)
+    database.execute("PRAGMA cache_size = 1")
+    database.set_trace_callback(lambda sql: {{}} and {KILL})
+    return database
+real, sqlite3.connect = sqlite3.connect, connect
+"""
 MOMENTS = {
-    "half written": f"""
-def write(part, data):
-    real(part, data[:len(data) // 2])
-    {KILL}
-real, Path.write_bytes = Path.write_bytes, write
-""",
-    "not yet synced": f"os.fsync = lambda handle: {KILL}",
-    "not yet whole": f"Path.replace = lambda file, target: {KILL}",
-    "not yet in its place": f"""
-def replace(file, target):
-    {KILL} if str(target).endswith(".parquet") else real(file, target)
-real, Path.replace = Path.replace, replace
-""",
+    "before the first row": DIE.format("'INSERT' in sql"),
+    "before the commit": DIE.format("'COMMIT' in sql"),
 }
 
 
@@ -46,7 +43,11 @@ def run(code, *arguments, **options):
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("last", [(4, 5), (1, 2)], ids=["new rows", "rows that are there"])
+@pytest.mark.parametrize(
+    "last",
+    [(4, 5), (1, 2), tuple(range(4, 500))],
+    ids=["new rows", "rows that are there", "more than memory holds"],
+)
 def test_a_kill_in_the_middle_of_add_costs_that_call(moment, last, tmp_path, capsys):
     code = f"""
 store = ScoreStore(Path(sys.argv[1]), IDENTITY)
@@ -57,17 +58,17 @@ store.add(*queries(*{last}))
 """
     killed = run(code, tmp_path)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
+    file = next((tmp_path / "scores").glob("*.sqlite"))
+    half_written = len(last) > 2 and moment == "before the commit"
+    assert (file.stat().st_size > 50_000) == half_written
     store = ScoreStore(tmp_path, IDENTITY)
     prompts, candidates, known = queries(1, 2, 3, 4, 5)
     assert store.find(prompts, candidates) == [*known[:3], None, None]
     store.add(*queries(4, 5))
     assert store.find(prompts, candidates) == known
-    assert capsys.readouterr().err == ""
-    kept = {"identity.json", *(part.name for part in parts(store))}
-    [rest] = names(store) - kept  # it may be another's who is still writing: an hour decides
-    os.utime(store.folder / rest, (0, 0))
     assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == known
-    assert names(store) == kept
+    assert capsys.readouterr().err == ""
+    assert names(store) == {store.file.name}
 
 
 def test_a_full_disk_keeps_what_was_added(tmp_path):
@@ -86,42 +87,23 @@ assert store.find(prompts, candidates) == known
 
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 
     full = run(code, tmp_path, preexec_fn=limit)
     assert full.returncode == 0, full.stderr
     [line] = full.stdout.splitlines()
     store = ScoreStore(tmp_path, IDENTITY)
-    assert line.startswith(f"cannot keep scores in {store.folder}: ")
-    for words in ("File too large", "make room", "POLYPROBE_CACHE", "--no-cache"):
+    assert line.startswith(f"cannot use {store.file}: ")
+    for words in ("disk I/O error", "free disk space", "POLYPROBE_CACHE", "--no-cache"):
         assert words in line
-    assert names(store) == {"identity.json", parts(store)[0].name}
+    assert names(store) == {store.file.name}
     store.add(*queries(*range(1000)))
     prompts, candidates, known = queries(*range(1000))
     assert store.find(prompts, candidates) == known
 
 
-def test_two_who_write_the_same_file_at_once_both_succeed(tmp_path, monkeypatch, capsys):
-    """The second begins and ends when the first has written and not yet put in place."""
-    first, second = ScoreStore(tmp_path, IDENTITY), ScoreStore(tmp_path, IDENTITY)
-    rows = queries(1, 2, 3)
-    real = Path.write_bytes
-
-    def write_and_let_the_other(part, data):
-        real(part, data)
-        monkeypatch.setattr(Path, "write_bytes", real)
-        second.add(*rows)
-
-    monkeypatch.setattr(Path, "write_bytes", write_and_let_the_other)
-    first.add(*rows)
-    for store in (first, second, ScoreStore(tmp_path, IDENTITY)):
-        assert store.find(*rows[:2]) == rows[2]
-    assert names(first) == {"identity.json", parts(first)[0].name}
-    assert capsys.readouterr().err == ""
-
-
 def test_two_processes_that_add_at_once_lose_nothing(tmp_path, capsys):
-    """Both open the same new store and add the same 40 files, each 20 of its own between them."""
+    """Both open the same new store and add the same 400 rows, each 20 of its own between them."""
     code = """
 print("ready", flush=True)
 sys.stdin.readline()
@@ -149,8 +131,8 @@ for n in range(40):
     prompts, candidates, known = queries(*numbers)
     store = ScoreStore(tmp_path, IDENTITY)
     assert store.find(prompts, candidates) == known
-    assert names(store) == {"identity.json", *(part.name for part in parts(store))}
-    assert len(parts(store)) == 80
+    assert names(store) == {store.file.name}
+    assert len(rows(store.file)) == 440
     assert capsys.readouterr().err == ""
 
 
@@ -182,27 +164,18 @@ def test_of_two_rows_of_a_query_the_own_one_is_served_or_the_first_met(tmp_path)
     assert theirs.find(prompts, candidates) == new.find(prompts, candidates) == other
 
 
-def test_a_file_that_is_cleared_while_files_are_read_is_absent(tmp_path, monkeypatch):
-    store = ScoreStore(tmp_path, IDENTITY)
-    prompts, candidates, known = queries(1)
-    store.add(prompts, candidates, known)
-    listed = ["0.parquet", *os.listdir(store.folder)]
-    monkeypatch.setattr(os, "listdir", lambda folder: listed)
-    assert store.find(prompts, candidates) == known
-
-
 @pytest.mark.parametrize("place", [".", "scores", "scores/{}"])
 def test_a_file_where_the_folder_should_be_is_one_line(place, tmp_path):
-    folder = ScoreStore(tmp_path / "other", IDENTITY).folder.name
-    file = tmp_path / "cache" / place.format(folder)
+    name = ScoreStore(tmp_path / "other", IDENTITY).file.name
+    file = tmp_path / "cache" / place.format(name)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("precious")
     with pytest.raises(PolyprobeError) as error:
         ScoreStore(tmp_path / "cache", IDENTITY)
-    assert str(error.value).startswith(
-        f"cannot keep scores in {tmp_path / 'cache' / 'scores' / folder}: "
-    )
-    assert "set POLYPROBE_CACHE to another folder" in str(error.value)
+    message = str(error.value)
+    assert message.startswith(f"cannot use {tmp_path / 'cache' / 'scores' / name}: ")
+    remedy = "set POLYPROBE_CACHE to another folder" if file.name != name else "move it away"
+    assert remedy in message
     assert len(str(error.value).splitlines()) == 1
     assert file.read_text() == "precious"
 
@@ -226,40 +199,33 @@ def become_nobody():
 
 def test_without_rights_a_store_can_be_read_and_writing_is_one_line(open_place):
     prompts, candidates, known = queries(1)
-    folder = ScoreStore(open_place, IDENTITY).folder
+    file = ScoreStore(open_place, IDENTITY).file
     ScoreStore(open_place, IDENTITY).add(prompts, candidates, known)
-    for path in (folder, folder.parent):
+    for path in (file, file.parent):
         path.chmod(0o555)
     become_nobody()
     store = ScoreStore(open_place, IDENTITY)
     assert store.find(prompts, candidates) == known
-    refused = f"^cannot keep scores in {folder}: Permission denied; .* --no-cache$"
+    refused = rf"^cannot use {file}: attempt to write a readonly database; .*\(--no-cache\)$"
     with pytest.raises(PolyprobeError, match=refused):
         store.add(*queries(2))
     with pytest.raises(
-        PolyprobeError, match="^cannot keep scores in .*: Permission denied; .*POLYPROBE_C"
+        PolyprobeError, match="^cannot use .*: unable to open database file; .*POLYPROBE_C"
     ):
         ScoreStore(open_place, IDENTITY | {"model": "other"})
 
 
-@pytest.mark.parametrize("what", ["identity.json", "*.parquet", "."])
-def test_what_may_not_be_read_is_one_line_and_stays(what, open_place):
+@pytest.mark.parametrize("what", ["*.sqlite", "."])
+def test_a_file_without_permission_is_one_line_and_stays(what, open_place):
     store = ScoreStore(open_place, IDENTITY)
     prompts, candidates, known = queries(1)
     store.add(prompts, candidates, known)
-    [closed] = store.folder.glob(what) if what != "." else [store.folder]
+    folder = store.file.parent
+    [closed] = folder.glob(what) if what != "." else [folder]
     closed.chmod(0)
     become_nobody()
-    with pytest.raises(PolyprobeError, match="^cannot read .*: Permission denied; set POLYPROBE_C"):
+    with pytest.raises(PolyprobeError, match="^cannot use .*: unable to open .*set POLYPROBE_C"):
         ScoreStore(open_place, IDENTITY).find(prompts, candidates)
     os.seteuid(os.getuid())
     closed.chmod(0o755)
     assert ScoreStore(open_place, IDENTITY).find(prompts, candidates) == known
-
-
-def test_a_new_file_is_synced_and_so_is_its_name(tmp_path, monkeypatch):
-    store = ScoreStore(tmp_path, IDENTITY)
-    synced = []
-    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
-    store.add(*queries(1))
-    assert synced == [parts(store)[0].stat().st_ino, store.folder.stat().st_ino]

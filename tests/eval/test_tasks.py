@@ -10,9 +10,8 @@ from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.scoring.scorers import Scored, Scorer
 from polyprobe.eval.work import tasks
-from polyprobe.eval.work.cache import list_stores
 from polyprobe.eval.work.fill import as_known, plan_work
-from polyprobe.eval.work.known_scores import Known, ScoreStore
+from polyprobe.eval.work.known_scores import Known, ScoreStore, list_stores
 from polyprobe.eval.work.tasks import make_tasks, queries_of
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
@@ -135,7 +134,7 @@ def test_a_model_is_known_by_its_files_wherever_they_lie(place, tmp_path, calls,
 
 def test_without_the_cache_nothing_is_left_but_the_run(place, tmp_path, cache, calls):
     run(place, tmp_path / "a", cache=False)
-    assert not any(cache.rglob("*.parquet"))
+    assert not any(cache.rglob("*"))
     assert not (tmp_path / "a" / ".store").exists()
 
 
@@ -206,7 +205,9 @@ def test_whoever_scores_the_files_are_the_same(who, place, tmp_path):
 
 def test_the_store_that_is_cleared_in_mid_run_is_told(place, tmp_path, monkeypatch):
     monkeypatch.setattr(ScoreStore, "add", lambda *_: None)
-    with pytest.raises(PolyprobeError, match="language 'en': 8 queries have left the score store"):
+    with pytest.raises(
+        PolyprobeError, match="language 'en': 8 queries are missing from the score store"
+    ):
         run(place, tmp_path / "a")
 
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,7 @@ import torch
 
 from polyprobe.eval.scoring.load import load
 from polyprobe.eval.work.tasks import Task
-from polyprobe.eval.work.workers import devices, score_here, score_on_devices
+from polyprobe.eval.work.workers import processes, score_here, score_in_processes
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.tiny import save_model
 
@@ -108,13 +107,6 @@ def model(tmp_path_factory):
     return str(save_model("llama", tmp_path_factory.mktemp("tiny")))
 
 
-@pytest.fixture
-def own_temp(tmp_path, monkeypatch):
-    """The folder where temporary folders are made, to see what is left there."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return tmp_path
-
-
 def here(model, tasks):
     return {t.number: s for t, s in score_here(load(model, **OPTIONS).scorer, tasks, silent)}
 
@@ -122,94 +114,110 @@ def here(model, tasks):
 def workers():
     """Return the worker processes that this process has started."""
     found = psutil.Process().children(recursive=True)
-    return [p for p in found if "polyprobe.eval.work.workers.device_worker" in p.cmdline()]
+    return [p for p in found if "--multiprocessing-fork" in p.cmdline()]
 
 
 @pytest.mark.slow
 class TestDeviceWorkers:
-    def test_two_workers_one_killed_in_mid_run_give_the_scores_of_one(self, model, own_temp):
-        tasks, seen = tasks_of(400), {}
+    def test_two_workers_one_killed_in_mid_run_give_the_scores_of_one(self, model):
+        tasks, seen, seen_workers = tasks_of(400), {}, []
 
         def progress(task, done, total):
             seen[task.number] = (done, total)
 
-        results = score_on_devices(model, OPTIONS, tasks, 2, progress)
+        results = score_in_processes(model, OPTIONS, tasks, 2, progress)
         first, scored = next(results)
-        [folder] = own_temp.iterdir()
-        taken = next(place for place in (folder / "taken").iterdir() if any(place.iterdir()))
-        [killed] = [p for p in workers() if p.cmdline()[-2] == taken.name]
+        killed, other = workers()
         killed.kill()
         killed.wait()  # which takes its status, so that its parent never sees it
-        assert any(taken.iterdir())  # it was at work
-        assert any((folder / "waiting").iterdir())
-        got = {first.number: scored, **{t.number: s for t, s in results}}
+        got = {first.number: scored}
+        for task, scored in results:
+            got[task.number] = scored
+            seen_workers = workers() or seen_workers
         assert got == here(model, tasks)
         assert sorted(seen) == list(range(400))
         assert all(done == total > 0 for done, total in seen.values())
-        assert not list(own_temp.iterdir())
+        assert killed not in seen_workers
+        assert other in seen_workers
+        assert len(seen_workers) == 2
         assert not workers()
 
-    def test_a_mistake_in_a_task_comes_in_one_line_after_what_was_done(self, model, own_temp):
+    def test_a_mistake_in_a_task_comes_in_one_line_after_what_was_done(self, model):
         tasks = tasks_of(20)
         bad = Task(20, "ja", ["no slot here"], [PLACES[:4]])
         got = {}
-        results = score_on_devices(model, OPTIONS, [*tasks, bad], 1, silent)
+        results = score_in_processes(model, OPTIONS, [*tasks, bad], 1, silent)
         with pytest.raises(PolyprobeError, match=r"^language 'ja': .*no slot here") as caught:
             got.update((task.number, scored) for task, scored in results)
         assert "\n" not in str(caught.value)
         assert got == here(model, tasks)
         assert not workers()
-        assert not list(own_temp.iterdir())
 
-    def test_ctrl_c_stops_the_workers(self, model, own_temp):
-        results = score_on_devices(model, OPTIONS, tasks_of(2000), 2, silent)
+    def test_ctrl_c_stops_the_workers(self, model):
+        results = score_in_processes(model, OPTIONS, tasks_of(2000), 2, silent)
         next(results)
         started = workers()
         assert started
         with pytest.raises(KeyboardInterrupt):
             results.throw(KeyboardInterrupt)
         assert not any(p.is_running() for p in started)
-        assert not list(own_temp.iterdir())
 
     def test_workers_end_with_a_parent_that_was_killed(self, model, tmp_path):
         script = tmp_path / "run.py"
         script.write_text(
-            "from polyprobe.eval.work.workers import score_on_devices\n"
+            "from polyprobe.eval.work.workers import score_in_processes\n"
             "from tests.eval.test_workers import OPTIONS, silent, tasks_of\n"
-            f"for _ in score_on_devices({model!r}, OPTIONS, tasks_of(2000), 2, silent):\n"
+            f"for _ in score_in_processes({model!r}, OPTIONS, tasks_of(2000), 2, silent):\n"
             "    print('one', flush=True)\n"
         )
-        (tmp_path / "temp").mkdir()
         root = str(Path(__file__).parents[2])
         run = subprocess.Popen(
             [sys.executable, script],
-            env={**os.environ, "TMPDIR": str(tmp_path / "temp"), "PYTHONPATH": root},
+            env={**os.environ, "PYTHONPATH": root},
             stdout=subprocess.PIPE,
         )
         assert run.stdout.readline() == b"one\n"
         started = psutil.Process(run.pid).children(recursive=True)
-        assert len(started) == 2
+        assert len([p for p in started if "--multiprocessing-fork" in p.cmdline()]) == 2
         run.kill()
         run.communicate()
         _, alive = psutil.wait_procs(started, timeout=60)
         assert not alive
-        assert not list((tmp_path / "temp").iterdir())
+
+
+class Deadly:
+    """Ends the process that unpickles it."""
+
+    def __reduce__(self):
+        return os._exit, (7,)
 
 
 class TestDevices:
-    def test_workers_that_cannot_run_are_started_three_times_again(self, own_temp, monkeypatch):
+    @pytest.mark.slow
+    def test_processes_that_cannot_run_are_started_three_times_again(self, monkeypatch):
         calls = []
 
-        def launch(folder, worker, workers, cpu):
-            calls.append(worker)
-            return [sys.executable, "-c", "import sys; sys.exit('Some: reason')"], {}
+        class Counted(processes.ProcessPoolExecutor):
+            def __init__(self, *arguments):
+                calls.append(arguments[0])
+                super().__init__(*arguments)
 
-        monkeypatch.setattr(devices, "_launch", launch)
-        results = score_on_devices("m", OPTIONS, tasks_of(2), 1, silent)
-        with pytest.raises(PolyprobeError, match=r"each time they are started \(Some: reason\)"):
+        monkeypatch.setattr(processes, "ProcessPoolExecutor", Counted)
+        results = score_in_processes(Deadly(), OPTIONS, tasks_of(2), 1, silent)
+        with pytest.raises(PolyprobeError, match=r"each time they are started \(exit status 7\)"):
             next(results)
-        assert calls == [0] * 4
-        assert not list(own_temp.iterdir())
+        assert calls == [1] * 4
+        assert not workers()
+
+    @pytest.mark.slow
+    def test_another_model_than_expected_is_one_line(self, model):
+        options = {**OPTIONS, "expected": {"revision": "other", "path": "tree"}}
+        results = score_in_processes(model, options, tasks_of(4), 2, silent)
+        with pytest.raises(
+            PolyprobeError, match=r"^the model .* has another revision here .*other"
+        ):
+            next(results)
+        assert not workers()
 
     @pytest.mark.parametrize(
         ("device", "n", "message"),
@@ -217,35 +225,47 @@ class TestDevices:
             ("cpu", 0, "--devices must be at least 1, got 0"),
             ("cpu", -3, "--devices must be at least 1, got -3"),
             ("cpu", 10**6, "--devices 1000000 is more than this machine's"),
-            ("cpu:0", 2, "--device cpu:0 is one device .* use --device cpu$"),
+            ("cpu:0", 2, "--device cpu:0 is a single device, .* use --device cpu$"),
         ],
     )
     def test_a_number_or_device_that_cannot_be_is_refused(self, device, n, message):
-        results = score_on_devices("m", {"device": device}, tasks_of(2), n, silent)
+        results = score_in_processes("m", {"device": device}, tasks_of(2), n, silent)
         with pytest.raises(PolyprobeError, match=message):
             next(results)
 
     def test_more_devices_than_there_are_are_refused(self, monkeypatch):
-        monkeypatch.setattr(devices, "choose_device", lambda name: torch.device("cuda"))
+        monkeypatch.setattr(processes, "choose_device", lambda name: torch.device("cuda"))
         monkeypatch.setattr(torch.accelerator, "device_count", lambda: 2)
-        results = score_on_devices("m", {"device": "cuda"}, tasks_of(4), 3, silent)
+        results = score_in_processes("m", {"device": "cuda"}, tasks_of(4), 3, silent)
         with pytest.raises(PolyprobeError, match=r"--devices 3 is more .*: 2 of kind 'cuda'; use"):
             next(results)
 
-    def test_each_worker_sees_the_device_that_is_its_own(self, monkeypatch, tmp_path):
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, 7")
-        seen = [
-            devices._launch(tmp_path, k, 2, cpu=False)[1]["CUDA_VISIBLE_DEVICES"] for k in (0, 1)
-        ]
-        assert seen == ["5", "7"]
+    def test_each_process_has_a_device_of_its_own(self, monkeypatch):
+        monkeypatch.setattr(processes, "choose_device", lambda name: torch.device("cuda"))
+        monkeypatch.setattr(torch.accelerator, "device_count", lambda: 3)
+        monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+        made = []
 
-    def test_workers_share_the_cores(self, monkeypatch, tmp_path):
+        class Noted(processes.Process):
+            def __init__(self, model, options, threads):
+                made.append(options["device"])
+                super().__init__(model, options, threads)
+
+        monkeypatch.setattr(processes, "Process", Noted)
+        monkeypatch.setattr(processes, "_collect", lambda *_: iter(()))
+        assert list(score_in_processes("m", {"device": "cuda"}, tasks_of(4), 3, silent)) == []
+        assert made == ["cuda:0", "cuda:1", "cuda:2"]
+
+    def test_processes_share_the_cores(self, monkeypatch):
         monkeypatch.delenv("OMP_NUM_THREADS")
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(12)))
-        assert devices._launch(tmp_path, 0, 5, cpu=True)[1]["OMP_NUM_THREADS"] == "2"
+        with processes._environment(12 // 5):
+            assert os.environ["OMP_NUM_THREADS"] == "2"
+        assert "OMP_NUM_THREADS" not in os.environ
         monkeypatch.setenv("OMP_NUM_THREADS", "3,1")
-        assert devices._launch(tmp_path, 0, 5, cpu=True)[1]["OMP_NUM_THREADS"] == "3,1"
+        with processes._environment(2):
+            assert os.environ["OMP_NUM_THREADS"] == "3,1"
+        assert os.environ["OMP_NUM_THREADS"] == "3,1"
 
-    def test_no_task_starts_no_worker(self, monkeypatch):
-        monkeypatch.setattr(devices.Crew, "_start", None)
-        assert list(score_on_devices("m", OPTIONS, [], 2, silent)) == []
+    def test_no_task_starts_no_process(self, monkeypatch):
+        monkeypatch.setattr(processes, "Process", None)
+        assert list(score_in_processes("m", OPTIONS, [], 2, silent)) == []

@@ -48,7 +48,7 @@ class Findings(NamedTuple):
 
 
 def check_card(text: str, kind: str) -> Findings:
-    """Return what is wrong with the metadata of a README."""
+    """Return the errors in the metadata of a README."""
     block = BLOCK.match(text)
     if not block:
         return Findings([], ["empty or missing yaml metadata in repo card"])

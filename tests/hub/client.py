@@ -50,8 +50,8 @@ def run_client(
 ) -> Any:
     """Run `code`, whose last act is `answer = …`, and return that answer (through JSON).
 
-    It runs in `folder`, by default an empty one beside the cache. A process that fails makes the
-    test fail with what it wrote.
+    It runs in `folder`, by default an empty one in `home`. If the process fails, the
+    test fails with its output.
     """
     folder = folder or home / "elsewhere"
     folder.mkdir(parents=True, exist_ok=True)

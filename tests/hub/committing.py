@@ -34,7 +34,7 @@ def answer_card(call: Call) -> Answer:
 
 
 def answer_preupload(call: Call) -> Answer:
-    """Tell for each file how to send it, and the id of what lies at its path now."""
+    """Answer for each file how to send it, and the id of the content at its path."""
     repository = find_to_write(call, call.asks("create_pr"), call.values["rev"])
     commit, asked = find_commit(repository, call.values["rev"]), call.fields()
     attributes = read_text(commit, ".gitattributes")
@@ -47,7 +47,7 @@ def answer_preupload(call: Call) -> Answer:
 def tell_mode(
     file: dict[str, Any], commit: Commit, attributes: str, ignored: str
 ) -> dict[str, Any]:
-    """Return a file's entry; `oid` is its SHA-256 if what lies there is LFS's."""
+    """Return a file's entry; `oid` is its SHA-256 if it is a file of LFS."""
     path, blob = file["path"], commit.files.get(file["path"])
     entry = {
         "path": path,

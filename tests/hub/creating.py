@@ -95,7 +95,7 @@ def answer_settings(call: Call) -> Answer:
 
 
 def change_settings(repository: Repository, asked: dict[str, Any]) -> None:
-    """Take over `visibility` (or `private`) and `gated` where they are told."""
+    """Set `visibility` (or `private`) and `gated` if they are given."""
     if "visibility" in asked or "private" in asked:
         repository.private = asked.get("visibility") == "private" or bool(asked.get("private"))
     repository.gated = asked.get("gated", repository.gated)

@@ -28,7 +28,8 @@ class Failure:
     """Requests to fail: those whose path contains `where`, the next `times` after `after` others.
 
     `what` is a status, or "cut" (handled, but the connection ends within the answer), or
-    "cut before" (the connection ends, nothing was handled). `wait` is told in a 429, in seconds.
+    "cut before" (the connection ends, nothing was handled). `wait` is the Retry-After of a 429, in
+    seconds.
     """
 
     where: str

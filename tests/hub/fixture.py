@@ -12,12 +12,11 @@ from polyprobe.tests.hub.server import HubServer
 def hub() -> Iterator[HubServer]:
     """Yield a running stand-in Hub on a free port, empty: `hub.add("dataset", "me/geo", folder)`.
 
-    `hub.url` is the endpoint for `HF_ENDPOINT` (see `client.run_client`), `hub.requests` what was
-    asked, `hub.asked("resolve", "GET")` the part of it to count; `client.NOWHERE` is the endpoint
-    of a machine without network. Whoever writes needs a token of `hub.tokens`; what was written
-    lies in `hub.repositories[kind, name]`, what was sent for it in `hub.uploaded()`, and
-    `hub.fail("/commit/", 500)` makes a request fail. A client that asked for what the stand-in
-    does not speak fails the test: the stand-in has to learn it.
+    `hub.url` is the endpoint for `HF_ENDPOINT` (see `client.run_client`), `hub.requests` all
+    requests, `hub.asked("resolve", "GET")` a part of them; `client.NOWHERE` is the endpoint of a
+    machine without a network. Writing needs a token of `hub.tokens`. Written repositories are in
+    `hub.repositories[kind, name]`, the uploads in `hub.uploaded()`, and `hub.fail("/commit/", 500)`
+    makes a request fail. A request that the stand-in does not know fails the test.
     """
     with HubServer() as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

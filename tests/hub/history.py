@@ -38,7 +38,7 @@ class Pull(NamedTuple):
 class Repository:
     """Commits by id and the names that point at them; `objects` are uploaded LFS contents.
 
-    Objects stay when no commit followed their upload: a repeated upload goes on from them.
+    Objects stay if no commit follows their upload: a repeated upload resumes from them.
     `granted` are the users whom a gated repository lets read its files.
     """
 
@@ -53,7 +53,7 @@ class Repository:
         self.objects: dict[str, Blob] = {}
 
     def refresh(self) -> None:
-        """Take in what changed by itself: nothing, in a repository that is written to."""
+        """Read changes from outside: none, in a writable repository."""
 
     def find(self, revision: str = "main") -> Commit | None:
         """Return the commit of a branch, a tag, `refs/pr/N` or 7 to 40 digits of its id."""
@@ -115,7 +115,7 @@ class Repository:
 
 
 class Folder(Repository):
-    """A plain folder served as it stands at the moment of each request, read-only."""
+    """A plain folder, served read-only with its content at the moment of each request."""
 
     def __init__(self, kind: str, name: str, folder: Path) -> None:
         super().__init__(kind, name)
@@ -142,7 +142,7 @@ def open_blob(file: Path) -> Blob:
 
 
 def make_commit(parent: str, files: dict[str, Blob], *told: Any) -> Commit:
-    """Return a commit whose id is made from its parent, its files and what is told of it."""
+    """Return a commit whose id depends on its parent, files, title, author and date."""
     listing = "".join(f"{path}\0{blob.oid}\n" for path, blob in files.items())
     oid = hashlib.sha1("\n".join([parent, *told, listing]).encode()).hexdigest()
     return Commit(oid, parent, files, *told)

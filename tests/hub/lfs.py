@@ -1,4 +1,4 @@
-"""The routes of large files: what to send, the contents whole or in parts, the check after it.
+"""The routes of large files: which to send, the contents whole or in parts, the check afterwards.
 
 Contents are sent to addresses that need no token, as those of the Hub's storage do not. What was
 sent stays, also when no commit follows.

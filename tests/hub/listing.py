@@ -1,4 +1,4 @@
-"""What the Hub tells of a repository: its info, its references, its files and commits, as JSON."""
+"""The Hub's JSON about a repository: info, references, files and commits."""
 
 import hashlib
 from pathlib import Path
@@ -11,7 +11,7 @@ from polyprobe.tests.hub.tokens import DATE
 
 
 def tell_info(repository: Repository, commit: Commit, blobs: bool) -> dict[str, Any]:
-    """Return what `/api/KINDs/NAME` tells at a commit; `blobs` adds sizes and ids to the files."""
+    """Return the answer of `/api/KINDs/NAME` at a commit; `blobs` adds sizes and ids of files."""
     name = {"modelId": repository.name} if repository.kind == "model" else {}
     sdk = {"sdk": repository.sdk} if repository.kind == "space" else {}
     files = commit.files.items()
@@ -37,13 +37,13 @@ def tell_info(repository: Repository, commit: Commit, blobs: bool) -> dict[str, 
 
 
 def tell_sibling(blob: Blob) -> dict[str, Any]:
-    """Return size and ids of a file as `info` tells them."""
+    """Return size and ids of a file as in `info`."""
     lfs = {"sha256": blob.sha256, "size": blob.size, "pointerSize": len(blob.pointer)}
     return {"size": blob.size, "blobId": blob.oid} | ({"lfs": lfs} if blob.lfs else {})
 
 
 def tell_refs(repository: Repository, pulls: bool) -> dict[str, Any]:
-    """Return what `/refs` tells: branches and tags, and pull requests if they are asked for."""
+    """Return the answer of `/refs`: branches and tags, and pull requests on demand."""
     repository.refresh()
     heads = repository.branches.items()
     branches = [tell_ref(n, f"refs/heads/{n}", oid) for n, oid in heads if n[:5] != "refs/"]
@@ -87,7 +87,7 @@ def list_tree(
 
 
 def list_folders(commit: Commit) -> set[str]:
-    """Return the folders in which files lie, without the root."""
+    """Return the folders that have files, without the root."""
     return {str(parent) for path in commit.files for parent in Path(path).parents} - {"."}
 
 

@@ -1,4 +1,4 @@
-"""The routes of pull requests: opened with or without a commit, listed, told, merged."""
+"""The routes of pull requests: open with or without a commit, list, show, merge."""
 
 from http import HTTPStatus
 from typing import Any
@@ -10,7 +10,7 @@ from polyprobe.tests.hub.tokens import DATE
 
 
 def open_pull(repository: Repository, title: str, author: str, base: Commit) -> str:
-    """Open a pull request and return its reference `refs/pr/N`, which stands at `base`."""
+    """Open a pull request and return its reference `refs/pr/N`, which starts at `base`."""
     repository.pulls.append(Pull(title, author, base.oid))
     reference = f"refs/pr/{len(repository.pulls)}"
     repository.branches[reference] = base.oid
@@ -45,7 +45,7 @@ def answer_pull(call: Call) -> Answer:
 
 
 def answer_merge(call: Call) -> Answer:
-    """Make the request's files the head of `main` where `main` stands as it did at its opening."""
+    """Make the request's files the head of `main`, if `main` has not changed since its opening."""
     repository, number = find_to_write(call), find_number(call)
     pull = repository.pulls[number - 1]
     if repository.commit() != pull.base:

@@ -17,7 +17,7 @@ from polyprobe.tests.hub.store import Blob
 
 
 def answer_whoami(call: Call) -> Answer:
-    """Tell whose token it is and what it may do."""
+    """Answer with the user of the token and its permissions."""
     return send_json(require_token(call).whoami())
 
 
@@ -34,7 +34,7 @@ def answer_write_check(call: Call) -> Answer:
 
 
 def answer_info(call: Call) -> Answer:
-    """Tell what a repository is, at a revision or at its head."""
+    """Answer with a repository's info at a revision or at its head."""
     repository = find_repository(call)
     commit = find_commit(repository, call.values.get("rev") or "main")
     return send_json(tell_info(repository, commit, call.asks("blobs")))
@@ -72,7 +72,7 @@ def answer_paths(call: Call) -> Answer:
 
 
 def answer_file(call: Call) -> Answer:
-    """Send a file, or what of it the Range header asks for."""
+    """Send a file, or the part in the Range header."""
     repository, path = find_repository(call), call.values["path"]
     check_gate(call, repository)
     commit = find_commit(repository, call.values["rev"])

@@ -28,7 +28,7 @@ class Route(NamedTuple):
 
 
 def route(methods: str, path: str, answer: Callable[[Call], Answer]) -> Route:
-    """Return a route; `{kind}` and the like stand for parts, `{page}` for what begins a page."""
+    """Return a route; `{kind}` etc. match parts of a path, `{page}` the start of a page's path."""
     prefix = "/{page}"  # nothing for a model: /NAME, /datasets/NAME, /spaces/NAME
     pattern = path.replace(prefix, "(?:/(?P<kind>dataset|space)s)?/{name}")
     pattern = NAMED.sub(lambda part: f"(?P<{part[1]}>{PARTS.get(part[1], '[^/]+')})", pattern)

@@ -50,7 +50,7 @@ class Same(evaluate.Metric):
 
 
 def rows(language: str, size: int, answer: str = "Paris") -> list[Row]:
-    """Return queries about capitals in a language; everything in them is told by the arguments."""
+    """Return queries about capitals in a language; they depend on the arguments only."""
     return [
         Row(
             fact_id=f"P36:{number}",

@@ -1,6 +1,7 @@
 """A stand-in for the Hugging Face Hub on 127.0.0.1, reading and writing.
 
-It speaks what huggingface_hub 2.4, datasets 5.2, transformers 5.23 and evaluate 0.4.6 ask for;
+It answers the requests of huggingface_hub 2.4, datasets 5.2, transformers 5.23 and
+evaluate 0.4.6;
 KIND is model, dataset or space, PAGE is NAME, datasets/NAME or spaces/NAME:
 
     GET       /api/whoami-v2
@@ -23,9 +24,9 @@ KIND is model, dataset or space, PAGE is NAME, datasets/NAME or spaces/NAME:
 
 A REV is a branch, a tag, `refs/pr/N` or the id of a commit. Files are announced without Xet
 headers, so that every client downloads them over plain HTTP. Errors carry the Hub's codes:
-RepoNotFound (401, with a token 404), GatedRepo, RevisionNotFound, EntryNotFound. What a client
-asks beside this is answered 404 without a code, and kept in `HubServer.unknown`, by which the
-fixture fails the test.
+RepoNotFound (401, with a token 404), GatedRepo, RevisionNotFound, EntryNotFound. Any other
+request is answered 404 without a code and kept in `HubServer.unknown`, for which the fixture fails
+the test.
 """
 
 import sys
@@ -121,12 +122,12 @@ class HubServer(ThreadingHTTPServer):
         return [r for r in self.requests if part in r.path and r.method.startswith(method)]
 
     def server_close(self) -> None:
-        """Close the socket and delete what was uploaded."""
+        """Close the socket and delete all uploads."""
         super().server_close()
         self.folder.cleanup()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Let clients go as they like: only what is not a broken connection is worth a line."""
+        """Ignore broken connections of clients; print other errors."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Blob(NamedTuple):
-    """One content: where it lies, its git blob id, its SHA-256, its size, whether it is LFS's."""
+    """A content: its path, git blob id, SHA-256, size, and whether it is a file of LFS."""
 
     file: Path
     git_oid: str
@@ -17,7 +17,7 @@ class Blob(NamedTuple):
 
     @property
     def pointer(self) -> bytes:
-        """Return what git holds in place of an LFS file."""
+        """Return git's pointer to an LFS file."""
         return (
             "version https://git-lfs.github.com/spec/v1\n"
             f"oid sha256:{self.sha256}\nsize {self.size}\n"
@@ -25,7 +25,7 @@ class Blob(NamedTuple):
 
     @property
     def oid(self) -> str:
-        """Return the id of what git holds: the content, or an LFS file's pointer."""
+        """Return the id of the content in git: the file, or an LFS file's pointer."""
         return git_oid(self.pointer) if self.lfs else self.git_oid
 
     @property

@@ -1,4 +1,4 @@
-"""What the real clients make of a Hub that fails, and what the stand-in holds afterwards."""
+"""The real clients with a Hub that fails, and the state of the stand-in afterwards."""
 
 from types import SimpleNamespace
 

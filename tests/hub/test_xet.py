@@ -186,7 +186,7 @@ def test_lasting_failure_leaves_the_repository_as_it_was(hub, api, tmp_path, sta
 
 
 def test_upload_that_broke_off_before_its_shard_goes_on(hub, api, tmp_path, monkeypatch):
-    """With this setting only: by default hf_xet notes what it sent every 20 s or 64 xorbs.
+    """With this setting only: by default hf_xet records the sent parts every 20 s or 64 xorbs.
 
     Of several files it makes another xorb each time, and the storage knows the chunks of a xorb by
     its shard alone: without a note all is sent again.

@@ -1,4 +1,4 @@
-"""Who asks: a token of the stand-in Hub and what it may do."""
+"""Tokens of the stand-in Hub and their permissions."""
 
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ class Token(NamedTuple):
         return self.role != "read" and self.owns(namespace)
 
     def whoami(self) -> dict[str, Any]:
-        """Return what `/api/whoami-v2` tells its holder; the token itself is not in it."""
+        """Return the answer of `/api/whoami-v2`; the token itself is not in it."""
         return {
             "type": "user",
             "id": user_id(self.user),
@@ -68,7 +68,7 @@ def describe_organisation(name: str) -> dict[str, Any]:
 
 
 def type_of(name: str) -> str:
-    """Return what a fine-grained token's scope names: a repository or a user."""
+    """Return the repository or user of a fine-grained token's scope."""
     return "model" if "/" in name else "user"
 
 

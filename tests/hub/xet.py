@@ -1,6 +1,6 @@
 """A stand-in for the Xet storage, into which hf_xet uploads the large files of a commit.
 
-It speaks what hf_xet 1.8 asks for on an upload (downloads from the stand-in Hub are plain HTTP):
+It answers hf_xet 1.8 during an upload (downloads from the stand-in Hub are plain HTTP):
 
     GET   /api/KINDs/NAME/xet-write-token/REV      where the storage is, a token, its end
     GET   /v1/chunks/default/CHUNK                 404, or a shard of the xorb that holds the chunk
@@ -8,10 +8,10 @@ It speaks what hf_xet 1.8 asks for on an upload (downloads from the stand-in Hub
     PUT   /v1/xorb-uploads/GRANT                   the xorb itself, without a token
     POST  /v1/xorb-commits/default/XORB/grant/GRANT
     POST  /v1/xorbs/default/XORB                   the same in one step, when the PUT failed
-    POST  /v2/shards                               what the files are made of; answers JSON lines
+    POST  /v2/shards                               the parts of the files; answers JSON lines
     POST  /v1/telemetry                            figures about the upload, thrown away
 
-Sources: api.md of the specification, huggingface.co/docs/xet, and, for what it does not tell
+Sources: api.md of the specification, huggingface.co/docs/xet, and, where it is silent
 (grants, /v2, telemetry), the requests of the client.
 """
 

@@ -14,7 +14,7 @@ XET = {"HF_HUB_DISABLE_XET": "0", **QUICK}  # the variables of a process, see cl
 def use_xet(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     """Make the clients of this process upload over Xet, with a cache of their own.
 
-    hf_xet keeps there what it knows to be in a storage, by the storage's address: with an empty
+    hf_xet records there the content of a storage, by the storage's address: with an empty
     one it behaves as on another machine. It reads its variables when a session begins.
     """
     for key, value in QUICK.items():

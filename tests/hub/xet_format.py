@@ -1,6 +1,6 @@
 """Reads the two containers of a Xet upload, and writes the answer to a question for duplicates.
 
-A *xorb* is a run of compressed chunks; a *shard* tells of which chunks of which xorbs each file is
+A *xorb* is a run of compressed chunks; a *shard* lists the chunks of xorbs of which each file is
 made, and lists the chunks of every new xorb. Formats: xorb.md and shard.md of the specification,
 huggingface.co/docs/xet, version 2 of the shard. All integers are little-endian.
 """
@@ -53,7 +53,7 @@ class Shard(NamedTuple):
 
 
 class XetError(Exception):
-    """A container that cannot be read, or does not hold what it should."""
+    """A container that cannot be read, or has wrong content."""
 
 
 def read_hash(digest: bytes) -> str:
@@ -144,7 +144,7 @@ def read_chunk_list(content: bytes, position: int) -> tuple[Xorb, int]:
 
 
 def write_duplicates(blocks: list[bytes], created: int, expires: int) -> bytes:
-    """Return the shard that tells a client which chunks are known, in the clear (no key).
+    """Return the shard that lists the known chunks for a client, in the clear (no key).
 
     `created` and `expires` are seconds since 1970; until then the client may refer to the chunks.
     The footer's three lookup tables are empty and must begin where the lists end: hf_xet takes the

@@ -1,4 +1,4 @@
-"""What the stand-in Xet storage holds: xorbs, which chunk lies in which, and places to put more."""
+"""The stand-in Xet storage: xorbs, the chunks in each, and places to upload more."""
 
 import hashlib
 import time
@@ -44,13 +44,13 @@ class XetStore:
         return number
 
     def keep(self, name: str, content: bytes) -> bool:
-        """Keep the chunks of a xorb and tell whether it is new."""
+        """Keep the chunks of a xorb and return whether it is new."""
         new = name not in self.xorbs
         self.xorbs[name] = read_xorb(content)
         return new
 
     def tell_holder(self, chunk: str) -> bytes | None:
-        """Return the shard of the xorb that holds a chunk, none if no shard told of the chunk."""
+        """Return the shard of the xorb that holds a chunk, None if no shard has it."""
         if chunk not in self.holders:
             return None
         now = int(time.time())

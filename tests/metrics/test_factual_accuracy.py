@@ -8,7 +8,11 @@ import evaluate
 import numpy as np
 import pytest
 
-from polyprobe.metrics.factual_accuracy.factual_accuracy import find_right, match, measure_accuracy
+from polyprobe.metrics.factual_accuracy.factual_accuracy import (
+    find_matches,
+    match,
+    measure_factual_accuracy,
+)
 
 FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "factual_accuracy"
 STOP = "The maker of [X] is [Y] ."
@@ -108,7 +112,7 @@ GROUPS, SINGLE, PREDICTIONS, REFERENCES = map(list, zip(*FACTS, strict=True))
 
 
 def test_macro_over_relations_for_all_single_and_multi():
-    result = measure_accuracy(PREDICTIONS, REFERENCES, SINGLE, groups=GROUPS, n_resamples=0)
+    result = measure_factual_accuracy(PREDICTIONS, REFERENCES, SINGLE, groups=GROUPS, n_resamples=0)
     names = ("all", "n_queries", "single", "n_single", "multi", "n_multi")
     by_group = {
         "P17": (2 / 5, 5, 1 / 2, 2, 1 / 3, 3),
@@ -129,7 +133,7 @@ def test_macro_over_relations_for_all_single_and_multi():
 
 def test_released_macro_counts_an_empty_relation_zero():
     case = {"single_token": SINGLE, "groups": GROUPS, "empty": "zero"}
-    result = measure_accuracy(PREDICTIONS, REFERENCES, **case)
+    result = measure_factual_accuracy(PREDICTIONS, REFERENCES, **case)
     assert result["all"] == pytest.approx((2 / 5 + 1 + 1 / 2) / 3)
     assert result["single"] == pytest.approx((1 / 2 + 1 + 0) / 3)
     assert result["multi"] == pytest.approx((1 / 3 + 0 + 1 / 2) / 3)
@@ -141,23 +145,23 @@ def test_released_macro_counts_an_empty_relation_zero():
 
 def test_micro_and_no_groups():
     for options in ({"groups": GROUPS, "average": "micro"}, {}):
-        result = measure_accuracy(PREDICTIONS, REFERENCES, SINGLE, n_resamples=0, **options)
+        result = measure_factual_accuracy(PREDICTIONS, REFERENCES, SINGLE, n_resamples=0, **options)
         assert [result[name] for name in ("all", "single", "multi")] == [4 / 8, 2 / 3, 2 / 5]
 
 
 def test_without_flags_there_is_only_all():
-    result = measure_accuracy(PREDICTIONS, REFERENCES, groups=GROUPS)
+    result = measure_factual_accuracy(PREDICTIONS, REFERENCES, groups=GROUPS)
     assert result.keys() == {"all", "all_ci", "by_group", "n_queries", "n_unpredicted"}
     assert result["by_group"]["P17"].keys() == {"all", "all_ci", "n_queries"}
 
 
 @pytest.mark.parametrize("options", [{"groups": GROUPS}, {"clusters": GROUPS}, {}])
 def test_single_and_multi_are_drawn_from_their_own_queries(options):
-    result = measure_accuracy(PREDICTIONS, REFERENCES, SINGLE, **options)
+    result = measure_factual_accuracy(PREDICTIONS, REFERENCES, SINGLE, **options)
     for name, flags in (("single", SINGLE), ("multi", [not flag for flag in SINGLE])):
         part = {key: list(compress(column, flags)) for key, column in options.items()}
         kept = (list(compress(column, flags)) for column in (PREDICTIONS, REFERENCES))
-        alone = measure_accuracy(*kept, **part)
+        alone = measure_factual_accuracy(*kept, **part)
         assert result[name] == alone["all"]
         if "groups" in options:  # a relation without a value is a draw that those alone lack
             assert result[f"{name}_ci"][1] == alone["all_ci"][1]
@@ -168,29 +172,29 @@ def test_single_and_multi_are_drawn_from_their_own_queries(options):
 def test_a_relation_with_one_object_of_one_token_stands_in_every_draw():
     """Of 40 facts one is of one token and right: the figure is 1 whatever is drawn."""
     texts = ["Paris"] + ["x"] * 39
-    result = measure_accuracy(
+    result = measure_factual_accuracy(
         texts, [["Paris"]] * 40, [True] + [False] * 39, groups=["P36"] * 40, empty="zero"
     )
     assert (result["single"], result["single_ci"]) == (1, None)
 
 
 def test_a_blank_text_is_a_prediction():
-    result = measure_accuracy(["", " ", None], [["a"]] * 3, n_resamples=0)
+    result = measure_factual_accuracy(["", " ", None], [["a"]] * 3, n_resamples=0)
     assert result == {"all": 0, "n_queries": 3, "n_unpredicted": 1}
 
 
 def test_all_of_one_kind():
-    result = measure_accuracy(["a", "b"], [["a"], ["c"]], [False, False])
+    result = measure_factual_accuracy(["a", "b"], [["a"], ["c"]], [False, False])
     assert (result["single"], result["single_ci"], result["n_single"]) == (None, None, 0)
     assert result["multi"] == result["all"] == 1 / 2
-    one = measure_accuracy(["a"], [["a"]])
+    one = measure_factual_accuracy(["a"], [["a"]])
     assert (one["all"], one["all_ci"]) == (1, None)
 
 
 def test_interval_is_that_of_a_share():
     random = np.random.default_rng(4)
     texts = random.choice(["a", "b"], 900, p=[0.3, 0.7]).tolist()
-    result = measure_accuracy(texts, [["a"]] * 900)
+    result = measure_factual_accuracy(texts, [["a"]] * 900)
     share = fmean(text == "a" for text in texts)
     error = math.sqrt(share * (1 - share) / 900)
     assert result["all_ci"] == pytest.approx(
@@ -201,15 +205,17 @@ def test_interval_is_that_of_a_share():
 def test_language_and_prompts_reach_the_matching():
     texts, accepted = ["Apple Inc", "Apple Inc"], [["Apple Inc."], ["Apple Inc."]]
     prompts = [STOP, "[Y] makes [X]"]
-    assert find_right(texts, accepted, "en", prompts).tolist() == [True, False]
-    result = measure_accuracy(texts, accepted, language="en", prompts=prompts, n_resamples=0)
+    assert find_matches(texts, accepted, "en", prompts).tolist() == [True, False]
+    result = measure_factual_accuracy(
+        texts, accepted, language="en", prompts=prompts, n_resamples=0
+    )
     assert result["all"] == 1 / 2
 
 
 def test_none_passes_through_evaluate_wherever_it_stands(metric):
     right = [["a"], ["a"]]
     for texts in ([None, "a"], ["a", None], [None, None]):
-        expected = measure_accuracy(texts, right, n_resamples=0)
+        expected = measure_factual_accuracy(texts, right, n_resamples=0)
         assert metric.compute(predictions=texts, references=right, n_resamples=0) == expected
         for text in texts:
             metric.add_batch(predictions=[text], references=[["a"]])
@@ -226,7 +232,7 @@ def test_combination_and_json(metric, tmp_path):
     combined = evaluate.combine({"one": metric, "two": other})
     combined.add(prediction=None, reference=REFERENCES[0])
     combined.add_batch(predictions=PREDICTIONS[1:], references=REFERENCES[1:])
-    expected = measure_accuracy([None, *PREDICTIONS[1:]], REFERENCES, groups=GROUPS)
+    expected = measure_factual_accuracy([None, *PREDICTIONS[1:]], REFERENCES, groups=GROUPS)
     result = combined.compute(groups=GROUPS)
     assert result == {f"{name}_{key}": v for name in ("one", "two") for key, v in expected.items()}
     assert json.loads(json.dumps(result)) == result
@@ -258,7 +264,7 @@ ERRORS = {
 def test_errors_are_the_same_from_the_function_and_the_module(case, metric):
     changes, message = ERRORS[case]
     inputs = {"predictions": ["a", "b"], "references": [["a"], ["b"]], **changes}
-    for compute in (measure_accuracy, metric.compute):
+    for compute in (measure_factual_accuracy, metric.compute):
         with pytest.raises(ValueError, match=message) as raised:
             compute(**inputs)
         assert "\n" not in str(raised.value)
@@ -266,4 +272,4 @@ def test_errors_are_the_same_from_the_function_and_the_module(case, metric):
 
 def test_unequal_lengths():
     with pytest.raises(ValueError, match="1 queries in 'predictions', 2 in 'references'"):
-        find_right(["a"], [["a"], ["b"]])
+        find_matches(["a"], [["a"], ["b"]])

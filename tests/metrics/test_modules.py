@@ -2,6 +2,8 @@
 
 import ast
 import doctest
+import json
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -12,32 +14,13 @@ import pytest
 import yaml
 from evaluate.loading import get_imports
 
+from polyprobe.publish.bundle import bundle
+from polyprobe.tests.hub.client import environment
+from polyprobe.tests.metrics.cases import CASES, RESULTS
+from polyprobe.tests.metrics.test_spaces_input import FIRST
+
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 NAMES = sorted(path.parent.name for path in METRICS.glob("*/app.py"))
-CASES = {
-    "rankc": {"predictions": [[3, 2, 1], [1]], "references": [[3, 1, 2], [1]], "weights": "norm1"},
-    "coverlap": {"predictions": [1, 0], "references": [1, 1], "answers": [[1], [0, 2]]},
-    "accuracy_at_1": {"predictions": [[1, 1], [1, 2, 3]], "answers": [[0], [1]]},
-    "recall_at_k": {"predictions": [[1, 1], [1, 2, 3]], "references": [[0], [1]], "k": [1, 2]},
-    "inflection_delta": {"predictions": [7, 1], "references": [2, 3]},
-    "paraphrase_consistency": {"predictions": [["a", "a"], ["a", "b"]], "references": ["b", "b"]},
-    "contrastive_knowledge": {"predictions": [[0.2, 0.1], [0.3, 0.3, 0.4]], "groups": ["en", "fr"]},
-    "factual_accuracy": {"predictions": [None, "UlM "], "references": [["Bern"], ["Bern", "Ulm"]]},
-    "answer_agreement": {"predictions": [[0, 0, 1], [2, 2, 2]], "answers": [[0], [1]]},
-    "rank_overlap": {"predictions": [[3, 2, 1], [1]], "references": [[3, 1, 2], [1]], "p": 0.5},
-}
-RESULTS = {
-    "rankc": ("rankc", ((2 * 1 + 1 * 1 / 2 + 0) / 3 + 1) / 2),
-    "coverlap": ("coverlap", 1 / 2),
-    "accuracy_at_1": ("accuracy_at_1", (1 / 2 + 0) / 2),
-    "recall_at_k": ("mean_rank", (3 / 2 + 2) / 2),
-    "inflection_delta": ("inflection_delta", ((7 - 2) + (1 - 3)) / 2),
-    "paraphrase_consistency": ("consistency", (1 + 0) / 2),
-    "contrastive_knowledge": ("accuracy", (1 + 0) / 2),
-    "factual_accuracy": ("all", (0 + 1) / 2),
-    "answer_agreement": ("agreement", (1 / 3 + 3 / 3) / 2),
-    "rank_overlap": ("rbo", ((1 / 2 * 1 + 1 / 4 * 1 / 2 + 1 / 4 * 1) + 1) / 2),
-}
 
 
 @pytest.fixture(autouse=True)
@@ -60,37 +43,79 @@ def test_every_folder_has_a_case():
     assert NAMES == sorted(CASES) == sorted(RESULTS)
 
 
+@pytest.fixture(scope="session")
+def bundles(tmp_path_factory):
+    """Bundle every metric, as `polyprobe push` and `polyprobe install` do."""
+    root = tmp_path_factory.mktemp("bundles")
+    return {name: bundle(METRICS / name, root) for name in NAMES}
+
+
 def test_folder_holds_what_a_space_needs(name):
     files = {path.name for path in (METRICS / name).iterdir() if path.is_file()}
-    shared = {f"{part}.py" for part in siblings(name) | of_app(name)}
+    assert files == {f"{name}.py", "README.md", "app.py", "requirements.txt"}
+
+
+def test_a_bundle_holds_every_file_that_is_imported_and_no_other(name, bundles):
+    files = {path.name for path in bundles[name].iterdir()}
+    shared = {f"{part}.py" for part in siblings(bundles[name]) | of_app(bundles[name])}
     assert files == {f"{name}.py", "README.md", "app.py", "requirements.txt", *shared}
+    assert len(shared) >= 5
 
 
-def siblings(name):
+def test_nothing_is_a_link():
+    assert not [path for path in METRICS.rglob("*") if path.is_symlink()]
+
+
+def siblings(folder):
     """What evaluate copies beside the module: `from .NAME import`."""
-    entries = get_imports(str(METRICS / name / f"{name}.py"))
+    entries = get_imports(str(folder / f"{folder.name}.py"))
     return {entry[1] for entry in entries if entry[0] == "internal"}
 
 
-def of_app(name):
+def of_app(folder):
     """What app.py imports of its own folder, and what that imports."""
     found, left = set(), {"app"}
     while left:
-        file = METRICS / name / f"{left.pop()}.py"
+        file = folder / f"{left.pop()}.py"
         imported = {entry[1] for entry in get_imports(str(file))}
-        left |= {part for part in imported - found if (METRICS / f"{part}.py").exists()}
+        left |= {part for part in imported - found if (folder / f"{part}.py").exists()}
         found |= left
     return found
 
 
-def test_shared_files_are_links_and_those_of_the_module_import_no_sibling(name):
-    for part in siblings(name) | of_app(name):
-        file = METRICS / name / f"{part}.py"
-        assert file.readlink() == Path("..") / file.name
-    for part in siblings(name):
-        entries = get_imports(str(METRICS / f"{part}.py"))
+def test_siblings_of_a_module_import_no_sibling(name, bundles):
+    """Evaluate copies what the module imports, and not what that imports."""
+    assert siblings(bundles[name])
+    for part in siblings(bundles[name]):
+        entries = get_imports(str(bundles[name] / f"{part}.py"))
         assert {entry[0] for entry in entries} == {"library"}
-        assert not {entry[1] for entry in entries} & {p.stem for p in METRICS.glob("*.py")}
+        assert not {entry[1] for entry in entries} & {p.stem for p in bundles[name].glob("*.py")}
+
+
+@pytest.fixture(scope="session")
+def without_polyprobe(bundles, tmp_path_factory):
+    """What the bundle of each metric computes in a process that has no polyprobe."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("run_bundles.py"))],
+        cwd=tmp_path_factory.mktemp("elsewhere"),
+        env=environment(tmp_path_factory.mktemp("home")),
+        input=json.dumps({str(bundles[name]): CASES[name] for name in NAMES}),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    return {name: found[str(bundles[name])] for name in NAMES}
+
+
+def test_a_bundle_needs_no_polyprobe(name, without_polyprobe):
+    result, figures = without_polyprobe[name]
+    key, expected = RESULTS[name]
+    assert result[key] == pytest.approx(expected)
+    found = {(of, figure): value for of, figure, value in figures}
+    assert {key: found[key] for key in FIRST[name]} == pytest.approx(FIRST[name])
 
 
 @pytest.mark.parametrize("by", ["folder", "file"])
@@ -131,18 +156,19 @@ def test_arrays_are_taken_as_predictions(load):
     assert result["rankc"] == pytest.approx(1)
 
 
-def test_module_is_self_contained(name):
-    files = [METRICS / name / f"{part}.py" for part in (name, *siblings(name))]
+def test_module_is_self_contained(name, bundles):
+    beside = siblings(bundles[name])
+    files = [bundles[name] / f"{part}.py" for part in (name, *beside)]
     imported = {entry[1] for file in files for entry in get_imports(str(file))}
-    foreign = imported - sys.stdlib_module_names - siblings(name)
+    foreign = imported - sys.stdlib_module_names - beside
     assert foreign <= {"datasets", "evaluate", "numpy", "scipy"}
 
 
-def test_requirements_are_what_the_folder_imports(name):
+def test_requirements_are_what_the_folder_imports(name, bundles):
     """But gradio, of which a Space has the version that the card names."""
-    files = (METRICS / name).glob("*.py")
+    files = [*bundles[name].glob("*.py")]
     imported = {name.partition(".")[0] for file in files for name in imports(file)}
-    foreign = imported - sys.stdlib_module_names - {p.stem for p in METRICS.glob("*.py")}
+    foreign = imported - sys.stdlib_module_names - {file.stem for file in files}
     lines = (METRICS / name / "requirements.txt").read_text().splitlines()
     assert {line.split(">=")[0] for line in lines} == foreign - {"gradio"}
     assert "gradio" in foreign

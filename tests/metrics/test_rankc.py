@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polyprobe.metrics.rankc.rankc import (
     WEIGHTS,
-    compare_rankings,
+    measure_rankc,
     rank_weights,
     rankc_chance,
     rankc_matrix,
@@ -69,7 +69,7 @@ APPENDIX_D = (E2 * 1 / 1 + E1 * 1 / 2 + E0 * 3 / 3) / (E2 + E1 + E0)
 
 
 def test_paper_example():
-    result = compare_rankings([[0.9, 0.5, 0.1]], [[0.9, 0.1, 0.5]])
+    result = measure_rankc([[0.9, 0.5, 0.1]], [[0.9, 0.1, 0.5]])
     assert result["rankc"] == pytest.approx(APPENDIX_D, abs=1e-12)
     assert round(result["rankc"], 4) == 0.8776
 
@@ -153,7 +153,7 @@ def test_constant_scores_give_chance(weights):
     constant = [[0.5] * n for n in (1, 2, 3, 7, 10)]
     ranked = [list(range(n)) for n in (1, 2, 3, 7, 10)]
     for one, other in [(constant, ranked), (ranked, constant), (constant, constant)]:
-        result = compare_rankings(one, other, weights)
+        result = measure_rankc(one, other, weights)
         assert result["rankc"] == pytest.approx(result["chance"], abs=1e-12)
         assert result["rankc_adjusted"] == pytest.approx(0, abs=1e-12)
         assert rankc_per_query(one, other, weights) == pytest.approx(
@@ -177,7 +177,7 @@ def test_adjusted_is_the_mean_over_queries_with_several_candidates():
     chance2 = (math.e * 1 / 2 + 1) / (math.e + 1)
     chance3 = (E2 * 1 / 3 + E1 * 2 / 3 + E0) / (E2 + E1 + E0)
     opposite = 1 / (math.e + 1)
-    result = compare_rankings(one, other)
+    result = measure_rankc(one, other)
     assert result["rankc"] == pytest.approx((opposite + APPENDIX_D + 1) / 3)
     assert result["chance"] == pytest.approx((chance2 + chance3 + 1) / 3)
     assert result["rankc_adjusted"] == pytest.approx(
@@ -187,7 +187,7 @@ def test_adjusted_is_the_mean_over_queries_with_several_candidates():
 
 
 def test_adjusted_without_any_pool_of_two():
-    result = compare_rankings([[1.0], [2.0]], [[5.0], [4.0]], n_resamples=0)
+    result = measure_rankc([[1.0], [2.0]], [[5.0], [4.0]], n_resamples=0)
     assert result == {
         "rankc": 1,
         "chance": 1,
@@ -205,7 +205,7 @@ def test_matrix_equals_pairs(pools, weights):
     scores = dict(zip(["en", "fr", "ru", "zh"], pools, strict=True))
     plain, adjusted = rankc_matrix(scores, weights), rankc_matrix(scores, weights, adjusted=True)
     for (i, one), (k, other) in product(enumerate(pools), repeat=2):
-        result = compare_rankings(one, other, weights)
+        result = measure_rankc(one, other, weights)
         value = result["rankc_adjusted"]
         expected = (1, 1) if i == k else (result["rankc"], np.nan if value is None else value)
         assert (plain[i, k], adjusted[i, k]) == pytest.approx(expected, abs=1e-12, nan_ok=True)
@@ -263,13 +263,13 @@ ERRORS = {
 def test_errors(case):
     predictions, references, message = ERRORS[case]
     with pytest.raises(ValueError, match=message) as raised:
-        compare_rankings(predictions, references)
+        measure_rankc(predictions, references)
     assert "\n" not in str(raised.value)
 
 
 def test_error_of_unknown_weights_lists_the_known_ones():
     with pytest.raises(ValueError, match="unknown weights 'norm3'; known: softmax, norm1, norm2, "):
-        compare_rankings([[1, 2]], [[1, 2]], weights="norm3")
+        measure_rankc([[1, 2]], [[1, 2]], weights="norm3")
 
 
 def test_matrix_errors_name_language_and_query():

@@ -1,12 +1,11 @@
 """Every Space in Chromium: the worked example, its picture, an error, a file; nothing from outside.
 
-One app is started by `python app.py` in a copy of its folder, the others as serve_spaces.py does.
+One app is started by `python app.py` in its bundle, the others as serve_spaces.py does.
 """
 
 import csv
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from polyprobe.publish.bundle import bundle
 from polyprobe.tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
 
 pytest.importorskip("gradio", reason="gradio is not installed: no Space can be started")
@@ -81,8 +81,8 @@ def free_port():
 def addresses(tmp_path_factory):
     """Start all Spaces, one as a user would; of each its address, once it answers."""
     root = tmp_path_factory.mktemp("spaces")
-    for name in NAMES:  # links become files, as in the repository of a Space
-        shutil.copytree(METRICS / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in NAMES:
+        bundle(METRICS / name, root)
     ports = {name: free_port() for name in NAMES}
     env = {**os.environ, **OFFLINE, "GRADIO_TEMP_DIR": str(root / "uploads")}
     server = Path(__file__).with_name("serve_spaces.py")

@@ -1,14 +1,15 @@
-"""The Spaces without their pages: what a table or a file is read as, figures, pictures, errors."""
+"""The Spaces without their pages: tables, files, figures, pictures, errors."""
 
 import csv
 import json
-import sys
 from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from polyprobe.metrics.space import output, page, sheet
 
 pytest.importorskip("plotly", reason="plotly is not installed: it draws the pictures of a Space")
 
@@ -76,31 +77,16 @@ def name(request):
     return request.param
 
 
-@pytest.fixture(autouse=True)
-def scripts(monkeypatch):
-    """Modules of a Space stand alone: those of another are forgotten, before and after."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    shared = {path.stem for path in METRICS.glob("*.py")} | {"app"}
-    kept = {part: sys.modules.pop(part) for part in shared & sys.modules.keys()}
-    yield
-    for part in shared & sys.modules.keys():
-        del sys.modules[part]
-    sys.modules.update(kept)
-
-
-def import_app(name, monkeypatch):
-    """Import app.py as a Space runs it: a script, its folder the first place to look."""
-    monkeypatch.syspath_prepend(str(METRICS / name))
-    return import_module("app")
+def import_app(name):
+    return import_module(f"polyprobe.metrics.{name}.app")
 
 
 def compute(app, text="", files=(), **choices):
-    function = getattr(app, "compare", None) or app.measure
-    return function(import_module("sheet").read_sheets(text, files), **choices)
+    return app.PAGE.compute(sheet.read_sheets(text, files), **choices)
 
 
 def values(answer):
-    return {(figure.label, figure.name): figure.value for figure in answer.figures}
+    return {(figure.label, figure.name): figure.value for figure in answer.entries}
 
 
 def test_every_page_has_figures_worked_out_by_hand():
@@ -108,27 +94,25 @@ def test_every_page_has_figures_worked_out_by_hand():
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_the_first_example_by_hand(name, delimiter, monkeypatch):
-    app = import_app(name, monkeypatch)
-    first = next(iter(app.EXAMPLES.values())).replace(",", delimiter)
+def test_the_first_example_by_hand(name, delimiter):
+    app = import_app(name)
+    first = next(iter(app.PAGE.examples.values())).replace(",", delimiter)
     found = values(compute(app, first))
     assert {key: found[key] for key in FIRST[name]} == pytest.approx(FIRST[name])
 
 
-def test_examples_are_drawn_told_and_written(name, monkeypatch):
-    app = import_app(name, monkeypatch)
-    figures = import_module("figures")
-    draw = getattr(app, "draw", None) or app.draw_pairs
-    for text in app.EXAMPLES.values():
-        answer = compute(app, text)
-        first = answer.figures[0]
-        assert figures.tell(answer).startswith(f"### {first.name} of {first.label}: ")
-        header, *rows = csv.reader(figures.write_csv(answer.figures).splitlines())
+def test_examples_are_drawn_told_and_written(name):
+    app = import_app(name)
+    for text in app.PAGE.examples.values():
+        found = compute(app, text)
+        first = found.entries[0]
+        assert output.write_headline(found).startswith(f"### {first.name} of {first.label}: ")
+        header, *rows = csv.reader(output.write_csv(found.entries).splitlines())
         assert header == ["of", "figure", "value", "low", "high", "chance", "n"]
         assert [row[2] for row in rows] == [
-            "" if f.value is None else str(f.value) for f in answer.figures
+            "" if f.value is None else str(f.value) for f in found.entries
         ]
-        drawn = json.loads(draw(answer.figures).to_json())
+        drawn = json.loads(app.PAGE.draw(found.entries).to_json())
         assert drawn["data"][0]["type"] in ("bar", "heatmap")
 
 
@@ -147,10 +131,10 @@ def write_table(path, table):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".parquet"])
-def test_a_file_gives_what_its_text_does(name, suffix, monkeypatch, tmp_path):
-    app = import_app(name, monkeypatch)
-    text = next(iter(app.EXAMPLES.values()))
-    table = import_module("sheet").read_text(text)
+def test_a_file_gives_what_its_text_does(name, suffix, tmp_path):
+    app = import_app(name)
+    text = next(iter(app.PAGE.examples.values()))
+    table = sheet.read_text(text)
     file = write_table(tmp_path / f"table{suffix}", table)
     assert compute(app, "not looked at", [file]) == compute(app, text)
 
@@ -185,34 +169,34 @@ def run(tmp_path):
         ("answer_agreement", ("en – es", "agreement"), (1 + 0) / 2),
     ],
 )
-def test_the_scores_of_a_run(name, key, value, run, monkeypatch):
-    answer = compute(import_app(name, monkeypatch), files=run)
+def test_the_scores_of_a_run(name, key, value, run):
+    answer = compute(import_app(name), files=run)
     assert values(answer)[key] == pytest.approx(value)
     if name in ("coverlap", "answer_agreement"):
         [note] = answer.notes
         assert note.startswith("1 best scores are shared: ")
 
 
-def test_pairs_equal_the_module_itself(monkeypatch):
+def test_pairs_equal_the_module_itself():
     """Figures and intervals of a page are those of `evaluate.load(…).compute`."""
-    app = import_app("rankc", monkeypatch)
+    app = import_app("rankc")
     scores = {"a": [[3, 2, 1], [4, 4]], "b": [[3, 1, 2], [5, 5]], "c": [[1, 2, 3], [1, 0]]}
-    module = app.load_beside(app.__file__)
+    module = app.load_module(app.__file__)
     for ties in ("expected", "released"):
         answer = compute(app, json.dumps(scores), weights="norm1", ties=ties)
-        for figure in answer.figures:
+        for figure in answer.entries:
             if len(figure.of) == 2:
                 one, other = (scores[language] for language in figure.of)
-                whole = module.compare_rankings(one, other, weights="norm1", ties=ties)
+                whole = module.measure_rankc(one, other, weights="norm1", ties=ties)
                 assert figure.value == pytest.approx(whole[figure.name])
                 assert figure.interval == pytest.approx(whole[f"{figure.name}_ci"])
-        of_all, *pairs = [figure.value for figure in answer.figures if figure.name == "rankc"]
+        of_all, *pairs = [figure.value for figure in answer.entries if figure.name == "rankc"]
         assert of_all == pytest.approx(sum(pairs) / 3)
 
 
-def test_scores_as_json_with_answers(monkeypatch):
+def test_scores_as_json_with_answers():
     text = json.dumps({**RUN, "answers": [[0], [0]]})
-    answer = compute(import_app("accuracy_at_1", monkeypatch), text)
+    answer = compute(import_app("accuracy_at_1"), text)
     assert values(answer)["en", "accuracy_at_1"] == (1 + 0) / 2
 
 
@@ -278,16 +262,16 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
         ("answer_agreement", "query,right,en\nx,y,z", "1 columns of languages; expected two"),
     ],
 )
-def test_errors_name_the_place(folder, text, message, monkeypatch):
-    app = import_app(folder, monkeypatch)
+def test_errors_name_the_place(folder, text, message):
+    app = import_app(folder)
     with pytest.raises(ValueError, match=message) as error:
         compute(app, text)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 200
 
 
-def test_errors_of_files_name_the_file(run, tmp_path, monkeypatch):
-    app = import_app("rankc", monkeypatch)
+def test_errors_of_files_name_the_file(run, tmp_path):
+    app = import_app("rankc")
 
     def fails(files, message):
         with pytest.raises(ValueError, match=message):
@@ -307,24 +291,23 @@ def test_errors_of_files_name_the_file(run, tmp_path, monkeypatch):
     fails([run[0], tmp_path / "fr.parquet"], "other facts in fr than in en; expected the same")
 
 
-def test_many_languages_are_drawn_without_texts_in_cells(monkeypatch):
-    app = import_app("rankc", monkeypatch)
+def test_many_languages_are_drawn_without_texts_in_cells():
+    app = import_app("rankc")
     few = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(4)}
     many = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(30)}
     for scores, texts in ((few, "%{z:.4f}"), (many, None)):
-        [heat] = app.draw_pairs(compute(app, json.dumps(scores)).figures).data
+        [heat] = app.PAGE.draw(compute(app, json.dumps(scores)).entries).data
         assert len(heat.x) == len(heat.y) == len(scores) - 1
         assert heat.texttemplate == texts
         drawn = [value for row in heat.z for value in row if value is not None]
         assert len(drawn) == len(scores) * (len(scores) - 1) / 2
 
 
-def test_a_page_is_built(name, monkeypatch):
+def test_a_page_is_built(name):
     pytest.importorskip("gradio", reason="gradio is not installed: the page itself is not built")
-    app = import_app(name, monkeypatch)
-    space = import_module("space")
-    page = space.Page("Title", app.ASK, app.READING, app.EXAMPLES, print, {"ties": ["a", "b"]})
-    assert space.build(page, print).title == "Title"
+    app = import_app(name)
+    built = app.PAGE._replace(title="Title", choices={"ties": ["a", "b"]})
+    assert page.build(built).title == "Title"
 
 
 MARKED = """\
@@ -339,15 +322,15 @@ Kenya,Mombasa,0,-2.0,-1.8
 @pytest.mark.parametrize(
     ("folder", "key"), [("coverlap", "coverlap"), ("answer_agreement", "agreement")]
 )
-def test_lines_of_scores_with_marks_are_scores_in_every_space(folder, key, monkeypatch):
+def test_lines_of_scores_with_marks_are_scores_in_every_space(folder, key):
     """English is right in the first of two queries, Spanish in both."""
-    found = values(compute(import_app(folder, monkeypatch), MARKED))
+    found = values(compute(import_app(folder), MARKED))
     assert {v for (_, figure), v in found.items() if figure == key} == {1 / 2}
 
 
-def test_an_empty_answer_between_two_is_an_answer(monkeypatch):
+def test_an_empty_answer_between_two_is_an_answer():
     head = "relation,subject,right,predictions\n"
-    app = import_app("paraphrase_consistency", monkeypatch)
+    app = import_app("paraphrase_consistency")
     found = values(compute(app, head + "P19,Einstein,Ulm,x||x\nP19,Bohr,Bern,y|y|y\n"))
     assert found["all relations", "consistency"] == pytest.approx((1 / 3 + 1) / 2)
 
@@ -359,10 +342,10 @@ def test_an_empty_answer_between_two_is_an_answer(monkeypatch):
         ({"scores": [[1.0, 2.0, 3.0], [1.0, 2.0]]}, "row 1 has other candidates in 'es'"),
     ],
 )
-def test_files_of_a_run_that_do_not_fit(change, message, tmp_path, monkeypatch):
+def test_files_of_a_run_that_do_not_fit(change, message, tmp_path):
     own = {"fact_id": ["a", "b"], "scores": [[1.0, 2.0], [2.0, 1.0]], "answers": [[0], [0]]}
     for name, table in {"en": own, "es": {**own, **change}}.items():
         pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
     files = [str(tmp_path / f"{name}.parquet") for name in ("en", "es")]
     with pytest.raises(ValueError, match=message):
-        compute(import_app("coverlap", monkeypatch), files=files)
+        compute(import_app("coverlap"), files=files)

@@ -1,7 +1,6 @@
 """What stands first on a page of several languages: the mean over them, as in results.json."""
 
 import doctest
-from importlib import import_module
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +8,8 @@ import pytest
 
 from polyprobe.eval.results.compute import summarize
 from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.tests.metrics.test_spaces_input import compute, import_app, scripts, write_table  # noqa: F401
+from polyprobe.metrics.space import entries
+from polyprobe.tests.metrics.test_spaces_input import compute, import_app, write_table
 
 LANGUAGES = ["en", "es", "ru"]
 SPACES = [
@@ -61,15 +61,15 @@ def find_in_results(results, figure):
         if (name, ties) != (SPACES[-1], True)
     ],
 )
-def test_the_files_of_a_run_give_its_results(name, ties, templates, tmp_path, monkeypatch):
+def test_the_files_of_a_run_give_its_results(name, ties, templates, tmp_path):
     tables = make_tables(templates, ties)
     results = summarize(ScoredFacts(tables), "bmlama-eq10")
-    app = import_app(name, monkeypatch)
+    app = import_app(name)
     files = [
         write_table(tmp_path / f"{x}.parquet", table.to_pydict()) for x, table in tables.items()
     ]
     choices = {"k": "1, 5, 10"} if name == "recall_at_k" else {}
-    figures = compute(app, files=files, **choices).figures
+    figures = compute(app, files=files, **choices).entries
     assert figures[0].of in (("all languages",), ("all pairs",))
     compared = [(f, find_in_results(results, f)) for f in figures]
     compared = [(f, found) for f, found in compared if found is not None]
@@ -79,26 +79,26 @@ def test_the_files_of_a_run_give_its_results(name, ties, templates, tmp_path, mo
         assert figure.interval == pytest.approx(interval, abs=1e-9)
 
 
-def test_recall_of_all_languages_is_the_mean_of_theirs(tmp_path, monkeypatch):
+def test_recall_of_all_languages_is_the_mean_of_theirs(tmp_path):
     tables = make_tables(1, True)
     results = summarize(ScoredFacts(tables), "bmlama-eq10")["recall_at_k"]
-    app = import_app("recall_at_k", monkeypatch)
+    app = import_app("recall_at_k")
     files = [
         write_table(tmp_path / f"{x}.parquet", table.to_pydict()) for x, table in tables.items()
     ]
-    first = compute(app, files=files).figures[0]
+    first = compute(app, files=files).entries[0]
     assert (first.label, first.name) == ("all languages", "recall@1")
     assert first.value == pytest.approx(np.mean([results[x]["recall@1"] for x in LANGUAGES]))
     low, high = first.interval
     assert low < first.value < high
 
 
-def test_tau_of_all_pairs_is_the_mean_of_the_pairs(monkeypatch):
+def test_tau_of_all_pairs_is_the_mean_of_the_pairs():
     """A query that one pair leaves undefined counts in the other pairs."""
-    app = import_app("rank_overlap", monkeypatch)
+    app = import_app("rank_overlap")
     found = {
         f.label: f
-        for f in compute(app, app.EXAMPLES["three languages"]).figures
+        for f in compute(app, app.PAGE.examples["three languages"]).entries
         if f.name == "kendall_tau_b"
     }
     # Random ties all candidates of the second query
@@ -109,17 +109,17 @@ def test_tau_of_all_pairs_is_the_mean_of_the_pairs(monkeypatch):
     assert low < found["all pairs"].value < high
 
 
-def test_a_pair_without_any_value_is_in_no_mean(monkeypatch):
+def test_a_pair_without_any_value_is_in_no_mean():
     text = "query,right,en,es,ru\nq,a,a,b,b\nr,a,a,b,b\ns,a,b,b,b"
-    app = import_app("coverlap", monkeypatch)
-    found = {f.label: f for f in compute(app, text).figures}
+    app = import_app("coverlap")
+    found = {f.label: f for f in compute(app, text).entries}
     assert found["es – ru"].value is None
     assert found["all pairs"].value == 0
     assert found["all pairs"].n == 2
 
 
-def test_other_facts_in_one_file_are_an_error(tmp_path, monkeypatch):
-    app = import_app("accuracy_at_1", monkeypatch)
+def test_other_facts_in_one_file_are_an_error(tmp_path):
+    app = import_app("accuracy_at_1")
     files = [
         write_table(
             tmp_path / f"{language}.parquet",
@@ -141,12 +141,11 @@ def test_other_facts_in_one_file_are_an_error(tmp_path, monkeypatch):
         ("coverlap", "query,right,en,es\nq,a,a,b\nr,b,b,b"),
     ],
 )
-def test_a_single_language_or_pair_is_not_averaged(name, text, monkeypatch):
-    figures = compute(import_app(name, monkeypatch), text).figures
+def test_a_single_language_or_pair_is_not_averaged(name, text):
+    figures = compute(import_app(name), text).entries
     languages = ("en",) if "right,en\n" in text else ("en", "es")
     assert {f.of for f in figures} == {languages}
 
 
-def test_the_example_of_means(monkeypatch):
-    import_app("rankc", monkeypatch)
-    assert doctest.testmod(import_module("means")) == (0, 3)
+def test_the_example_of_means():
+    assert doctest.testmod(entries) == (0, 3)

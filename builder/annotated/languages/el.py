@@ -1,8 +1,7 @@
-"""Greek: gender and number of labels, articles, σε before them."""
+"""Greek: gender and number of labels, articles, contraction with σε, and endings."""
 
 import re
 import unicodedata
-from collections.abc import Collection
 
 from polyprobe.builder.annotated.entities import Entity, Phrase
 from polyprobe.builder.annotated.gender import (
@@ -15,7 +14,7 @@ from polyprobe.builder.annotated.gender import (
     Traits,
     agree_plainly,
 )
-from polyprobe.builder.annotated.inflector import Inflector, split_tail
+from polyprobe.builder.annotated.inflector import CasedLabel, Inflector, split_tail
 
 DEFINITE = {
     (MASC, SG): {"NOM": "ο", "GEN": "του", "ACC": "τον"},
@@ -46,6 +45,33 @@ OWN_ARTICLES = {"Ο": Agreement(MASC), "Η": Agreement(FEM), "Το": Agreement(N
                 "Οι": Agreement(MASC, PL), "Τα": Agreement(NEUT, PL)}  # fmt: skip
 OWN = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
 KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ")
+GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
+# Behind these all words stay: articles, prepositions, and.
+# fmt: off
+STOPS = frozenset({
+    "ο", "η", "το", "του", "της", "των", "τον", "την", "τη", "τους", "τις", "τα", "και", "σε",
+    "στο", "στον", "στην", "στη", "στα", "για", "από", "με", "εν", "ως", "προς", "ή",
+})
+# fmt: on
+SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
+GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
+MALE_GENITIVES = ("ου", "ων")  # behind a man's name -ας, -ης are nominatives: Γιώργος Σεφέρης
+# First words of foreign names, which decline in some and not in others.
+FOREIGN = frozenset({"Λα", "Λε", "Κόστα", "Ιλόκος", "Νέγκρος", "Μίνας"})
+KNOWN = {"Πανεπιστήμιο": "Πανεπιστημίου", "Βασίλειο": "Βασιλείου", "Δουκάτο": "Δουκάτου",
+         "Μεγάλο": "Μεγάλου", "Καντόνιο": "Καντονίου", "Κόμμα": "Κόμματος", "Κύπελλο": "Κυπέλλου",
+         "Διαμέρισμα": "Διαμερίσματος", "Ινστιτούτο": "Ινστιτούτου", "Κέντρο": "Κέντρου",
+         "Παγκόσμιο": "Παγκοσμίου", "Συμβούλιο": "Συμβουλίου", "Κοινοβούλιο": "Κοινοβουλίου",
+         "Κράτος": "Κράτους", "Εθνικό": "Εθνικού", "Μεξικό": "Μεξικού", "Βερολίνο": "Βερολίνου",
+         "Λονδίνο": "Λονδίνου", "Παρίσι": "Παρισιού", "Νησί": "Νησιού", "Μιλάνο": "Μιλάνου",
+         "Μόναχο": "Μονάχου", "Βέλγιο": "Βελγίου", "Λουξεμβούργο": "Λουξεμβούργου",
+         "Πεκίνο": "Πεκίνου", "Κάιρο": "Καΐρου", "Δουβλίνο": "Δουβλίνου"}  # fmt: skip
+GENITIVES = {
+    FEM: {"α": "ας", "η": "ης", "ος": "ου"},
+    MASC: {"ης": "η", "ας": "α", "ος": "ου"},
+    NEUT: {"ος": "ους"},
+}
+ACCUSATIVES = {MASC: {"ης": "η", "ας": "α", "ος": "ο"}, FEM: {"ος": "ο"}}
 
 
 def agree(label: str, traits: Traits) -> Agreement:
@@ -131,35 +157,6 @@ def strip_accents(text: str) -> str:
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
-GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
-# Behind these all words stay: articles, prepositions, and.
-# fmt: off
-STOPS = frozenset({
-    "ο", "η", "το", "του", "της", "των", "τον", "την", "τη", "τους", "τις", "τα", "και", "σε",
-    "στο", "στον", "στην", "στη", "στα", "για", "από", "με", "εν", "ως", "προς", "ή",
-})
-# fmt: on
-SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
-GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
-MALE_GENITIVES = ("ου", "ων")  # behind a man's name -ας, -ης are nominatives: Γιώργος Σεφέρης
-# First words of foreign names, which decline in some and not in others.
-FOREIGN = frozenset({"Λα", "Λε", "Κόστα", "Ιλόκος", "Νέγκρος", "Μίνας"})
-KNOWN = {"Πανεπιστήμιο": "Πανεπιστημίου", "Βασίλειο": "Βασιλείου", "Δουκάτο": "Δουκάτου",
-         "Μεγάλο": "Μεγάλου", "Καντόνιο": "Καντονίου", "Κόμμα": "Κόμματος", "Κύπελλο": "Κυπέλλου",
-         "Διαμέρισμα": "Διαμερίσματος", "Ινστιτούτο": "Ινστιτούτου", "Κέντρο": "Κέντρου",
-         "Παγκόσμιο": "Παγκοσμίου", "Συμβούλιο": "Συμβουλίου", "Κοινοβούλιο": "Κοινοβουλίου",
-         "Κράτος": "Κράτους", "Εθνικό": "Εθνικού", "Μεξικό": "Μεξικού", "Βερολίνο": "Βερολίνου",
-         "Λονδίνο": "Λονδίνου", "Παρίσι": "Παρισιού", "Νησί": "Νησιού", "Μιλάνο": "Μιλάνου",
-         "Μόναχο": "Μονάχου", "Βέλγιο": "Βελγίου", "Λουξεμβούργο": "Λουξεμβούργου",
-         "Πεκίνο": "Πεκίνου", "Κάιρο": "Καΐρου", "Δουβλίνο": "Δουβλίνου"}  # fmt: skip
-GENITIVES = {
-    FEM: {"α": "ας", "η": "ης", "ος": "ου"},
-    MASC: {"ης": "η", "ας": "α", "ος": "ου"},
-    NEUT: {"ος": "ους"},
-}
-ACCUSATIVES = {MASC: {"ης": "η", "ας": "α", "ος": "ο"}, FEM: {"ος": "ο"}}
-
-
 class Inflection(Inflector):
     """Gives each word up to an article or a preposition the ending of its gender."""
 
@@ -168,15 +165,9 @@ class Inflection(Inflector):
     def __init__(self, language: str) -> None:
         pass
 
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
+    def inflect(self, asked: CasedLabel) -> str | None:
         """Return the label in the case; None where a word has an ending that does not tell it."""
+        label, case, gender, number, kinds = asked
         head, tail = split_tail(label, (" (", ", "))
         if case == "NOM":
             return label

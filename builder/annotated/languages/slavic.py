@@ -8,11 +8,16 @@ last letter in Russian (`names_ru`).
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, SG, Agreement
-from polyprobe.builder.annotated.inflector import Inflector, keep_capitals, split_tail
+from polyprobe.builder.annotated.inflector import (
+    CasedLabel,
+    Inflector,
+    keep_capitals,
+    split_tail,
+)
 from polyprobe.system.errors import PolyprobeError
 
 from .slavic_names import ENDINGS, decline_name, guess_gender
@@ -73,18 +78,12 @@ class Inflection(Inflector):
         self.analyser = load_analyser(language)
         self.guesses = language == "ru"
 
-    def inflect(
-        self,
-        label: str,
-        case: str,
-        gender: str | None = None,
-        number: str | None = None,
-        kinds: Collection[str] = (),
-    ) -> str | None:
+    def inflect(self, asked: CasedLabel) -> str | None:
         """Return the label in the case; None in other letters, or where no word has a nominative.
 
         `gender` tells surnames apart: Шмидт inflects for a man, not for a woman.
         """
+        label, case, gender, _, kinds = asked
         case = SAME.get(case, case)
         human = "human" in kinds
         who = Who(human, GENDERS.get(gender or "", "") if human else "", bool(PLACES & {*kinds}))

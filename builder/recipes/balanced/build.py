@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 
 from polyprobe.builder.facts.facts import PROMPTS, empty
+from polyprobe.builder.recipes.sentences.forms import word_candidates
+from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
@@ -18,6 +20,7 @@ from polyprobe.system.progress import track
 from .coverage import LABELLED, can_be_asked, mark, trace_costs
 from .distractors import (
     Fact,
+    Query,
     Rights,
     draw_distractors,
     find_homonyms,
@@ -25,10 +28,9 @@ from .distractors import (
     order_by_hash,
     place_answer,
 )
-from .inflected import inflect_candidates
 from .material import Material, Provenance, gather
 from .request import Request, check_buildable
-from .verbalise import Query, level_templates, verbalise
+from .verbalise import verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 TOLD = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
@@ -76,16 +78,6 @@ class Balanced(NamedTuple):
     notes: Notes
 
 
-def plan(request: Request, mirror: Path | None = None) -> pl.DataFrame:
-    """Return what each language costs in facts (`coverage.COSTS`), without building anything."""
-    return list_costs(request, gather(request, mirror))
-
-
-def list_costs(request: Request, material: Material) -> pl.DataFrame:
-    """Return what each language costs; without languages asked for, all of the source are."""
-    return trace_costs(material.coverage, request.languages or material.coverage.languages)
-
-
 def build(request: Request, mirror: Path | None = None) -> Balanced:
     """Return the balanced set that is asked for, from the network or a mirror folder."""
     return balance(request, gather(request, mirror), mirror)
@@ -116,6 +108,23 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
     return Balanced(rows, describe(request, material, rows, missing))
 
 
+def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int) -> pl.DataFrame:
+    """Return the first templates of each relation, as many in each of the languages (TEMPLATES).
+
+    They are `most`, or as many as the language has that has fewest. A language without any is
+    passed over here: in it no template can ask the relation, which coverage tells.
+    """
+    asked = templates.filter(pl.col("language").is_in(list(languages)))
+    counts = asked.group_by("language", "relation").len("count")
+    fewest = counts.group_by("relation").agg(pl.col("count").min())
+    number = pl.int_range(pl.len()).over("language", "relation")
+    return (
+        asked.join(fewest, on="relation", maintain_order="left")
+        .filter((number < pl.col("count")) & (number < most))
+        .drop("count")
+    )
+
+
 def tell(request: Request, material: Material, drawn: Sequence[Query]) -> dict[str, list[Row]]:
     """Return {language: rows} of the queries in the wording that is asked for."""
     known, languages = material.known, request.languages
@@ -125,6 +134,24 @@ def tell(request: Request, material: Material, drawn: Sequence[Query]) -> dict[s
     if request.wording == "sentence":
         rows = {language: inflect_candidates(part, language) for language, part in rows.items()}
     return rows
+
+
+def inflect_candidates(rows: Sequence[Row], language: str) -> list[Row]:
+    """Return one language's rows with the candidates as their sentences need them.
+
+    The answer is the form that stood in the sentence, the last of `answer_forms`; distractors take
+    the forms that they had as answers elsewhere (`forms.choose_forms`). Where two of a row would
+    then read the same all of its candidates stay labels.
+    """
+    outcomes = [
+        Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
+        for number, row in enumerate(rows)
+    ]
+    worded = word_candidates(rows, outcomes).candidates
+    return [
+        row._replace(candidates=worded.get(number, row.candidates))
+        for number, row in enumerate(rows)
+    ]
 
 
 def draw(
@@ -247,7 +274,7 @@ def describe(
         rows=len(first),
         told=count_told(first) if request.templates > 1 else pl.DataFrame(schema=TOLD),
         left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
-        costs=list_costs(request, material),
+        costs=trace_costs(material.coverage, request.languages),
         lent=material.lent,
         repairs=material.known.repairs,
         sources=tuple(s for s in material.sources if s.role != "templates" or not own),

@@ -98,6 +98,7 @@ def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:
     `labelled` the facts with labels in all languages so far, sentence or not. Then each other
     language, as if it alone were added to those asked for, the cheapest first.
     """
+    asked = asked or coverage.languages
     alive = np.ones(coverage.layers.shape[:2], dtype=bool)
     steps, left, before = [], sorted(set(asked)), coverage.facts.height
     while left:

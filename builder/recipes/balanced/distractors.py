@@ -25,6 +25,14 @@ class Fact(NamedTuple):
         return ":".join(self)
 
 
+class Query(NamedTuple):
+    """A fact with its candidates by id, the same in every language; `answer` is its place."""
+
+    fact: Fact
+    candidates: list[str]
+    answer: int
+
+
 class Homonyms(NamedTuple):
     """Who shares a name with whom: `groups[id]` are numbers of groups, `members[group]` ids.
 

@@ -17,8 +17,6 @@ from polyprobe.system.progress import report
 
 from .coverage import Coverage, measure_coverage
 from .request import Request, check_languages, check_relations, check_request
-from .sentences import render_sentences
-from .verbalise import choose_templates
 
 FALLBACK = "bmlama"  # lends templates for all of its relations in 53 languages
 
@@ -94,6 +92,8 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
 def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Path | None) -> Facts:
     """Return the facts with the source's own sentences, written out where it annotates prompts."""
     if getattr(source, "MARKED_PROMPTS", False):
+        from .sentences import render_sentences  # here, because it imports all grammars
+
         languages = request.languages or source.LANGUAGES
         return render_sentences(known, mirror, languages, request.unimorph or None)
     if known.prompts.is_empty():
@@ -142,6 +142,16 @@ def assemble(
     if request.wording:
         coverage = coverage.told_both_ways()
     return Material(known, templates, coverage, (), {}, ())
+
+
+def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
+    """Return the templates of each language and relation (TEMPLATES): the source's own, in order.
+
+    Where the source has none, they are the fallback's.
+    """
+    lent = fallback.join(own, on=["language", "relation"], how="anti", maintain_order="left")
+    both = pl.concat([own.select(*TEMPLATES), lent.select(*TEMPLATES)])
+    return both.sort("language", "relation", maintain_order=True)
 
 
 def choose_relations(facts: pl.DataFrame, request: Request) -> pl.DataFrame:

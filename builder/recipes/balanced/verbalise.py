@@ -5,22 +5,14 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import TEMPLATES, Facts
+from polyprobe.builder.facts.facts import Facts
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from .distractors import Fact
+from .distractors import Fact, Query
 
 SUBJECT = "[X]"
-
-
-class Query(NamedTuple):
-    """A fact with its candidates by id, the same in every language; `answer` is its place."""
-
-    fact: Fact
-    candidates: list[str]
-    answer: int
 
 
 class Sentence(NamedTuple):
@@ -40,33 +32,6 @@ class Wording(NamedTuple):
     labels: dict[str, str]
     templates: dict[str, list[tuple[str, str]]]
     prompts: dict[Fact, Sentence]
-
-
-def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
-    """Return the templates of each language and relation (TEMPLATES): the source's own, in order.
-
-    Where the source has none, they are the fallback's.
-    """
-    lent = fallback.join(own, on=["language", "relation"], how="anti", maintain_order="left")
-    both = pl.concat([own.select(*TEMPLATES), lent.select(*TEMPLATES)])
-    return both.sort("language", "relation", maintain_order=True)
-
-
-def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int) -> pl.DataFrame:
-    """Return the first templates of each relation, as many in each of the languages (TEMPLATES).
-
-    They are `most`, or as many as the language has that has fewest. A language without any is
-    passed over here: in it no template can ask the relation, which coverage tells.
-    """
-    asked = templates.filter(pl.col("language").is_in(list(languages)))
-    counts = asked.group_by("language", "relation").len("count")
-    fewest = counts.group_by("relation").agg(pl.col("count").min())
-    number = pl.int_range(pl.len()).over("language", "relation")
-    return (
-        asked.join(fewest, on="relation", maintain_order="left")
-        .filter((number < pl.col("count")) & (number < most))
-        .drop("count")
-    )
 
 
 def verbalise(

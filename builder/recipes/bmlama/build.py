@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from polyprobe.builder.facts.truths import learn
+from polyprobe.builder.recipes.table import RECIPES
 from polyprobe.builder.sources import read_truths
 from polyprobe.builder.sources.bmlama.files import PUBLISHED, REPOSITORY, read_rows
 from polyprobe.builder.sources.bmlama.linked import read_linked
@@ -15,7 +16,7 @@ from .repair import repair
 
 __all__ = ["REPOSITORY", "describe"]
 
-CONFIGS = (*PUBLISHED, "17-repaired", "53-repaired")
+CONFIGS = RECIPES["bmlama"].configs
 DEFAULT_CONFIG = "17"
 
 

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyprobe.builder.output.tables import Config
+from polyprobe.builder.recipes.table import RECIPES
 from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_archive
 from polyprobe.schema.columns import SLOT, Row
 
@@ -51,14 +52,8 @@ RELATIONS: Mapping[str, tuple[str, ...]] = {
     "zh": _FEW,
 }
 """Of each language those that the paper's figures are made of; the archive has more."""
-WITH_CHATGPT = ("cs", "hr", "ru", "uk")
 WORDINGS = {"": "template", "-sentence": "google", "-chatgpt": "chatgpt"}
-CONFIGS = tuple(
-    f"{language}{wording}"
-    for language in RELATIONS
-    for wording in WORDINGS
-    if language in WITH_CHATGPT or wording != "-chatgpt"
-)
+CONFIGS = RECIPES["fluent-mlama"].configs
 DEFAULT_CONFIG = "es"
 N_DISTRACTORS = 50
 

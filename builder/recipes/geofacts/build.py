@@ -27,12 +27,13 @@ from typing import NamedTuple
 from babel.core import get_global
 
 from polyprobe.builder.output.tables import Config
+from polyprobe.builder.recipes.table import RECIPES
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 
 from .labels import LANGUAGES, city, load_labels
 
-CONFIGS: tuple[str, ...] = ("default",)
+CONFIGS = RECIPES["geofacts"].configs
 DEFAULT_CONFIG = "default"
 
 RELATIONS: tuple[str, ...] = ("P30", "P36", "P37", "P38")

@@ -7,10 +7,10 @@ from pathlib import Path
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
 from polyprobe.builder.output import sentence_part as sentence_card
 from polyprobe.builder.output.card import is_built, read_config
-from polyprobe.builder.output.folder import write_card
+from polyprobe.builder.output.folder import list_known, write_card
 from polyprobe.builder.output.sentence_part import Notes, Settings
 from polyprobe.builder.output.write import write_tables
-from polyprobe.builder.recipes.table import list_known, load_describer
+from polyprobe.builder.recipes.table import list_own, load_describer
 from polyprobe.builder.translators import Translator, load_translator
 from polyprobe.builder.translators.failures import packages_explained
 from polyprobe.system.errors import PolyprobeError
@@ -28,7 +28,7 @@ def prepare_translator(translator: str | Translator, options: Mapping[str, str])
     return load_translator(translator, **options) if isinstance(translator, str) else translator
 
 
-def settle(request: Request, translator: Translator, stanza_dir: Path | None) -> Settings:
+def find_settings(request: Request, translator: Translator, stanza_dir: Path | None) -> Settings:
     """Return what the twin's rows will depend on; an engine that lacks a language is an error."""
     own = request.source_language
     with packages_explained(translator.name):
@@ -80,7 +80,7 @@ def word_all(
     return worded
 
 
-def write_twin(
+def write_version(
     folder: Path,
     request: Request,
     settings: Settings,
@@ -107,6 +107,6 @@ def write_twin(
     tables = make_tables(base, worded, kept)
     pairs = track(tables.items(), f"writing {request.name}")
     write_tables(folder, request.name, pairs, sentence_card.dump(notes))
-    configs = list_known(folder, request.dataset)
+    configs = list_known(folder, list_own(request.dataset))
     write_card(folder, request.dataset, configs, load_describer(request.dataset))
     return notes

@@ -36,7 +36,7 @@ class Request(NamedTuple):
         Those may be secrets or change from day to day (a key, a port).
         """
         given = (
-            ("--config", self.name),
+            ("--config", self.config),
             ("--translator", self.translator),
             ("--languages", ",".join(self.languages)),
             ("--lemmatizer", self.lemmatizer),
@@ -44,7 +44,7 @@ class Request(NamedTuple):
             ("--source-language", self.source_language),
         )
         words = [word for option, value in given for word in (option, value)]
-        return shlex.join(["polyprobe", "build", self.dataset, *words])
+        return shlex.join(["polyprobe", "build", "sentences", self.dataset, *words])
 
 
 def check_request(request: Request) -> None:
@@ -55,5 +55,6 @@ def check_request(request: Request) -> None:
         raise PolyprobeError(f"--threshold {request.threshold:g}: expected 0 to 100")
     if not request.config or request.config.endswith(SENTENCE):
         raise PolyprobeError(
-            f"--config {request.name}: expected the name of a configuration and {SENTENCE} once"
+            f"--config {request.config!r}: expected a configuration of templates, whose name does "
+            f"not end in {SENTENCE}"
         )

@@ -1,7 +1,6 @@
-"""BMLAMA: as published, repaired, and as a source of facts.
+"""BMLAMA as a source of facts.
 
-The repaired configurations are made of the published ones (`polyprobe.builder.recipes.bmlama`). Wikidata
-ids come from mParaRel, whose tuples BMLAMA was made of; what else is true from X-FACTR's facts too.
+Wikidata ids come from mParaRel, from whose tuples BMLAMA was made.
 """
 
 from collections.abc import Sequence
@@ -12,9 +11,11 @@ import polars as pl
 from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.labels import count_contradictions, settle_labels
 
-from .files import PUBLISHED, list_paths, read_rows
+from .files import PUBLISHED, REPOSITORY, list_paths, read_rows
 from .linked import Linked, read_linked
 from .templates import recover_templates
+
+__all__ = ["REPOSITORY"]
 
 LANGUAGES = tuple(list_paths("53"))
 LICENCE = (

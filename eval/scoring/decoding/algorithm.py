@@ -1,20 +1,20 @@
 """X-FACTR's algorithm 1 for one prompt and one number of masks (appendix C).
 
-The search asks and is answered: it yields what it must know of the model and is sent the answers.
-Many searches run side by side in this way, and each reads as the paper's pseudo-code.
+A search is a generator: it yields questions to the model and receives the answers. Many searches
+run side by side in this way, and each reads like the paper's pseudo-code.
 
-What paper and SPEC leave open is settled so:
-- The most probable token is the one with the lowest id among equals; of equal confidences the
-  leftmost slot is first.
-- A predicted token may be any of the vocabulary, the mask token included: it is then a filled slot.
-- With a beam, a step offers of each hypothesis its B most probable continuations: one token more
-  or another (over all open slots for `confidence`), or the B best joint fillings (`independent`).
-- Every hypothesis converges by itself, in the sense of its own token being kept, whichever rank
-  that has; from then on it is left alone and competes as it is.
-- The beam is chosen before confidences are recomputed, and only the chosen are: the paper's
-  complexity, O(M²BT), leaves room for no more.
-- Of equal sentences the one with the higher sum is kept; of equal sums the one that was made first,
-  from the hypothesis that ranked higher.
+Our choices where the paper and SPEC leave one:
+- Among equally probable tokens the lowest id wins, among equal confidences the leftmost slot.
+- Any token of the vocabulary can be predicted. A predicted mask token fills its slot.
+- With a beam, a step makes the B most probable continuations of each hypothesis: one token added
+  or replaced (over all unfilled slots for `confidence`), or the B best joint fillings
+  (`independent`).
+- Each hypothesis converges separately, when its own token is kept, whatever its rank. It is not
+  changed afterwards, but still competes.
+- The beam is chosen before confidences are recomputed, and only for the chosen hypotheses: the
+  paper's complexity, O(M²BT), allows no more.
+- Of equal sentences the one with the higher sum is kept; of equal sums the one made first, from
+  the hypothesis with the higher rank.
 """
 
 from collections.abc import Generator, Iterable
@@ -22,38 +22,38 @@ from typing import NamedTuple
 
 from .options import DecodingOptions
 
-OPEN = -1
+UNFILLED = -1
 Tokens = tuple[int, ...]
 Reading = dict[int, float]
-Known = dict[tuple[Tokens, int], Reading]
+Readings = dict[tuple[Tokens, int], Reading]
 
 
-class Question(NamedTuple):
-    """What is probable at one slot of a filling.
+class SlotQuestion(NamedTuple):
+    """A question about the probable tokens at one slot of a filling.
 
-    The answer, a `Reading`, maps token ids to log-probabilities in nats: the B most probable
-    first, best first, then the target's.
+    The answer, a `Reading`, maps token ids to log-probabilities in nats: the B most probable in
+    descending order, then the target.
 
     Attributes:
-        tokens: the filling, OPEN where a mask stands; it stands at the slot itself.
+        tokens: the filling, UNFILLED for each mask, also at the slot itself.
         slot: the slot that is read.
-        target: a token whose log-probability is needed; OPEN for none.
+        target: a token whose log-probability is needed, UNFILLED for none.
     """
 
     tokens: Tokens
     slot: int
-    target: int = OPEN
+    target: int = UNFILLED
 
 
-Search = Generator[list[Question], list[Reading], "Hypothesis"]
+Search = Generator[list[SlotQuestion], list[Reading], "Hypothesis"]
 
 
 class Hypothesis(NamedTuple):
-    """A filling, wholly or partly predicted, with its state of refinement.
+    """A complete or partial filling with its state of refinement.
 
     Attributes:
-        tokens: token ids, OPEN where no token is predicted yet.
-        logs: log c of each slot in nats, 0 where it is open.
+        tokens: token ids, UNFILLED for slots without a prediction.
+        logs: log c of each slot in nats, 0 for unfilled slots.
         changed: whether the current left-to-right scan has changed a token.
         converged: whether refinement is over.
     """
@@ -70,22 +70,22 @@ class Hypothesis(NamedTuple):
 
     def without(self, slot: int) -> Tokens:
         """Return the tokens with a mask in one slot: the paper's s∖k."""
-        return (*self.tokens[:slot], OPEN, *self.tokens[slot + 1 :])
+        return (*self.tokens[:slot], UNFILLED, *self.tokens[slot + 1 :])
 
 
 def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
-    """Return, when all questions are answered, the best filling of so many masks.
+    """Yield questions and return the best filling of `n_masks` masks.
 
-    At most T = 2M steps are made, initial prediction and refinement together, M = `max_masks`.
-    Nothing is asked twice, so equal sentences have confidences that are equal to the last bit.
+    Initial prediction and refinement together take at most T = 2M steps, M = `max_masks`. No
+    question is repeated, so equal sentences have confidences that are equal to the last bit.
     """
     first = 1 if options.initial == "independent" else n_masks
     steps = first if options.refinement == "none" else 2 * max_masks
-    known: Known = {}
-    beam = [Hypothesis((OPEN,) * n_masks, (0.0,) * n_masks)]
+    known: Readings = {}
+    beam = [Hypothesis((UNFILLED,) * n_masks, (0.0,) * n_masks)]
     for step in range(steps):
         moves = [(h, _slots(h, step - first, options)) for h in beam]
-        questions = [Question(h.without(k), k) for h, slots in moves for k in slots]
+        questions = [SlotQuestion(h.without(k), k) for h, slots in moves for k in slots]
         if not questions:
             break
         yield from _ask(known, questions)
@@ -97,10 +97,10 @@ def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
 
 
 def _slots(h: Hypothesis, step: int, options: DecodingOptions) -> list[int]:
-    """Return the slots to read next; `step` counts the steps of refinement from 0."""
+    """Return the slots to read next; `step` counts refinement steps from 0."""
     if h.converged:
         return []
-    gaps = [k for k, token in enumerate(h.tokens) if token == OPEN]
+    gaps = [k for k, token in enumerate(h.tokens) if token == UNFILLED]
     if gaps:
         return gaps[:1] if options.initial == "order" else gaps
     if options.refinement == "order":
@@ -108,8 +108,10 @@ def _slots(h: Hypothesis, step: int, options: DecodingOptions) -> list[int]:
     return [min(range(len(h.tokens)), key=h.logs.__getitem__)]
 
 
-def _ask(known: Known, questions: Iterable[Question]) -> Generator[list[Question], list[Reading]]:
-    """Ask what is not known yet and keep the answers; what is known stays as it is."""
+def _ask(
+    known: Readings, questions: Iterable[SlotQuestion]
+) -> Generator[list[SlotQuestion], list[Reading]]:
+    """Yield the questions without an answer yet, and store the answers; old ones stay."""
     new = [q for q in dict.fromkeys(questions) if not _is_known(known, q)]
     answers = (yield new) if new else []
     for question, answer in zip(new, answers, strict=True):
@@ -118,19 +120,19 @@ def _ask(known: Known, questions: Iterable[Question]) -> Generator[list[Question
             reading.setdefault(token, log)
 
 
-def _is_known(known: Known, question: Question) -> bool:
+def _is_known(known: Readings, question: SlotQuestion) -> bool:
     reading = known.get((question.tokens, question.slot))
-    return reading is not None and (question.target == OPEN or question.target in reading)
+    return reading is not None and (question.target == UNFILLED or question.target in reading)
 
 
 def _extend(
-    h: Hypothesis, slots: list[int], known: Known, options: DecodingOptions
+    h: Hypothesis, slots: list[int], known: Readings, options: DecodingOptions
 ) -> list[Hypothesis]:
-    """Return the B most probable continuations of a hypothesis; of a converged one itself."""
+    """Return the B most probable continuations of a hypothesis, or itself if it has converged."""
     if not slots:
         return [h]
     best = {k: list(known[h.without(k), k].items())[: options.beam] for k in slots}
-    if options.initial == "independent" and OPEN in h.tokens:
+    if options.initial == "independent" and UNFILLED in h.tokens:
         return _fill_all(list(best.values()), options.beam)
     offers = [(k, token, log) for k, pairs in best.items() for token, log in pairs]
     offers.sort(key=lambda offer: -offer[2])
@@ -138,7 +140,7 @@ def _extend(
 
 
 def _fill_all(best: list[list[tuple[int, float]]], size: int) -> list[Hypothesis]:
-    """Return the fillings with the highest products; each slot's best `size` tokens suffice."""
+    """Return the fillings with the highest products, from the best `size` tokens of each slot."""
     made = [Hypothesis((), ())]
     for pairs in best:
         grown = [Hypothesis((*h.tokens, t), (*h.logs, log)) for h in made for t, log in pairs]
@@ -147,7 +149,7 @@ def _fill_all(best: list[list[tuple[int, float]]], size: int) -> list[Hypothesis
 
 
 def _put(h: Hypothesis, slot: int, token: int, log: float, options: DecodingOptions) -> Hypothesis:
-    """Return the hypothesis with a token newly predicted or re-predicted in a slot."""
+    """Return the hypothesis with a token predicted or re-predicted in a slot."""
     kept = h.tokens[slot] == token
     changed = not kept or (h.changed and slot > 0)
     scanned = slot == len(h.tokens) - 1 and not changed
@@ -171,17 +173,19 @@ def _choose(offered: list[Hypothesis], size: int) -> list[Hypothesis]:
 
 
 def _recompute(
-    known: Known, beam: list[Hypothesis]
-) -> Generator[list[Question], list[Reading], list[Hypothesis]]:
+    known: Readings, beam: list[Hypothesis]
+) -> Generator[list[SlotQuestion], list[Reading], list[Hypothesis]]:
     """Return the beam with log c_k = log p(y_k | s∖k) for all predicted tokens."""
-    filled = [[(k, t) for k, t in enumerate(h.tokens) if t != OPEN] for h in beam]
+    filled = [[(k, t) for k, t in enumerate(h.tokens) if t != UNFILLED] for h in beam]
     asked = zip(beam, filled, strict=True)
-    yield from _ask(known, [Question(h.without(k), k, t) for h, pairs in asked for k, t in pairs])
+    yield from _ask(
+        known, [SlotQuestion(h.without(k), k, t) for h, pairs in asked for k, t in pairs]
+    )
     return [
         h._replace(logs=tuple(_log_of(known, h, k) for k in range(len(h.tokens)))) for h in beam
     ]
 
 
-def _log_of(known: Known, h: Hypothesis, slot: int) -> float:
+def _log_of(known: Readings, h: Hypothesis, slot: int) -> float:
     token = h.tokens[slot]
-    return 0.0 if token == OPEN else known[h.without(slot), slot][token]
+    return 0.0 if token == UNFILLED else known[h.without(slot), slot][token]

@@ -1,4 +1,4 @@
-"""Many searches at once: prompts, numbers of masks and hypotheses share the model's batches."""
+"""Many searches at once: prompts, numbers of masks and hypotheses share batches."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ import torch
 from polyprobe.eval.scoring.engine import Input, Plan
 from polyprobe.eval.scoring.scorers import MaskedScorer
 
-from .algorithm import OPEN, Hypothesis, Question, Reading, Search, search
+from .algorithm import UNFILLED, Hypothesis, Reading, Search, SlotQuestion, search
 from .options import DecodingOptions
 
-# Searches under way for each token of a batch's budget: enough to fill batches of short prompts.
+# Active searches for each token of the budget: enough to fill batches of short prompts.
 SEARCHES_PER_TOKEN = 1 / 4
 
 Frame = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Decoded(NamedTuple):
-    """What a model wrote into a slot.
+    """A decoded filling of a slot.
 
     Attributes:
         tokens: token ids, one for each mask of the winning number of masks.
-        log_probability: v of the paper in nats: the sum of log c, or with length normalisation
-            its mean.
+        log_probability: the paper's v in nats: the sum of log c, or with length normalisation
+            the mean.
     """
 
     tokens: tuple[int, ...]
@@ -36,12 +36,12 @@ class Decoded(NamedTuple):
 
 @dataclass
 class _Live:
-    """A search under way, the ids around its slot, and what it has asked."""
+    """An active search, the ids around its slot, and its open questions."""
 
     prompt: str
     frame: Frame
     search: Search
-    asked: list[Question]
+    asked: list[SlotQuestion]
 
 
 def decode(
@@ -51,16 +51,17 @@ def decode(
     options: DecodingOptions,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Decoded]:
-    """Return for each prompt the filling with the highest v(m), m = 1…M; the smaller m of equals.
+    """Return for each prompt the filling with the highest v(m), m = 1…M, of equals the smaller m.
 
-    Equal prompts are decoded once. Which prompts share a batch changes figures by rounding alone.
+    Equal prompts are decoded once. The company of a batch changes results only by rounding.
 
     Args:
         scorer: the model, its tokenizer and its token budget.
         prompts: sentences with exactly one slot `[Y]`.
-        max_masks: M, the most masks that are tried; 2M bounds the steps.
-        options: see `DecodingOptions`; its own `max_masks` is not read.
-        progress: called with (searches done, searches), one search a prompt and number of masks.
+        max_masks: M, the largest number of masks; 2M bounds the steps.
+        options: see `DecodingOptions`; its own `max_masks` is ignored.
+        progress: called with (searches done, searches); each prompt and number of masks is a
+            search.
 
     Raises:
         PolyprobeError: a prompt without one slot, or too long for the model with M masks.
@@ -89,7 +90,7 @@ def decode(
 
 
 def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> None:
-    """Refuse a prompt that is too long with all its masks before any is decoded."""
+    """Refuse a prompt that is too long with M masks before any prompt is decoded."""
     plan = Plan()
     mask = scorer.tokenizer.mask_token_id
     for before, after in frames.values():
@@ -98,7 +99,7 @@ def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> No
 
 
 def _start(frames: dict[str, Frame], max_masks: int, options: DecodingOptions) -> Iterator[_Live]:
-    """Yield the searches, those of the longest prompts first."""
+    """Yield the searches, the longest prompts first."""
     for prompt in sorted(frames, key=lambda p: -sum(map(len, frames[p]))):
         for m in range(max_masks, 0, -1):
             one = search(m, max_masks, options)
@@ -106,12 +107,12 @@ def _start(frames: dict[str, Frame], max_masks: int, options: DecodingOptions) -
 
 
 def _window(scorer: MaskedScorer) -> int:
-    """Return how many searches to have under way; it falls with the budget."""
+    """Return the number of active searches; it falls with the budget."""
     return max(16, int(scorer.engine.batch_tokens * SEARCHES_PER_TOKEN))
 
 
 def _advance(one: _Live, answers: list[Reading]) -> Hypothesis | None:
-    """Give a search its answers; return what it found, None while it asks on."""
+    """Send a search its answers; return its result, None if it has more questions."""
     try:
         one.asked = one.search.send(answers)
     except StopIteration as end:
@@ -131,12 +132,14 @@ def _better(old: Decoded | None, new: Decoded) -> Decoded:
     return min(old, new, key=lambda d: (-d.log_probability, len(d.tokens)))
 
 
-def _answer(scorer: MaskedScorer, asked: list[tuple[Frame, Question]], beam: int) -> list[Reading]:
+def _answer(
+    scorer: MaskedScorer, asked: list[tuple[Frame, SlotQuestion]], beam: int
+) -> list[Reading]:
     """Return the model's answers; equal sentences are run once."""
     mask = scorer.tokenizer.mask_token_id
     plan = Plan()
     for (before, after), question in asked:
-        filling = [mask if token == OPEN else token for token in question.tokens]
+        filling = [mask if token == UNFILLED else token for token in question.tokens]
         row = Input((*before, *filling, *after))
         plan.read(row, [len(before) + question.slot], (max(question.target, 0),))
     answers: list[Reading] = [{}] * len(asked)
@@ -152,8 +155,8 @@ def _answer(scorer: MaskedScorer, asked: list[tuple[Frame, Question]], beam: int
 def _read(scorer: MaskedScorer, plan: Plan, beam: int, batch: list[Input]) -> list[Reading]:
     """Return log-probabilities at the batch's reads: the most probable tokens, then the target.
 
-    `max` gives the first of equal values, `topk` any: the lowest id must win, and equal logits are
-    common in bfloat16.
+    `max` returns the first of equal values, `topk` any of them: the lowest id must win, and equal
+    logits are common in bfloat16.
     """
     logits, targets = scorer.engine.read(plan, batch)
     logs = logits - logits.logsumexp(1, keepdim=True)
@@ -165,7 +168,7 @@ def _read(scorer: MaskedScorer, plan: Plan, beam: int, batch: list[Input]) -> li
         ids.append(index)
         values.append(value)
     found = torch.cat([*values, asked], 1).cpu().numpy()
-    scorer.check_numbers(found[found != -np.inf])  # a token may be impossible
+    scorer.check_numbers(found[found != -np.inf])  # a token may have probability 0
     rows = zip(torch.cat([*ids, targets[:, None]], 1).tolist(), found.tolist(), strict=True)
     return [_reading(row, logs_of_row) for row, logs_of_row in rows]
 

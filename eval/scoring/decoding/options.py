@@ -1,4 +1,4 @@
-"""How X-FACTR's decoder works: the choices of section 4 and appendix C, checked and named."""
+"""The options of X-FACTR's decoder (section 4 and appendix C), checked and named."""
 
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
@@ -11,12 +11,12 @@ CHOICES = {
     "refinement": ("none", "order", "confidence"),
     "refresh": ("always", "released"),
 }
-SHORT = ("en", "fr", "nl", "es")  # more than 90 % of their objects have at most five tokens
+SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90 % of objects
 FEW_MASKS, MANY_MASKS = 5, 10
 
 
 class DecodingChoices(TypedDict, total=False):
-    """The fields of `DecodingOptions`, as keywords of `evaluate_model`."""
+    """The fields of `DecodingOptions` as keywords of `evaluate_model`."""
 
     initial: str
     refinement: str
@@ -29,19 +29,19 @@ class DecodingChoices(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class DecodingOptions:
-    """How masks are filled and which number of masks wins.
+    """How masks are filled, and how the number of masks is chosen.
 
     Attributes:
         initial: `independent` fills all masks at once, `order` from left to right, `confidence`
             the most probable first.
         refinement: `none`; `order` re-predicts from left to right, `confidence` the least
             probable, until nothing changes or the steps are used up.
-        max_masks: M, the most masks that are tried; None is 5 in en, fr, nl, es and 10 elsewhere.
+        max_masks: M, the largest number of masks (default: 5 in en, fr, nl, es, 10 elsewhere).
         length_norm: compare numbers of masks by the mean of log c, not by the sum.
-        recompute: after every change ask anew for the confidence of every predicted token.
-        beam: B, how many hypotheses are kept.
-        refresh: whether a re-predicted token that stays gets its new confidence (`always`, the
-            paper) or keeps the one it had (`released`).
+        recompute: recompute the confidence of every predicted token after every change.
+        beam: B, the number of hypotheses.
+        refresh: whether a re-predicted token that does not change gets its new confidence
+            (`always`, the paper) or keeps the old one (`released`).
 
     Raises:
         PolyprobeError: an unknown choice, a number below 1.
@@ -75,15 +75,15 @@ class DecodingOptions:
         return "-".join(parts)
 
     def masks(self, language: str) -> int:
-        """Return M, the most masks that are tried in a language."""
-        return self.max_masks or (FEW_MASKS if language in SHORT else MANY_MASKS)
+        """Return M, the largest number of masks in a language."""
+        return self.max_masks or (FEW_MASKS if language in SHORT_OBJECTS else MANY_MASKS)
 
 
 def take_decoding(options: dict[str, Any]) -> DecodingOptions | None:
-    """Take the decoder's choices out of keywords; None where the scoring is another.
+    """Remove the decoder's options from keywords and return them; None for other scorings.
 
     Raises:
-        PolyprobeError: such a choice with another scoring, where it would do nothing.
+        PolyprobeError: a decoder's option with another scoring, where it has no effect.
     """
     names = [field.name for field in fields(DecodingOptions)]
     chosen = {name: options.pop(name) for name in names if name in options}

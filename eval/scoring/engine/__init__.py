@@ -1,4 +1,4 @@
-"""How a plan's inputs are run: shared beginnings once, heads where something is read."""
+"""Run a plan of inputs: common beginnings once, the head only where something is read."""
 
 from .engine import Engine
 from .network import Network

@@ -1,4 +1,4 @@
-"""Run a plan: batches by token budget along the model's path, the head in pieces."""
+"""Run a plan: batches within the token budget along the model's path, the head in parts."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
-from polyprobe.eval.scoring.engine.paths.path import Path
+from polyprobe.eval.scoring.engine.paths.path import ForwardPath
 from polyprobe.eval.scoring.engine.paths.tree import Tree
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
@@ -20,31 +20,32 @@ from .network import Network
 from .plan import Input, Plan
 from .probe import window_of
 
-# Places whose logits exist at once: enough for a matrix product at full speed, and where memory is
-# faster than calls are, as many as make a gigabyte.
+# Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
+# calls are slower than memory, a gigabyte of logits.
 PLACES, GPU_LOGITS = 128, 2**28
-REMEDY = "use a smaller model, --dtype bfloat16 or another --device"
+MEMORY_REMEDY = "use a smaller model, --dtype bfloat16 or another --device"
 
 Read = TypeVar("Read")
-# (logits [places, V], the place of each read, its target) to the value of each read
+# (logits [places, V], the place of each read, its target) → the value of each read
 Values = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-class Found(NamedTuple):
-    """What a path made of a batch: states, [places, width], and the place of each read."""
+class BatchStates(NamedTuple):
+    """The states of a batch, [places, width], and the place of each read."""
 
-    path: Path
+    path: ForwardPath
     batch: list[Input]
     states: torch.Tensor
     which: list[int]
 
 
 class Engine:
-    """A model, the path that its inputs take, and the budget of a batch.
+    """A model, the path of its inputs, and the token budget of a batch.
 
     Attributes:
         network: the model.
-        path: how inputs are run; those longer than the model's attention window go the plain way.
+        path: how inputs are run; inputs longer than the model's attention window are run in
+            padded batches instead.
         batch_tokens: the budget; it is halved whenever memory runs out.
     """
 
@@ -63,7 +64,7 @@ class Engine:
     def run(self, plan: Plan, values: Values, progress: Callable[[int, int], None]) -> np.ndarray:
         """Return the value of each read, float32; progress is called with (inputs done, inputs)."""
         read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
-        waiting: list[Found] = []
+        waiting: list[BatchStates] = []
         done = 0
         for path, batch in self._batches(plan):
             for part, found in self.halved(batch, partial(self._find, path, plan), path):
@@ -80,7 +81,7 @@ class Engine:
     def read(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the logits in float32 at the batch's reads, [reads, vocabulary], and the targets.
 
-        Gradients flow where the caller lets them: what is scored is also what can be taught.
+        Gradients flow if the caller enables them, so a plan can also be trained on.
         """
         path = self.path
         states, which = path.states(plan, batch)
@@ -92,9 +93,12 @@ class Engine:
         return self.path.batches(plan.reads, lambda: self.batch_tokens)
 
     def halved(
-        self, batch: list[Input], read: Callable[[list[Input]], Read], path: Path | None = None
+        self,
+        batch: list[Input],
+        read: Callable[[list[Input]], Read],
+        path: ForwardPath | None = None,
     ) -> Iterator[tuple[list[Input], Read]]:
-        """Yield parts of the batch with what was read there; a batch too large is halved."""
+        """Yield parts of the batch with their values; a batch that is too large is halved."""
         try:
             values = read(batch)
         except RuntimeError as error:
@@ -102,7 +106,8 @@ class Engine:
                 raise
             if len(batch) == 1:
                 raise PolyprobeError(
-                    f"out of memory with a single sentence of {batch[0].length} tokens; {REMEDY}"
+                    f"out of memory with a single sentence of {batch[0].length} tokens; "
+                    f"{MEMORY_REMEDY}"
                 ) from error
             half = (path or self.path).size(batch) // 2
             self.batch_tokens = max(1, min(self.batch_tokens, half))
@@ -115,7 +120,7 @@ class Engine:
         yield from self.halved(batch[:half], read, path)
         yield from self.halved(batch[half:], read, path)
 
-    def _batches(self, plan: Plan) -> Iterator[tuple[Path, list[Input]]]:
+    def _batches(self, plan: Plan) -> Iterator[tuple[ForwardPath, list[Input]]]:
         within = [row for row in plan.reads if len(row.ids) <= self._window]
         beyond = [row for row in plan.reads if len(row.ids) > self._window]
         for path, inputs in ((self.path, within), (self._plain, beyond)):
@@ -123,15 +128,16 @@ class Engine:
                 yield path, batch
 
     @torch.inference_mode()
-    def _find(self, path: Path, plan: Plan, batch: list[Input]) -> Found:
-        return Found(path, batch, *path.states(plan, batch))
+    def _find(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:
+        return BatchStates(path, batch, *path.states(plan, batch))
 
     @torch.inference_mode()
-    def _read_out(self, plan: Plan, waiting: list[Found], values: Values, read: np.ndarray) -> None:
-        """Take the values of all reads of what was found; logits of some places at a time.
+    def _read_out(
+        self, plan: Plan, waiting: list[BatchStates], values: Values, read: np.ndarray
+    ) -> None:
+        """Store the values of all reads of the waiting batches, a few places at a time.
 
-        A large vocabulary's head is read from memory anew at each call, so small batches wait for
-        one another.
+        Each call reads the whole head from memory, so small batches share one.
         """
         if not waiting:
             return
@@ -156,7 +162,9 @@ class Engine:
                 if not is_out_of_memory(error):
                     raise
                 if size == 1:
-                    raise PolyprobeError(f"out of memory for a single token; {REMEDY}") from error
+                    raise PolyprobeError(
+                        f"out of memory for a single token; {MEMORY_REMEDY}"
+                    ) from error
                 self._at_once = size // 2
                 continue
             start += size

@@ -1,18 +1,18 @@
-"""What has to be run to score a list of queries: distinct model inputs, and what is read there."""
+"""The plan of a scoring: distinct model inputs, and the log-probabilities to read in each."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 
 class Input(NamedTuple):
-    """One row of a batch: token ids, and for encoder-decoders the encoder's ids beside them."""
+    """One row of a batch: token ids, and for encoder-decoders the ids of the encoder as well."""
 
     ids: tuple[int, ...]
     source: tuple[int, ...] = ()
 
     @property
     def length(self) -> int:
-        """Return how wide a batch must be to hold it."""
+        """Return the width of a batch that can hold the input."""
         return max(len(self.ids), len(self.source))
 
 
@@ -27,8 +27,8 @@ class Reads(NamedTuple):
 class Plan:
     """Distinct inputs and the reads of each.
 
-    Equal inputs are run once, however many candidates ask for them, so that candidates with equal
-    token ids get scores that are equal to the last bit.
+    Equal inputs are run once for all candidates, so candidates with equal token ids get scores
+    that are equal to the last bit.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Plan:
         self.n_reads = 0
 
     def read(self, row: Input, positions: range | list[int], targets: tuple[int, ...]) -> range:
-        """Ask for log P(targets[k] | row) at positions[k]; return the numbers of these reads."""
+        """Add log P(targets[k] | row) at positions[k]; return the numbers of these reads."""
         reads = self.reads.setdefault(row, Reads([], [], []))
         numbers = range(self.n_reads, self.n_reads + len(targets))
         reads.positions.extend(positions)
@@ -47,9 +47,9 @@ class Plan:
 
 
 def by_length(inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
-    """Yield the inputs, longest first, in batches of at most so many tokens with padding.
+    """Yield the inputs, longest first, in batches within the budget; padding counts.
 
-    The budget is asked for anew at each input: it falls when memory runs out.
+    The budget is called for each input, because it falls when memory runs out.
     """
     batch: list[Input] = []
     for row in sorted(inputs, key=lambda row: row.length, reverse=True):
@@ -62,7 +62,7 @@ def by_length(inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[li
 
 
 def shared(first: tuple[int, ...], second: tuple[int, ...]) -> int:
-    """Return how many ids are the same at the beginning of both."""
+    """Return the length of the common beginning."""
     both = min(len(first), len(second))
     if first[:both] == second[:both]:
         return both

@@ -1,4 +1,4 @@
-"""Rows that nobody wrote, on which a model's paths are compared."""
+"""Random inputs on which the paths of a model are compared."""
 
 import random
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from .network import Network
 from .plan import Input, Plan
 
-# Settings by which layers look back no further than so many tokens, under the names they go by.
+# Names of the setting that limits how many tokens a layer looks back.
 WINDOWS = (
     "sliding_window",
     "sliding_window_size",
@@ -16,13 +16,13 @@ WINDOWS = (
     "window_size",
     "original_max_position_embeddings",
 )
-# Of rotary positions that are stretched for all rows of a batch where one is longer.
+# Rotary positions are stretched for the whole batch if one row is longer than this.
 STRETCHED = "original_max_position_embeddings"
 SHORT, DEEP = 6, 64
 
 
 def window_of(config: Any) -> int | None:
-    """Return how far back all layers look at least, in tokens; None if there is no known limit."""
+    """Return the smallest attention window of a layer in tokens; None if no limit is known."""
     config = config.get_text_config()
     if getattr(config, "use_sliding_window", True) is False:
         return None
@@ -32,12 +32,11 @@ def window_of(config: Any) -> int | None:
 
 
 def make_probe(network: Network) -> Plan:
-    """Return inputs with common beginnings and of several lengths, all their tokens read.
+    """Return inputs with common beginnings and several lengths; every token is read.
 
-    Two of the beginnings are short, and one is as long as a sentence; all keep within the model's
-    window. Each has an encoder's source of its own, of another length. Of the inputs with one
-    beginning the first and the last stand far apart in sorted order, so that what `make_crowd`
-    returns stands between them.
+    Two of the beginnings are short, and one is as long as a sentence; all fit into the model's
+    window. Each has its own source, of another length. The inputs of one beginning start with the
+    lowest and the highest id behind it, so that `make_crowd` sorts between them.
     """
     draw = random.Random(20)
     known = _known(network)
@@ -46,17 +45,16 @@ def make_probe(network: Network) -> Plan:
     length = max(1, min(SHORT, _room(network) // 2))
     starts = [_draw(draw, known, length) for _ in range(2)]
     for number, start in enumerate((*starts, deep), start=1):
-        source = start * number if network.family == "seq2seq" else ()
         for first in (known[0], known[-1]):
             for behind in (0, min(SHORT, _room(network) - len(start)) - 1):
                 ids = (*start, first, *_draw(draw, known, max(0, behind)))
-                row = Input(_begun(network, ids), source)
+                row = network.example(ids, start * number)
                 plan.read(row, range(len(ids)), _draw(draw, known, len(ids)))
     return plan
 
 
 def make_crowd(network: Network, probe: Plan, tokens: int) -> Plan:
-    """Return inputs between the probe's first and last of one beginning, of so many tokens."""
+    """Return inputs of that many tokens that sort between the probe's of one beginning."""
     start = next(iter(probe.reads)).ids[:-1]
     draw = random.Random(21)
     known = _known(network)[1:-1]
@@ -68,7 +66,7 @@ def make_crowd(network: Network, probe: Plan, tokens: int) -> Plan:
 
 
 def _room(network: Network) -> int:
-    """Return how long an input may be."""
+    """Return the length of the longest input."""
     config = network.model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or DEEP
     return max(2, min(DEEP + SHORT, window_of(config) or positions, positions - 8))
@@ -80,9 +78,3 @@ def _known(network: Network) -> range:
 
 def _draw(draw: random.Random, known: range, n: int) -> tuple[int, ...]:
     return tuple(draw.choices(known, k=n))
-
-
-def _begun(network: Network, ids: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the ids as a decoder must begin: an encoder-decoder's with its start token."""
-    start = getattr(network.model.config, "decoder_start_token_id", None)
-    return ids if start is None or network.family != "seq2seq" else (start, *ids[1:])

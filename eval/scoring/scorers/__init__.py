@@ -1,57 +1,51 @@
-"""How a model of one family scores candidates: one file a family or protocol, named here once."""
+"""Scorers: one file for each model family or protocol."""
 
 from collections.abc import Callable
 from functools import partial
 
-from .causal import CausalScorer
-from .contrastive import CausalContrastiveScorer, MaskedContrastiveScorer, Seq2SeqContrastiveScorer
-from .masked import MaskedScorer
+from .causal import CAUSAL, CausalScorer
+from .family import Family
+from .masked import MASKED, MaskedScorer
 from .mpararel import MparaRelScorer, ReleasedMparaRelScorer
-from .object import CausalObjectScorer, MaskedObjectScorer, Seq2SeqObjectScorer
+from .object import LENGTHS
 from .pll import PllScorer, WordPllScorer
+from .queries import Queries
 from .scorer import Scored, Scorer
-from .seq2seq import Seq2SeqScorer
+from .seq2seq import SEQ2SEQ, Seq2SeqScorer
 
-# In this order: a configuration that names no class is of the first family that knows its type.
-FAMILIES: dict[str, type[Scorer]] = {
-    "seq2seq": Seq2SeqScorer,
-    "masked": MaskedScorer,
-    "causal": CausalScorer,
-}
+# In this order: a configuration without class names is of the first family with its model type.
+FAMILIES: dict[str, Family] = {family.name: family for family in (SEQ2SEQ, MASKED, CAUSAL)}
 
 
-def _object(scoring: str) -> dict[str, Callable[..., Scorer]]:
-    return {
-        "seq2seq": partial(Seq2SeqObjectScorer, scoring=scoring),
-        "masked": partial(MaskedObjectScorer, scoring=scoring),
-        "causal": partial(CausalObjectScorer, scoring=scoring),
-    }
+def _of_families(protocol: str) -> dict[str, Callable[..., Scorer]]:
+    families = FAMILIES.values()
+    return {f.name: f.scorers[protocol] for f in families if protocol in f.scorers}
 
 
-# What `--scoring` names, and the families that each protocol is for.
+def _of_objects(scoring: str) -> dict[str, Callable[..., Scorer]]:
+    of_families = _of_families("object").items()
+    return {name: partial(scorer, scoring=scoring) for name, scorer in of_families}
+
+
+# The values of `--scoring`, and the scorer of each family.
 SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
-    "bmlama": {**FAMILIES},
+    "bmlama": _of_families("bmlama"),
     "mpararel": {"masked": MparaRelScorer},
     "mpararel-released": {"masked": ReleasedMparaRelScorer},
-    "object": _object("object"),
-    "object-tokens": _object("object-tokens"),
-    "object-characters": _object("object-characters"),
-    "object-bytes": _object("object-bytes"),
-    "contrastive": {
-        "seq2seq": Seq2SeqContrastiveScorer,
-        "masked": MaskedContrastiveScorer,
-        "causal": CausalContrastiveScorer,
-    },
+    **{scoring: _of_objects(scoring) for scoring in LENGTHS},
+    "contrastive": _of_families("contrastive"),
     "pll": {"masked": PllScorer},
     "pll-word-l2r": {"masked": WordPllScorer},
-    "xfactr": {"masked": MaskedScorer},  # decodes (eval/decoding); nothing is scored
+    "xfactr": {"masked": MaskedScorer},  # decodes (eval/scoring/decoding); nothing is scored
 }
 
 __all__ = [
     "FAMILIES",
     "SCORINGS",
     "CausalScorer",
+    "Family",
     "MaskedScorer",
+    "Queries",
     "Scored",
     "Scorer",
     "Seq2SeqScorer",

@@ -10,11 +10,10 @@ BOUNDARY = "▁"
 def fit(prompt: str, fillings: list[tuple[int, ...]], tokenizer: Any) -> list[tuple[int, ...]]:
     """Return the candidates' pieces as they fit into the prompt's slot.
 
-    Tokenizers that mark words by `▁` give a candidate of a script without blanks as `▁`, `北京`.
-    Behind a character other than a blank there is no word boundary, so the lone piece is dropped;
-    at the start of a sentence and behind a blank it stays (our rule;
-    the released code drops it for XLM-R in Chinese alone). A piece that the
-    boundary has merged into (`▁Paris`) stays always.
+    Tokenizers that mark words by `▁` split a candidate of a script without blanks into `▁`, `北京`.
+    Behind a character other than a blank there is no word boundary, so the separate piece is
+    dropped. At the start of a sentence and behind a blank it is kept (our rule; the released code
+    drops it only for XLM-R in Chinese). A piece that contains the boundary (`▁Paris`) is kept.
     """
     before = prompt[: prompt.index(SLOT)]
     if not before or before[-1].isspace():
@@ -23,12 +22,12 @@ def fit(prompt: str, fillings: list[tuple[int, ...]], tokenizer: Any) -> list[tu
 
 
 def _without_boundary(pieces: tuple[int, ...], tokenizer: Any) -> tuple[int, ...]:
-    lone = len(pieces) > 1 and tokenizer.convert_ids_to_tokens(pieces[0]) == BOUNDARY
-    return pieces[1:] if lone else pieces
+    separate = len(pieces) > 1 and tokenizer.convert_ids_to_tokens(pieces[0]) == BOUNDARY
+    return pieces[1:] if separate else pieces
 
 
 def only_unknown(pieces: tuple[int, ...], tokenizer: Any) -> bool:
-    """Return whether the candidate is nothing but unknown tokens, boundary pieces aside."""
+    """Return whether all pieces except boundaries are unknown tokens, and at least one is."""
     if tokenizer.unk_token_id not in pieces:
         return False
     names = tokenizer.convert_ids_to_tokens(list(pieces))

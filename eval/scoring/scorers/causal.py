@@ -7,33 +7,44 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
 
-from polyprobe.eval.scoring.engine import Input, Plan
+from polyprobe.eval.scoring.engine import Input, Network, Plan
+from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
+from polyprobe.eval.scoring.engine.paths.prefix import Prefix
+from polyprobe.eval.scoring.engine.paths.tree import Tree
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
+from .contrastive import FirstPieceScorer
+from .family import Family
+from .object import ObjectScorer
+from .queries import Queries
 from .scorer import Scorer
 
-# Model types trained with a BOS that their tokenizer leaves out; the authors' code adds it.
+# Model types trained with a BOS that their tokenizer does not add; the authors' code adds it.
 ADDS_BOS = ("bloom",)
 BOS = ("auto", "always", "never")
 
 
+class CausalNetwork(Network):
+    """A decoder."""
+
+    paths = (Tree, Prefix, Gathered, Full)
+
+
 class CausalScorer(Scorer):
-    """Score a candidate by the sentence that holds it (BMLAMA eq. 10).
+    """Score a candidate by its whole sentence (BMLAMA eq. 10).
 
-    The candidate is written into the slot and the sentence tokenized as a whole, with the special
-    tokens that are the tokenizer's own default. With a BOS in front all of its l tokens are
-    scored; without one the first has nothing before it, and the mean is over l - 1. Text behind
-    the slot counts, and so does an EOS that the tokenizer appends.
+    The candidate is written into the slot and the sentence tokenized as a whole, with the
+    tokenizer's default special tokens. Behind a BOS all l tokens are scored; without one the first
+    token has no context, and the mean is over l - 1. Text behind the slot counts, and so does an
+    EOS that the tokenizer appends.
 
-    `bos`: `auto` is the tokenizer's own way, plus a BOS for the model types of `ADDS_BOS`;
-    `always` and `never` say what they mean.
+    `bos`: `auto` is the tokenizer's default, plus a BOS for the model types of `ADDS_BOS`;
+    `always` adds a BOS where there is none, `never` removes it.
     """
 
-    family = "causal"
+    network = CausalNetwork
     scoring = "bmlama-eq10"
-    auto = AutoModelForCausalLM
-    architectures = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
     def __init__(
         self, model: Any, tokenizer: Any, batch_tokens: int | None = None, bos: str = "auto"
@@ -45,30 +56,20 @@ class CausalScorer(Scorer):
         super().__init__(model, tokenizer, batch_tokens)
         self.bos: str = bos
 
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
-        """Plan one input a distinct sentence; all its tokens but the first are read."""
-        sentences = [
-            prompt.replace(SLOT, candidate)
-            for prompt, row in zip(prompts, candidates, strict=True)
-            for candidate in row
-        ]
-        encoded = iter(self._sentence_ids(sentences))
-        return [[self._read_sentence(plan, next(encoded)) for _ in row] for row in candidates]
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan one input for each distinct sentence; all tokens except the first are read."""
+        encoded = iter(self._sentence_ids(queries.sentences))
+        rows = queries.candidates
+        return [[self._read_sentence(plan, next(encoded)) for _ in row] for row in rows]
 
     def prefixes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return the ids of texts that something is read behind.
+        """Return the ids of texts whose continuation is scored.
 
-        Special tokens in front are kept and `bos` applies; those that the tokenizer appends, an
-        EOS as a rule, are dropped.
+        Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
+        usually an EOS, are dropped.
 
         Raises:
-            PolyprobeError: a text that is empty, without a BOS.
+            PolyprobeError: an empty text without a BOS.
         """
         appended = self._n_appended
         found = [ids[: len(ids) - appended] for ids in self._sentence_ids(list(texts))]
@@ -81,7 +82,7 @@ class CausalScorer(Scorer):
 
     @cached_property
     def _n_appended(self) -> int:
-        """Return how many tokens the tokenizer appends to any text by itself."""
+        """Return the number of special tokens that the tokenizer appends to any text."""
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         whole = self.tokenizer("a")["input_ids"]
         ends = range(len(bare), len(whole) + 1)
@@ -117,3 +118,54 @@ def _with_bos(ids: tuple[int, ...], bos: int | None, when: str, adds: bool) -> t
     if not present and bos is not None and (adds or when == "always"):
         return (bos, *ids)
     return ids
+
+
+class CausalObjectScorer(ObjectScorer, CausalScorer):
+    """Sum over the candidate's tokens behind the prompt's (Fluent-mLAMA).
+
+    The input is the ids of the prompt up to the slot, with its special tokens and trailing blank,
+    followed by the ids of the candidate alone. The joined text is never tokenized, because a
+    tokenizer may split it elsewhere. An EOS that the tokenizer appends to the prompt is dropped;
+    `bos` is as in equation 10. Text behind the slot is neither seen nor scored.
+    """
+
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan one input for each (prompt, all sub-words of a candidate but the last)."""
+        texts = [prompt[: prompt.index(SLOT)] for prompt in queries.prompts]
+        return [
+            [_read_object(plan, prefix, queries.pieces[candidate]) for candidate in row]
+            for prefix, row in zip(self.prefixes(texts), queries.candidates, strict=True)
+        ]
+
+
+def _read_object(plan: Plan, prefix: tuple[int, ...], filling: tuple[int, ...]) -> range:
+    first = len(prefix) - 1
+    return plan.read(Input((*prefix, *filling[:-1])), range(first, first + len(filling)), filling)
+
+
+class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
+    """Read the first sub-word behind the stem.
+
+    The stem is the prompt up to the slot without its trailing blank, which belongs to the
+    sub-word. Text behind the slot is neither seen nor scored.
+    """
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each stem and the position of its last token."""
+        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        return [(Input(prefix), len(prefix) - 1) for prefix in self.prefixes(stems)]
+
+
+CAUSAL = Family(
+    name="causal",
+    auto=AutoModelForCausalLM,
+    architectures=modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    scorers={
+        "bmlama": CausalScorer,
+        "object": CausalObjectScorer,
+        "contrastive": CausalContrastiveScorer,
+    },
+    suffixes=("ForCausalLM", "LMHeadModel"),
+    encoders=modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    takes_bos=True,
+)

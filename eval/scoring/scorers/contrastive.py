@@ -9,15 +9,14 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
 from .boundary import BOUNDARY
-from .causal import CausalScorer
-from .masked import MaskedScorer
-from .seq2seq import Seq2SeqScorer
+from .queries import Queries
 
 
-class FirstPieces:
+class FirstPieceScorer:
     """Score a candidate by log P(its first sub-word) in nats, at one place of one input a prompt.
 
-    Candidates that share their first sub-word tie.
+    Candidates with the same first sub-word tie. Each family has a subclass that derives from this
+    class first and from its own scorer second.
     """
 
     scoring = "contrastive"
@@ -25,88 +24,36 @@ class FirstPieces:
 
     @abstractmethod
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
-        """Return for each prompt what is run, and the position at which sub-words are read."""
+        """Return the input of each prompt, and the position at which sub-words are read."""
 
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
-        """Plan one input a distinct prompt."""
-        firsts = first_pieces(prompts, candidates, pieces, self.tokenizer)
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan one input for each distinct prompt."""
+        firsts = first_pieces(queries, self.tokenizer)
         return [
-            [plan.read(asked, [at], (first,)) for first in row]
-            for (asked, at), row in zip(self.places(prompts), firsts, strict=True)
+            [plan.read(row, [at], (first,)) for first in pieces]
+            for (row, at), pieces in zip(self.places(queries.prompts), firsts, strict=True)
         ]
 
 
-class CausalContrastiveScorer(FirstPieces, CausalScorer):
-    """Read the first sub-word behind the stem.
+def first_pieces(queries: Queries, tokenizer: Any) -> list[list[int]]:
+    """Return the first sub-word of each candidate that is not blank.
 
-    The stem is the prompt up to the slot without its trailing blank, which is the sub-word's; text
-    behind the slot is neither seen nor scored.
-    """
-
-    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
-        """Return each stem and its last token."""
-        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
-        return [(Input(prefix), len(prefix) - 1) for prefix in self.prefixes(stems)]
-
-
-class MaskedContrastiveScorer(FirstPieces, MaskedScorer):
-    """Read the first sub-word at one mask in the slot.
-
-    A full stop is appended where nothing follows the slot, as the authors do.
-    """
-
-    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
-        """Return each prompt with a mask, and where that is."""
-        closed = [p.rstrip() + "." if p.rstrip().endswith(SLOT) else p for p in prompts]
-        parts = map(self.around_slot, closed)
-        mask = self.tokenizer.mask_token_id
-        return [(Input((*before, mask, *after)), len(before)) for before, after in parts]
-
-
-class Seq2SeqContrastiveScorer(FirstPieces, Seq2SeqScorer):
-    """Read the first sub-word right behind the sentinel."""
-
-    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
-        """Return each prompt for the encoder, and the sentinel in the decoder."""
-        decoder = (self._start, self._sentinel)
-        return [(Input(decoder, self._source(prompt)), 1) for prompt in prompts]
-
-
-def first_pieces(
-    prompts: Sequence[str],
-    candidates: Sequence[Sequence[str]],
-    pieces: dict[str, tuple[int, ...]],
-    tokenizer: Any,
-) -> list[list[int]]:
-    """Return the first sub-word of each candidate that is no blank.
-
-    Behind a blank the candidate is tokenized with that blank, as it stands in a sentence, unless
-    the tokenizer marks a word's start by itself (`▁Paris`); WordPiece is the same either way.
+    Behind a blank the candidate is tokenized with that blank, as in a sentence, unless the
+    tokenizer itself marks the start of a word (`▁Paris`); WordPiece gives the same either way.
     Behind a letter, as in scripts without blanks, and at the start of a prompt it is tokenized
-    bare (our rule; the paper's stems all end in a blank). `▁` or a blank alone is passed over; an
-    unknown token is a sub-word as any other.
-
-    Args:
-        prompts: sentences with one slot.
-        candidates: for each prompt the fillers of its slot.
-        pieces: the sub-words of each candidate alone.
-        tokenizer: the model's.
+    bare (our rule; the paper's stems all end in a blank). `▁` or a blank alone is skipped; an
+    unknown token counts as a sub-word.
 
     Raises:
-        PolyprobeError: a candidate is nothing but blanks.
+        PolyprobeError: all sub-words of a candidate are blank.
     """
+    pieces = queries.pieces
     bare = {candidate: _first(candidate, ids, tokenizer) for candidate, ids in pieces.items()}
     behind_blank = bare | _behind_blank(pieces, tokenizer)
-    blanks = (prompt[: prompt.index(SLOT)][-1:].isspace() for prompt in prompts)
+    blanks = (prompt[: prompt.index(SLOT)][-1:].isspace() for prompt in queries.prompts)
     return [
         [(behind_blank if blank else bare)[candidate] for candidate in row]
-        for blank, row in zip(blanks, candidates, strict=True)
+        for blank, row in zip(blanks, queries.candidates, strict=True)
     ]
 
 

@@ -6,45 +6,53 @@ from typing import Any
 from transformers import AutoModelForMaskedLM
 from transformers.models.auto import modeling_auto
 
-from polyprobe.eval.scoring.engine import Input, Plan
+from polyprobe.eval.scoring.engine import Input, Network, Plan
+from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
-from .boundary import fit
+from .contrastive import FirstPieceScorer
+from .family import Family
+from .object import ObjectScorer
+from .queries import Queries
 from .scorer import Scorer
+
+
+class MaskedNetwork(Network):
+    """An encoder: it reads in both directions, so its padding is always masked."""
+
+    paths = (Gathered, Full)
+
+    def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
+        """Return ids and mask; encoders have no cache."""
+        rows = [row.ids for row in batch]
+        return {"input_ids": self.ids(rows), "attention_mask": self.mask(rows)}
+
+    trunk_inputs = forward_inputs
 
 
 class MaskedScorer(Scorer):
     """Score a candidate of n sub-words by n masks in the slot, filled left to right (eq. 8).
 
-    The i-th sub-word is read at the i-th mask, those before it filled with the candidate's own,
-    those behind it still masked; the score is the mean. All is done on token ids: the authors'
-    code pastes sub-words back into the text and tokenizes again, which yields other ids.
+    The i-th sub-word is read at the i-th mask; earlier masks hold the candidate's own sub-words,
+    later ones are still masks. The score is the mean. Everything is done on token ids: the
+    authors' code pastes sub-words back into the text and tokenizes again, which gives other ids.
     """
 
-    family = "masked"
+    network = MaskedNetwork
     scoring = "bmlama-eq8"
-    auto = AutoModelForMaskedLM
-    architectures = modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         if tokenizer.mask_token_id is None:
             raise PolyprobeError("this masked model's tokenizer has no mask token; give it its own")
         super().__init__(model, tokenizer, batch_tokens)
 
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each (prompt, n, sub-words filled so far)."""
         mask = self.tokenizer.mask_token_id
         wanted = []
-        for prompt, row in zip(prompts, candidates, strict=True):
+        for prompt, fillings in queries.fillings(self.tokenizer):
             before, after = self.around_slot(prompt)
-            fillings = fit(prompt, [pieces[c] for c in row], self.tokenizer)
             wanted.append([_read_filling(plan, before, f, after, mask) for f in fillings])
         return wanted
 
@@ -72,3 +80,35 @@ def _read_filling(
         for i in range(len(pieces))
     ]
     return range(reads[0].start, reads[-1].stop)
+
+
+class MaskedObjectScorer(ObjectScorer, MaskedScorer):
+    """Sum the log-probabilities of equation 8."""
+
+
+class MaskedContrastiveScorer(FirstPieceScorer, MaskedScorer):
+    """Read the first sub-word at one mask in the slot.
+
+    A full stop is appended to a prompt that ends with the slot, as the authors do.
+    """
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each prompt with a mask, and the mask's position."""
+        closed = [p.rstrip() + "." if p.rstrip().endswith(SLOT) else p for p in prompts]
+        parts = map(self.around_slot, closed)
+        mask = self.tokenizer.mask_token_id
+        return [(Input((*before, mask, *after)), len(before)) for before, after in parts]
+
+
+MASKED = Family(
+    name="masked",
+    auto=AutoModelForMaskedLM,
+    architectures=modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    scorers={
+        "bmlama": MaskedScorer,
+        "object": MaskedObjectScorer,
+        "contrastive": MaskedContrastiveScorer,
+    },
+    suffixes=("ForMaskedLM",),
+    old_names=("BertForPreTraining",),
+)

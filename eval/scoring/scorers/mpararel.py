@@ -1,39 +1,30 @@
-"""Masked models by all masks at once (mParaRel: Fierro and Søgaard, Findings of ACL 2022)."""
-
-from collections.abc import Sequence
+"""Masked models with all masks at once (mParaRel: Fierro and Søgaard, Findings of ACL 2022)."""
 
 import numpy as np
 import torch
 
 from polyprobe.eval.scoring.engine import Input, Plan
 
-from .boundary import fit
 from .masked import MaskedScorer
+from .queries import Queries
 
 
 class MparaRelScorer(MaskedScorer):
     """Score a candidate of n sub-words by their mean probability at n masks, all still masked.
 
     `p(c) = mean_i P(mask_i = s_i | q with n masks)`; the score is log p(c) in nats, which has the
-    order of p(c). All candidates of n sub-words are read in one input; BMLAMA's equation 8
-    instead fills the masks on its way and takes the mean of logarithms.
+    order of p(c). All candidates of n sub-words are read in one input. BMLAMA's equation 8 instead
+    fills the masks from left to right and takes the mean of logarithms.
     """
 
     scoring = "mpararel"
 
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each (prompt, n)."""
         mask = self.tokenizer.mask_token_id
         wanted = []
-        for prompt, row in zip(prompts, candidates, strict=True):
+        for prompt, fillings in queries.fillings(self.tokenizer):
             before, after = self.around_slot(prompt)
-            fillings = fit(prompt, [pieces[c] for c in row], self.tokenizer)
             masked = {n: Input((*before, *[mask] * n, *after)) for n in set(map(len, fillings))}
             at = len(before)
             wanted.append([plan.read(masked[len(f)], range(at, at + len(f)), f) for f in fillings])
@@ -47,7 +38,8 @@ class MparaRelScorer(MaskedScorer):
 class ReleasedMparaRelScorer(MparaRelScorer):
     """Score a candidate by the mean of its sub-words' raw logits, as the authors' code does.
 
-    Logits of different masks have no common scale, so candidates of several lengths compare badly.
+    Logits of different masks have no common scale, so candidates of different lengths are hardly
+    comparable.
     """
 
     scoring = "mpararel-released"

@@ -1,4 +1,4 @@
-"""Masked models by pseudo-log-likelihood: every token of the sentence is asked for in its turn."""
+"""Masked models by pseudo-log-likelihood: each token of the sentence is masked in turn."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from polyprobe.eval.scoring.engine import Input, Plan
-from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
 from .masked import MaskedScorer
+from .queries import Queries
 
 _INSIDE = ("Mn", "Mc", "Me", "Cf")
 
@@ -19,31 +19,24 @@ class PllScorer(MaskedScorer):
     """Score a candidate by its sentence (Salazar et al., ACL 2020, equation 1).
 
     `PLL(W) = sum_t log P(w_t | W without t)` in nats. The candidate is written into the slot and
-    the sentence tokenized as a whole; each of its tokens is masked alone in its turn, those that
-    the tokenizer puts around any text (`[CLS]`, `[SEP]`) are seen and not scored. An unknown token
-    is a token as any other. Candidates of one token share the input in which they are masked.
+    the sentence tokenized as a whole. Each token is masked alone in turn; the special tokens around
+    a text (`[CLS]`, `[SEP]`) are seen and not scored. An unknown token counts as a token.
+    Candidates of one token share the input in which they are masked.
 
-    The sum favours short candidates: each further token adds a number below zero. Divided by
-    `n_tokens`, the number of tokens scored, it is a mean log-probability (minus the logarithm of
-    Salazar's pseudo-perplexity of the sentence), which favours long ones of sub-words that follow
-    from one another.
+    The sum favours short candidates, since each further token adds a number below zero. Divided by
+    `n_tokens`, the number of scored tokens, it is a mean log-probability (minus the logarithm of
+    Salazar's pseudo-perplexity of the sentence), which favours long candidates of predictable
+    sub-words.
 
     Rivals: minicons takes the mean by default, lm-pub-quiz the sum of `pll-word-l2r`; BMLAMA's
-    equation 8 reads the candidate alone, not the text around it.
+    equation 8 reads only the candidate, not the text around it.
     """
 
     scoring = "pll"
 
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each token of each sentence."""
-        asked = zip(prompts, candidates, strict=True)
-        sentences = [prompt.replace(SLOT, c) for prompt, row in asked for c in row]
+        sentences = queries.sentences
         if not sentences:
             return []
         encoded = self.tokenizer(sentences, return_special_tokens_mask=True)
@@ -51,13 +44,12 @@ class PllScorer(MaskedScorer):
         mask = self.tokenizer.mask_token_id
         rows = zip(encoded["input_ids"], words, strict=True)
         numbers = (_read_tokens(plan, tuple(ids), of, mask) for ids, of in rows)
-        return [[next(numbers) for _ in row] for row in candidates]
+        return [[next(numbers) for _ in row] for row in queries.candidates]
 
     def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
-        """Return the number of each token's word, None where it is not scored.
+        """Return the number of each token's word, None for tokens that are not scored.
 
-        When a token is masked, so is what stands to its right in the same word: here each token is
-        a word by itself.
+        With a token all later tokens of its word are masked. Here each token is its own word.
         """
         special = encoded["special_tokens_mask"]
         return [[None if s else k for k, s in enumerate(row)] for row in special]
@@ -70,12 +62,12 @@ class PllScorer(MaskedScorer):
 class WordPllScorer(PllScorer):
     """Mask the rest of the word too (PLL-word-l2r: Kauf and Ivanova, ACL 2023).
 
-    Where a word's later tokens are seen, its earlier ones are easily guessed, so that `pll` gives
-    rare names of many sub-words too high a score; here a token is asked for with those to its
-    right in the same word masked, from left to right. Words are the tokenizer's own (see
-    `number_words`), as in the authors' code and in lm-pub-quiz, whose default this is.
+    The later tokens of a word give away the earlier ones, so `pll` scores rare names of many
+    sub-words too high. Here a token is read with all tokens to its right in the same word masked.
+    Words are the tokenizer's own (see `number_words`), as in the authors' code and in lm-pub-quiz,
+    whose default this is.
 
-    Scripts without blanks have no words to go by: WordPiece takes each Han character as one, which
+    Scripts without blanks do not mark words. WordPiece takes each Han character as a word, which
     is `pll`; elsewhere all characters up to the next blank or punctuation mark are one word (with
     `▁` the punctuation too), so that everything behind the token is masked.
     """
@@ -83,15 +75,15 @@ class WordPllScorer(PllScorer):
     scoring = "pll-word-l2r"
 
     def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
-        """Return the number of each token's word, None where it is not scored.
+        """Return the number of each token's word, None for tokens that are not scored.
 
         Raises:
-            PolyprobeError: the tokenizer does not tell words.
+            PolyprobeError: the tokenizer does not report words.
         """
         if not encoded.encodings:
             raise PolyprobeError(
-                f"--scoring {self.scoring} needs to know which tokens are of one word, and "
-                f"{type(self.tokenizer).__name__}, written in Python, does not tell; use "
+                f"--scoring {self.scoring} needs to know which tokens form a word, and "
+                f"{type(self.tokenizer).__name__}, written in Python, does not report it; use "
                 "--scoring pll"
             )
         pairs = zip(sentences, encoded.encodings, strict=True)
@@ -99,13 +91,13 @@ class WordPllScorer(PllScorer):
 
 
 def number_words(text: str, encoding: Any) -> list[int | None]:
-    """Return the number of each token's word, None for a token that is not of the text.
+    """Return the number of each token's word, None for special tokens.
 
-    Words are what the tokenizer splits a text into before it looks for sub-words: letters and
-    punctuation apart (WordPiece, byte-level), or together up to the next blank (`▁`). Two things
-    are mended, since not all of them split so. A blank always parts words: Gemma's kind does not
-    split at all. Inside a run of letters a combining mark or a joiner never does (Unicode's UAX
-    #29, rule WB4): byte-level tokenizers cut there, `पेरिस` into five.
+    Words are the parts into which the tokenizer splits a text before it looks for sub-words:
+    letters and punctuation apart (WordPiece, byte-level), or together up to the next blank (`▁`).
+    There are two corrections. A blank always separates words: tokenizers of Gemma's kind do not
+    split at all. Inside a run of letters a combining mark or a joiner never separates them
+    (Unicode's UAX #29, rule WB4): byte-level tokenizers split there, `पेरिस` into five.
     """
     numbers: list[int | None] = []
     number, before, last = -1, None, 0
@@ -123,7 +115,7 @@ def number_words(text: str, encoding: Any) -> list[int | None]:
 
 
 def _inside_word(text: str, at: int) -> bool:
-    """Return whether letters and marks meet here, at least one of the two a mark or a joiner."""
+    """Return whether this is between letters and marks, with a mark or a joiner on a side."""
     kinds = [unicodedata.category(c) for c in text[max(0, at - 1) : at + 1]]
     letters = all(kind[0] == "L" or kind in _INSIDE for kind in kinds)
     return len(kinds) == 2 and letters and any(kind in _INSIDE for kind in kinds)

@@ -1,46 +1,20 @@
-"""What a model can be asked: prompts with one slot, and texts to put there."""
+"""Scorers: prompts with one slot and candidates in, scores out."""
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from polyprobe.eval.scoring.engine import Engine, Network, Plan
-from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
 from .boundary import only_unknown
+from .queries import Queries, check_queries
 
-
-def check_queries(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
-    """Refuse prompts without exactly one slot, and candidates that are none.
-
-    Raises:
-        PolyprobeError: the first query that cannot be asked, by its number.
-    """
-    if len(prompts) != len(candidates):
-        raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")
-    for number, (prompt, row) in enumerate(zip(prompts, candidates, strict=True)):
-        if prompt.count(SLOT) != 1:
-            raise PolyprobeError(
-                f"prompt {number} holds the slot {SLOT} {prompt.count(SLOT)} times, "
-                f"expected once: {prompt!r}"
-            )
-        if isinstance(row, str):
-            raise PolyprobeError(
-                f"the candidates of prompt {number} are the text {row!r}; expected a list of texts"
-            )
-        if not row:
-            raise PolyprobeError(f"prompt {number} has no candidates: {prompt!r}")
-        for candidate in row:
-            if not candidate.strip():
-                raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")
-
-
-# Logits that stay in a CPU's cache while they are normalised.
+# The number of logits that fit into a CPU's cache while they are normalised.
 CACHED = 2**20
 
 
@@ -48,9 +22,9 @@ class Scored(NamedTuple):
     """Scores of a list of queries, in candidate order.
 
     Attributes:
-        scores: what the protocol makes of each candidate (see `Scorer.scoring`), a list a query.
-        n_tokens: how many tokens each score is made of.
-        unknown: (query, candidate) of every candidate that is nothing but unknown tokens.
+        scores: the score of each candidate by the protocol (see `Scorer.scoring`).
+        n_tokens: the number of tokens of each score.
+        unknown: (query, candidate) of every candidate that consists of unknown tokens.
     """
 
     scores: list[list[float]]
@@ -59,12 +33,12 @@ class Scored(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Queries as token ids: all that can be done without the model.
+    """Queries as token ids: everything that can be done without the model.
 
     Attributes:
-        plan: the model's inputs, and what is read there.
+        plan: the model's inputs, and the reads of each.
         wanted: for each candidate of each query the numbers of its reads.
-        candidates: as they were given.
+        candidates: the candidates as texts.
         unknown: see `Scored`.
     """
 
@@ -77,46 +51,43 @@ class Prepared(NamedTuple):
 class Scorer(ABC):
     """A model and its tokenizer, ready to score candidates.
 
-    A family says in `plan` which tokens are read in which inputs; the engine runs them. Another
-    protocol than BMLAMA's is a family whose `plan`, `values` or `combine` says something else
-    (`SCORINGS` names them). Nothing is kept between two calls.
+    `plan` lists the tokens to read and the inputs to read them in; the engine runs the inputs.
+    Each family has a subclass for BMLAMA. Other protocols override `plan`, `values` or `combine`
+    (see `SCORINGS`). Calls are independent of each other.
 
     Attributes:
-        family: `causal`, `masked` or `seq2seq`: how the engine calls the model.
-        scoring: the name of what a score is, for the signature.
-        auto: the transformers class that loads models of this family.
-        architectures: model types of this family, and the class or classes of each.
+        network: the class that runs models of this family.
+        scoring: the name of the score in the signature.
+        bos: how a causal scorer begins a sentence, None for other families.
     """
 
-    family: str
+    network: type[Network]
     scoring: str
-    auto: Any
-    architectures: Mapping[str, str | tuple[str, ...]]
-    bos: str | None = None  # how a causal scorer begins a sentence
+    bos: str | None = None
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         self.model = model.eval()
         self.tokenizer = tokenizer
-        self.engine = Engine(Network(model, self.family, tokenizer.pad_token_id), batch_tokens)
+        self.engine = Engine(self.network(model, tokenizer.pad_token_id), batch_tokens)
 
     @property
     def path(self) -> str:
-        """Return how the model's inputs are run, for the signature (`eval/engine`)."""
+        """Return the name of the engine's path, for the signature."""
         return self.engine.path.name
 
     def score(self, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
-        """Return the score of each candidate of each prompt, higher for the likelier.
+        """Return the score of each candidate of each prompt; higher is more probable.
 
-        By BMLAMA's equations it is a mean log-probability in nats; other protocols say what theirs
-        is. Prompts and candidates are taken as they are given.
+        BMLAMA's score is a mean log-probability in nats; other protocols define their own.
+        Prompts and candidates are not changed.
 
         Args:
             prompts: sentences with exactly one slot `[Y]`.
             candidates: for each prompt the fillers of its slot, at least one.
 
         Raises:
-            PolyprobeError: a prompt without one slot, an empty candidate or one that becomes no
-                token, a sentence that is longer than the model reads.
+            PolyprobeError: a prompt without exactly one slot, an empty candidate or one without
+                tokens, a sentence that is longer than the model's limit.
         """
         scored = self.score_counted(prompts, candidates)
         if scored.unknown:
@@ -129,17 +100,17 @@ class Scorer(ABC):
         candidates: Sequence[Sequence[str]],
         progress: Callable[[int, int], None] | None = None,
     ) -> Scored:
-        """Return scores with their token counts; progress is called with (inputs done, inputs)."""
+        """Return scores with token counts; progress is called with (inputs done, inputs)."""
         return self.score_prepared(self.prepare(prompts, candidates), progress)
 
     def prepare(self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> Prepared:
-        """Tokenize and plan what `score_prepared` then runs; the model itself is not called."""
+        """Tokenize and plan for `score_prepared`, without a call of the model."""
         check_queries(prompts, candidates)
-        pieces = self._pieces(candidates)
+        queries = Queries(prompts, candidates, self._pieces(candidates))
         plan = Plan()
-        wanted = self.plan(plan, prompts, candidates, pieces)
+        wanted = self.plan(plan, queries)
         self.check_inputs(plan)
-        return Prepared(plan, wanted, candidates, self._unknown(candidates, pieces))
+        return Prepared(plan, wanted, candidates, self._unknown(queries))
 
     def score_prepared(
         self, prepared: Prepared, progress: Callable[[int, int], None] | None = None
@@ -156,26 +127,17 @@ class Scorer(ABC):
         return Scored(scores, n_tokens, prepared.unknown)
 
     @abstractmethod
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
-        """Put into the plan what must be read, and return the reads' numbers a candidate.
-
-        `pieces` are the sub-words of every candidate, tokenized alone without special tokens.
-        """
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Add the reads of all queries to the plan, and return each candidate's numbers."""
 
     def values(
         self, logits: torch.Tensor, which: torch.Tensor, targets: torch.Tensor
     ) -> torch.Tensor:
         """Return the value of each read, [reads]: the log-probability of its target in nats.
 
-        `which` is the row of the [places, vocabulary] logits that a read is of; they may be
-        overwritten. On a CPU a few rows at a time stay in its cache: six times as fast with 250,000
-        tokens.
+        `which` is each read's row in the logits, [places, vocabulary], which may be overwritten.
+        On a CPU a few rows are normalised at a time to stay in its cache: six times as fast with
+        250,000 tokens.
         """
         rows = len(logits) if logits.is_cuda else max(1, CACHED // logits.shape[1])
         for part in logits.split(rows):
@@ -183,7 +145,7 @@ class Scorer(ABC):
         return logits[which, targets]
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
-        """Return a candidate's score from the values of its reads: their mean."""
+        """Return a candidate's score, here the mean of the values of its reads."""
         return float(np.mean(values, dtype=np.float64))
 
     def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
@@ -196,19 +158,18 @@ class Scorer(ABC):
                 raise PolyprobeError(f"candidate {candidate!r} becomes no token in this model")
         return dict(zip(distinct, map(tuple, ids), strict=True))
 
-    def _unknown(
-        self, candidates: Sequence[Sequence[str]], pieces: dict[str, tuple[int, ...]]
-    ) -> list[tuple[int, int]]:
-        lost = {c for c, ids in pieces.items() if only_unknown(ids, self.tokenizer)}
-        return [(q, k) for q, row in enumerate(candidates) for k, c in enumerate(row) if c in lost]
+    def _unknown(self, queries: Queries) -> list[tuple[int, int]]:
+        lost = {c for c, ids in queries.pieces.items() if only_unknown(ids, self.tokenizer)}
+        rows = enumerate(queries.candidates)
+        return [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
 
     def check_inputs(self, plan: Plan) -> None:
-        """Refuse inputs that are longer than the model reads or hold ids that it does not know."""
+        """Refuse inputs that are too long for the model or hold ids outside its vocabulary."""
         self._check_lengths(plan)
         self._check_ids(plan)
 
     def check_numbers(self, read: np.ndarray) -> None:
-        """Refuse log-probabilities that are no finite numbers."""
+        """Refuse log-probabilities that are not finite."""
         if not np.isfinite(read).all():
             full = self.model.dtype == torch.float32
             raise PolyprobeError(
@@ -236,9 +197,9 @@ class Scorer(ABC):
                 )
 
     def _positions(self) -> int:
-        """Return how many positions the model has.
+        """Return the largest number of tokens that the model has positions for.
 
-        RoBERTa's kind counts them from behind its padding id: 514 are room for 512 tokens.
+        Models of RoBERTa's kind count positions from padding id + 1: 514 are room for 512 tokens.
         """
         config = self.model.config.get_text_config()
         positions = getattr(config, "max_position_embeddings", None) or 10**30

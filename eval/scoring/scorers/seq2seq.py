@@ -2,45 +2,80 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
+import torch
 from transformers import AutoModelForSeq2SeqLM
 from transformers.models.auto import modeling_auto
 
-from polyprobe.eval.scoring.engine import Input, Plan
+from polyprobe.eval.scoring.engine import Input, Network, Plan
+from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
+from polyprobe.eval.scoring.engine.paths.prefix import Prefix
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
-from .boundary import fit
+from .contrastive import FirstPieceScorer
+from .family import Family
+from .object import ObjectScorer
+from .queries import Queries
 from .scorer import Scorer
 
 SENTINEL = "<extra_id_0>"
 
 
+class Seq2SeqNetwork(Network):
+    """A decoder that also sees an encoder's states of the input's source."""
+
+    paths = (Prefix, Gathered, Full)
+
+    def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
+        """Return the encoder's ids and mask, and the decoder's ids."""
+        sources = [row.source for row in batch]
+        return {
+            "input_ids": self.ids(sources),
+            "attention_mask": self.mask(sources),
+            "decoder_input_ids": self.ids([row.ids for row in batch]),
+            "use_cache": False,
+        }
+
+    def head_inputs(self, hidden: torch.Tensor) -> dict[str, Any]:
+        """Return the states as the encoder's output too, so that the encoder does not run."""
+        ids = super().head_inputs(hidden)["input_ids"]
+        return {"encoder_outputs": (hidden,), "decoder_input_ids": ids}
+
+    def encode(self, batch: Sequence[Input]) -> dict[str, torch.Tensor]:
+        """Return the encoder's states and their mask."""
+        sources = [row.source for row in batch]
+        mask = self.mask(sources)
+        states = self.model.get_encoder()(input_ids=self.ids(sources), attention_mask=mask)[0]
+        return {"encoder_hidden_states": states, "encoder_attention_mask": mask}
+
+    def example(self, ids: tuple[int, ...], source: tuple[int, ...]) -> Input:
+        """Return the ids with the decoder's start token first, and their source."""
+        start = getattr(self.model.config, "decoder_start_token_id", None)
+        return Input(ids if start is None else (start, *ids[1:]), source)
+
+    def find_trunk(self) -> Any:
+        """Return the decoder."""
+        return self.model.get_decoder()
+
+
 class Seq2SeqScorer(Scorer):
     """Score a candidate as the decoder's filling of the first sentinel (eq. 9).
 
-    The slot holds `<extra_id_0>`; the decoder reads its start token, the sentinel and the
+    The slot holds `<extra_id_0>`. The decoder reads its start token, the sentinel and the
     candidate; the score is the mean over the candidate's sub-words. The closing sentinel and EOS
     are not scored.
     """
 
-    family = "seq2seq"
+    network = Seq2SeqNetwork
     scoring = "bmlama-eq9"
-    auto = AutoModelForSeq2SeqLM
-    architectures = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 
-    def plan(
-        self,
-        plan: Plan,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        pieces: dict[str, tuple[int, ...]],
-    ) -> list[list[range]]:
-        """Plan one input a prompt and candidate."""
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan one input for each prompt and candidate."""
         wanted = []
-        for prompt, row in zip(prompts, candidates, strict=True):
+        for prompt, fillings in queries.fillings(self.tokenizer):
             source = self._source(prompt)
-            fillings = fit(prompt, [pieces[c] for c in row], self.tokenizer)
             wanted.append([self._read_filling(plan, source, filling) for filling in fillings])
         return wanted
 
@@ -57,7 +92,7 @@ class Seq2SeqScorer(Scorer):
 
     @cached_property
     def _start(self) -> int:
-        """Return the decoder's first token; T5's kind begin with padding where none is named."""
+        """Return the decoder's first token: `decoder_start_token_id`, or padding as in T5."""
         config = self.model.config
         for start in (getattr(config, "decoder_start_token_id", None), config.pad_token_id):
             if start is not None:
@@ -65,7 +100,7 @@ class Seq2SeqScorer(Scorer):
         raise PolyprobeError("config.json names neither decoder_start_token_id nor pad_token_id")
 
     def _source(self, prompt: str) -> tuple[int, ...]:
-        """Return the encoder's ids; mT5's sentinel piece begins with a blank of its own."""
+        """Return the encoder's ids; mT5's sentinel piece begins with its own blank."""
         for sentinel in (SENTINEL, f" {SENTINEL}"):
             ids = self.tokenizer(prompt.replace(SLOT, sentinel))["input_ids"]
             if ids.count(self._sentinel) == 1:
@@ -75,3 +110,30 @@ class Seq2SeqScorer(Scorer):
     def _read_filling(self, plan: Plan, source: tuple[int, ...], filling: tuple[int, ...]) -> range:
         decoder = (self._start, self._sentinel, *filling[:-1])
         return plan.read(Input(decoder, source), range(1, len(filling) + 1), filling)
+
+
+class Seq2SeqObjectScorer(ObjectScorer, Seq2SeqScorer):
+    """Sum the log-probabilities of equation 9."""
+
+
+class Seq2SeqContrastiveScorer(FirstPieceScorer, Seq2SeqScorer):
+    """Read the first sub-word behind the sentinel."""
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each prompt as the source, and the position of the decoder's sentinel."""
+        decoder = (self._start, self._sentinel)
+        return [(Input(decoder, self._source(prompt)), 1) for prompt in prompts]
+
+
+SEQ2SEQ = Family(
+    name="seq2seq",
+    auto=AutoModelForSeq2SeqLM,
+    architectures=modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    scorers={
+        "bmlama": Seq2SeqScorer,
+        "object": Seq2SeqObjectScorer,
+        "contrastive": Seq2SeqContrastiveScorer,
+    },
+    old_names=("T5WithLMHeadModel",),
+    encoder_decoder=True,
+)

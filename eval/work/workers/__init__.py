@@ -1,7 +1,7 @@
-"""Who scores tasks: this process, several devices of this machine, or a Ray cluster."""
+"""Score tasks: in this process, in several processes of this machine, or on a Ray cluster."""
 
-from .devices import score_on_devices
-from .local import Progress, score_here
+from .here import Report, score_here
+from .processes import score_in_processes
 from .ray_cluster import score_on_ray
 
-__all__ = ["Progress", "score_here", "score_on_devices", "score_on_ray"]
+__all__ = ["Report", "score_here", "score_in_processes", "score_on_ray"]

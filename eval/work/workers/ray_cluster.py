@@ -1,33 +1,29 @@
-"""Score tasks on a Ray cluster: actors hold the model, each on its share of a node."""
+"""Score tasks on a Ray cluster: each worker has the model and its share of a node."""
 
 import os
-import time
-from collections import Counter, deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from importlib.metadata import version
+from platform import node
 from typing import Any, NamedTuple
 
-from polyprobe.eval.scoring.scorers import Scored
+import torch
+
+from polyprobe.eval.scoring.scorers import Scored, Scorer
 from polyprobe.eval.work.tasks import Task
 from polyprobe.system.errors import PolyprobeError, one_line
 
-from .local import Progress
+from .here import Report, Worker
 from .ray_connection import connected
-from .ray_worker import RayWorker, versions
 
-KILLS = 3
+RESTARTS = 3  # of a worker, and of a task whose worker dies
 CPUS = 4  # of a worker: more workers hold more copies of the model, fewer gain less from threads
-PLACING_SECONDS = 300.0
-REMEDY = (
-    "memory is what mostly lacks: a smaller --batch-tokens needs less, and OMP_NUM_THREADS says "
-    "how many CPUs a worker has, hence how many hold the model"
-)
+ROOM_SECONDS = 300.0
 
 
 class Share(NamedTuple):
-    """What a worker has of a node: its device, CPUs and GPUs; and for how many there is room.
+    """The device, CPUs and GPUs of a worker, and the number of workers that the cluster holds.
 
-    All shares are alike, so that scores do not depend on who makes them.
+    All workers have equal shares, so that scores do not depend on the worker.
     """
 
     device: str
@@ -36,59 +32,52 @@ class Share(NamedTuple):
     room: int
 
 
-@dataclass(eq=False)
-class Member:
-    """A worker: its handle, whether it is on a node, has the model, and what it is to score."""
-
-    handle: Any
-    placed: bool = False
-    loaded: bool = False
-    tasks: list[Task] = field(default_factory=list)
-
-
 def score_on_ray(
-    model: str,
-    options: Mapping[str, Any],
-    tasks: Sequence[Task],
-    address: str,
-    progress: Progress,
+    model: str, options: Mapping[str, Any], tasks: Sequence[Task], address: str, report: Report
 ) -> Generator[tuple[Task, Scored]]:
     """Yield each task with its scores as soon as the cluster has them, in any order.
 
-    A worker has a GPU where the cluster has any, else 4 CPUs, or as many as OMP_NUM_THREADS says or
-    the smallest node has. One that is lost, with its node or alone, is replaced, and what it was to
-    score is given to others. Whoever stops early closes the generator (`contextlib.closing`); the
-    workers end with it.
+    A worker has one GPU if the cluster has GPUs, else 4 CPUs, or as many as OMP_NUM_THREADS or the
+    smallest node has. A worker that dies, with its node or alone, is replaced, and its tasks are
+    scored again. The workers end when the generator is closed (`contextlib.closing`).
 
     Args:
-        model: see `polyprobe.eval.scoring.load.load`; a folder must be there on all nodes.
-        options: the same; `device` is `auto`, `cuda` or `cpu`, and meant for the nodes.
-        tasks: what is scored.
+        model: see `polyprobe.eval.scoring.load.load`; a folder must exist on all nodes.
+        options: the same; `device` is `auto`, `cuda` or `cpu`, and refers to the nodes.
+        tasks: the tasks to score.
         address: see `connected`.
-        progress: called when a task is done, with its inputs as both numbers.
+        report: see `Report`.
 
     Raises:
-        PolyprobeError: no Ray, no cluster, no room in it; another version on a node; what is wrong
-            with the model or a task; a task that kills its worker three times.
+        PolyprobeError: no Ray, no cluster, no room in it; another version on a node; a model or a
+            task that cannot be used; a worker that dies again and again.
     """
     if not tasks:
         return
     with connected(address) as ray:
         share = _share_nodes(ray.nodes(), options.get("device", "auto"))
-        team = Team(ray, share, model, {**options, "device": share.device})
+        kind = ray.remote(RayWorker).options(
+            num_cpus=share.cpus,
+            num_gpus=share.gpus,
+            max_concurrency=2,
+            max_restarts=RESTARTS,
+            max_task_retries=RESTARTS,
+            scheduling_strategy="SPREAD",
+        )
+        load = (model, {**options, "device": share.device}, share.cpus, versions())
+        actors = [kind.remote(*load) for _ in range(min(share.room, len(tasks)))]
         try:
-            team.grow(min(share.room, len(tasks)))
-            for task, scored, total in team.score(tasks):
-                progress(task, total, total)
-                yield task, scored
+            _await_room(ray, actors, share)
+            yield from _collect(ray, actors, tasks, report)
         finally:
-            team.end()
+            for actor in actors:
+                ray.kill(actor)
 
 
 def _share_nodes(nodes: Sequence[Mapping[str, Any]], device: str) -> Share:
-    """Return the share of a worker, and how many the nodes that are alive have room for."""
+    """Return the share of a worker in the nodes that are alive."""
     if device not in ("auto", "cpu", "cuda"):
-        raise PolyprobeError(f"--ray knows --device auto, cpu and cuda, got '{device}'")
+        raise PolyprobeError(f"--ray accepts --device auto, cpu and cuda, got '{device}'")
     resources = [node["Resources"] for node in nodes if node["Alive"]]
     gpus = sum(int(has.get("GPU", 0)) for has in resources)
     if gpus and device != "cpu":
@@ -103,127 +92,90 @@ def _share_nodes(nodes: Sequence[Mapping[str, Any]], device: str) -> Share:
     return Share("cpu", share, 0, sum(n // share for n in cpus))
 
 
-class Team:
-    """The workers of a run, what they are at, and how often they were lost."""
-
-    def __init__(self, ray: Any, share: Share, model: str, options: Mapping[str, Any]) -> None:
-        self.ray, self.share = ray, share
-        self.worker = ray.remote(RayWorker).options(
-            num_cpus=share.cpus,
-            num_gpus=share.gpus,
-            max_concurrency=2,
-            max_restarts=0,
-            scheduling_strategy="SPREAD",
+def _await_room(ray: Any, actors: Sequence[Any], share: Share) -> None:
+    """Wait until a worker is on a node; Ray itself would wait without end."""
+    if not ray.wait([actor.place.remote() for actor in actors], timeout=ROOM_SECONDS)[0]:
+        raise PolyprobeError(
+            f"no node of the Ray cluster had room for a worker ({share.cpus} CPUs, {share.gpus} "
+            f"GPUs) in {ROOM_SECONDS:.0f} seconds; see `ray status`"
         )
-        self.load = (model, dict(options), share.cpus, versions())
-        self.members: list[Member] = []
-        self.running: dict[Any, tuple[Member, Task | None]] = {}
-        self.kills: Counter[int] = Counter()
-        self.fruitless = 0  # workers lost in a row before they had the model
-        self.seen = time.monotonic()
 
-    def grow(self, n: int) -> None:
-        """Ask for n more workers; each comes as soon as a node has room."""
-        for _ in range(n):
-            member = Member(self.worker.remote())
-            self.members.append(member)
-            self.running[member.handle.place.remote()] = (member, None)
 
-    def score(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Scored, int]]:
-        """Yield each task with its scores and the number of its inputs.
+def _collect(
+    ray: Any, actors: Sequence[Any], tasks: Sequence[Task], report: Report
+) -> Iterator[tuple[Task, Scored]]:
+    from ray.util import ActorPool
 
-        What arrives together with a user's mistake is yielded before that is raised.
-        """
-        waiting, left = deque(tasks), len(tasks)
-        while left:
-            self._hand_out(waiting)
-            mistake = None
-            for reference in self._arrived():
-                member, task = self.running.pop(reference, (None, None))
-                if member is None:
-                    continue  # its worker was lost a moment ago
-                try:
-                    value = self.ray.get(reference)
-                except self.ray.exceptions.RayError as error:
-                    cause = getattr(error, "cause", None)
-                    if isinstance(cause, PolyprobeError):
-                        mistake = mistake or cause
-                    else:
-                        waiting.extendleft(reversed(self._lose(member, error)))
-                    continue
-                if task is None:
-                    self._settle(member)
-                else:
-                    member.tasks.remove(task)
-                    left -= 1
-                    yield task, *value
-            if mistake:
-                raise mistake
+    pool = ActorPool([*actors, *actors])  # a worker prepares one task while it scores another
+    pending = {task.number: task for task in tasks}
+    for task in tasks:
+        pool.submit(_score, task)
+    while pending:
+        number, scored = _next_result(ray, pool)
+        if task := pending.pop(number, None):
+            report(task, len(task.prompts), len(task.prompts))
+            yield task, scored
+        # A worker whose node has died is restarted only when another node has room. Until then it
+        # keeps its tasks, so idle workers score them too; the first result counts.
+        for task in pending.values():
+            if pool.has_free():
+                pool.submit(_score, task)
 
-    def end(self) -> None:
-        """Stop all workers."""
-        for member in self.members:
-            self.ray.kill(member.handle)
 
-    def _arrived(self) -> list[Any]:
-        """Wait a moment for what is under way, and return all that has come."""
-        if any(member.placed for member in self.members):
-            self.seen = time.monotonic()
-        elif time.monotonic() > self.seen + PLACING_SECONDS:
-            raise PolyprobeError(
-                f"no node of the Ray cluster had room for a worker ({self.share.cpus} CPUs, "
-                f"{self.share.gpus} GPUs) in {PLACING_SECONDS:.0f} seconds; see `ray status`"
-            )
-        under_way = list(self.running)
-        self.ray.wait(under_way, timeout=1.0)
-        return self.ray.wait(under_way, num_returns=len(under_way), timeout=0)[0]
+def _score(actor: Any, task: Task) -> Any:
+    return actor.score_numbered.remote(task)
 
-    def _settle(self, member: Member) -> None:
-        """Note how far a new worker is, and let one that has found its place load the model."""
-        if member.placed:
-            member.loaded = True
-            self.fruitless = 0
-        else:
-            member.placed = True
-            self.running[member.handle.load.remote(*self.load)] = (member, None)
 
-    def _hand_out(self, waiting: deque[Task]) -> None:
-        """Give each worker a task, and a second one to prepare while there are many."""
-        loaded = [member for member in self.members if member.loaded]
-        for depth, reserve in ((1, 0), (2, len(self.members))):
-            for member in loaded:
-                if len(member.tasks) < depth and len(waiting) > reserve:
-                    task = waiting.popleft()
-                    member.tasks.append(task)
-                    reference = member.handle.score.remote(self.ray.put(task))
-                    self.running[reference] = (member, task)
+def _next_result(ray: Any, pool: Any) -> tuple[int, Scored]:
+    try:
+        return pool.get_next_unordered()
+    except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)  # raised by the worker's own code
+        if isinstance(cause, PolyprobeError):
+            raise cause from None
+        if cause is not None:
+            raise
+        raise PolyprobeError(
+            f"a worker on Ray died {1 + RESTARTS} times ({one_line(error)}); it may lack memory: "
+            "use a smaller --batch-tokens, or a larger OMP_NUM_THREADS for fewer workers on a node"
+        ) from error
 
-    def _lose(self, member: Member, error: Exception) -> list[Task]:
-        """Replace a worker and return what it had to score.
 
-        Raises:
-            PolyprobeError: its first task has killed too many, or none gets so far as to score.
-        """
-        self.members.remove(member)
-        self.running = {r: at for r, at in self.running.items() if at[0] is not member}
-        self.ray.kill(member.handle)
-        if not member.loaded:
-            self.fruitless += 1
-            if self.fruitless > max(KILLS, self.share.room):
+class RayWorker(Worker):
+    """A worker on a node of the cluster.
+
+    Its constructor cannot fail, because Ray loses the message of an error there.
+    """
+
+    def __init__(
+        self, model: str, options: Mapping[str, Any], threads: int, expected: Mapping[str, str]
+    ) -> None:
+        super().__init__(model, options)
+        self._threads, self._expected = threads, expected
+
+    def place(self) -> str:
+        """Return the name of this worker's node."""
+        return node()
+
+    def load(self) -> Scorer:
+        """Return the scorer, if the node has the expected versions."""
+        for name, found in versions().items():
+            if found != self._expected[name]:
                 raise PolyprobeError(
-                    f"workers on Ray are lost while they load the model ({one_line(error)}); "
-                    + REMEDY
+                    f"node {node()} of the Ray cluster has {name} {found}, this machine has "
+                    f"{self._expected[name]}; install the same version on all nodes"
                 )
-        elif member.tasks:
-            self._count_kill(member.tasks[0], error)
-        self.grow(1)
-        return member.tasks
+        torch.set_num_threads(self._threads)
+        try:
+            return super().load()
+        except PolyprobeError as error:
+            raise PolyprobeError(f"on node {node()} of the Ray cluster: {error}") from error
 
-    def _count_kill(self, task: Task, error: Exception) -> None:
-        self.kills[task.number] += 1
-        if self.kills[task.number] == KILLS:
-            raise PolyprobeError(
-                f"language '{task.language}': the {len(task.prompts)} rows from "
-                f"{task.prompts[0][:60]!r} on have killed their worker {KILLS} times "
-                f"({one_line(error)}); {REMEDY}"
-            )
+    def score_numbered(self, task: Task) -> tuple[int, Scored]:
+        """Return the number of a task, since `ActorPool` forgets it, and the scores."""
+        return task.number, self.score(task)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that must be equal on all nodes for equal scores."""
+    return {name: version(name) for name in ("polyprobe", "torch", "transformers")}

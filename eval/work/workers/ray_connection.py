@@ -1,4 +1,4 @@
-"""Join a Ray cluster, or start one on this machine."""
+"""Join a Ray cluster, or start a temporary one on this machine."""
 
 import logging
 import os
@@ -13,9 +13,8 @@ from typing import Any
 from polyprobe.system.errors import PolyprobeError, one_line
 
 ANSWER_SECONDS = 5.0
-SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # a frame of HTTP/2: length, type 4, flags, stream
-STORE_BYTES = 100 * 2**20  # tasks and scores are small, and /dev/shm may be
-# Ray's sockets lie some 60 characters below its folder, and 107 are allowed.
+STORE_BYTES = 100 * 2**20  # tasks and scores are small, and so may be /dev/shm
+# Ray adds about 60 characters for its sockets, whose paths have at most 107.
 LONGEST_FOLDER = 40
 
 
@@ -23,12 +22,12 @@ LONGEST_FOLDER = 40
 def connected(address: str) -> Iterator[Any]:
     """Yield the module `ray` while this process is in the cluster at the address.
 
-    A connection that this process has already is used and kept; what is started here ends here.
+    An existing connection of this process is used and kept; a new one is closed at the end.
 
     Args:
-        address: HOST:PORT of a cluster's head; `auto`: the cluster that RAY_ADDRESS names, else the
-            one started on this machine last (`ray start`), else one that is started for the time
-            being; `local`: the last of these.
+        address: HOST:PORT of a cluster's head node; `auto`: the cluster in RAY_ADDRESS, else the
+            last one started on this machine (`ray start`), else a temporary one; `local`: a
+            temporary one.
 
     Raises:
         PolyprobeError: Ray is not installed, or no cluster can be reached.
@@ -61,15 +60,15 @@ def _import_ray() -> Any:
 def _check_same(address: str, present: str) -> None:
     if address not in ("auto", present):
         raise PolyprobeError(
-            f"this process is in the Ray cluster at {present} already, asked for {address}; "
-            "use auto, or call ray.shutdown() before"
+            f"this process is already in the Ray cluster at {present}, not {address}; "
+            "use auto, or call ray.shutdown() first"
         )
 
 
 def _find_cluster(address: str) -> str | None:
-    """Return the address of a cluster that answers, None where one is to be started.
+    """Return the address of a cluster that answers, None to start one.
 
-    `ray.init` takes minutes to find out that nobody is there, and so does its own `auto` after a
+    `ray.init` waits for minutes for a cluster that does not exist, and so does its `auto` for a
     cluster that was killed.
     """
     if address == "local":
@@ -78,14 +77,14 @@ def _find_cluster(address: str) -> str | None:
         return next(filter(_answers, _last_started()), None)
     if not _answers(address):
         raise PolyprobeError(
-            f"no Ray cluster answers at '{address}', expected HOST:PORT of its head as `ray start "
-            "--head` says it; start one so, or use --ray auto"
+            f"no Ray cluster answers at '{address}'; expected HOST:PORT of its head node, as "
+            "printed by `ray start --head`; start a cluster, or use --ray auto"
         )
     return address
 
 
 def _last_started() -> Iterator[str]:
-    """Yield what `ray start` has noted in the places where it does."""
+    """Yield the addresses that `ray start` has written to its folders."""
     for folder in (os.environ.get("RAY_TMPDIR"), os.environ.get("TMPDIR"), "/tmp"):
         note = Path(folder or "/tmp") / "ray" / "ray_current_cluster"
         with suppress(OSError):
@@ -93,14 +92,10 @@ def _last_started() -> Iterator[str]:
 
 
 def _answers(address: str) -> bool:
-    """Return whether a server that speaks HTTP/2, as Ray does, is there (RFC 9113, section 3.4)."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS) as there:
-            if os.environ.get("RAY_USE_TLS", "0") != "0":
-                return True  # what it speaks cannot be seen
-            there.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
-            return there.recv(len(SETTINGS), socket.MSG_WAITALL)[3:4] == SETTINGS[3:4]
+        with socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS):
+            return True
     except (OSError, ValueError, OverflowError):
         return False
 

@@ -4,14 +4,14 @@ import pytest
 
 from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, SG, Agreement
 from polyprobe.builder.annotated.inflection import INFLECTIONS, load_inflector
-from polyprobe.builder.annotated.inflector import keep_capitals
+from polyprobe.builder.annotated.inflector import CasedLabel, keep_capitals
 from polyprobe.system.errors import PolyprobeError
 
 HUMAN, PLACE, LANGUAGE = ("human",), ("city",), ("language",)
 
 
 def inflect(language, label, case, gender=None, kinds=(), number=None):
-    return load_inflector(language).inflect(label, case, gender, number, kinds)
+    return load_inflector(language).inflect(CasedLabel(label, case, gender, number, kinds))
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_every_inflection_keeps_the_nominative_and_refuses_a_foreign_case():
 
 def test_one_label_of_two_kinds_has_two_forms():
     inflector = load_inflector("hu")
-    assert inflector.inflect("Capri", "IN+ESS", kinds=("island",)) == "Caprin"
-    assert inflector.inflect("Capri", "IN+ESS", kinds=("city",)) == "Capriban"
+    assert inflector.inflect(CasedLabel("Capri", "IN+ESS", kinds=("island",))) == "Caprin"
+    assert inflector.inflect(CasedLabel("Capri", "IN+ESS", kinds=("city",))) == "Capriban"
 
 
 def test_capitals_stay():
@@ -205,12 +205,12 @@ def folder(tmp_path):
 
 def test_unimorph_comes_first_and_knows_what_rules_do_not(folder):
     greek, russian = load_inflector("el", folder), load_inflector("ru", folder)
-    assert greek.inflect("Όσλο", "GEN", NEUT, SG) == "Όσλο"
-    assert greek.inflect("Παρίσι (πόλη)", "GEN", NEUT, SG) == "Παρισιού (πόλη)"
-    assert greek.inflect("Ελλάδα", "GEN", FEM, SG) == "Ελλάδας"  # by rule
+    assert greek.inflect(CasedLabel("Όσλο", "GEN", NEUT, SG)) == "Όσλο"
+    assert greek.inflect(CasedLabel("Παρίσι (πόλη)", "GEN", NEUT, SG)) == "Παρισιού (πόλη)"
+    assert greek.inflect(CasedLabel("Ελλάδα", "GEN", FEM, SG)) == "Ελλάδας"  # by rule
     assert greek.name == "UniMorph ell, then endings (el)"
-    assert russian.inflect("Пермь", "INS") == "Пермью"
-    assert russian.inflect("Гаага", "ESS") == "Гааге"
+    assert russian.inflect(CasedLabel("Пермь", "INS")) == "Пермью"
+    assert russian.inflect(CasedLabel("Гаага", "ESS")) == "Гааге"
     assert russian.agree("Пермь") == Agreement(FEM)
     assert load_inflector("tr", folder).name == "vowel harmony (tr)"
 
@@ -219,9 +219,9 @@ def test_unimorph_form_has_the_number_and_the_gender(tmp_path):
     rows = ["Ρω\tΡων\tN;GEN;PL", "Ρω\tΡώς\tN;GEN;SG;FEM", "Ρω\tΡώ\tN;GEN;SG;MASC"]
     (tmp_path / "ell").write_text("\n".join(rows), encoding="utf-8")
     inflector = load_inflector("el", tmp_path)
-    assert inflector.inflect("Ρω", "GEN", MASC, SG) == "Ρώ"
-    assert inflector.inflect("Ρω", "GEN", FEM) == "Ρώς"
-    assert inflector.inflect("Ρω", "GEN", FEM, PL) == "Ρων"
+    assert inflector.inflect(CasedLabel("Ρω", "GEN", MASC, SG)) == "Ρώ"
+    assert inflector.inflect(CasedLabel("Ρω", "GEN", FEM)) == "Ρώς"
+    assert inflector.inflect(CasedLabel("Ρω", "GEN", FEM, PL)) == "Ρων"
 
 
 def test_unimorph_that_cannot_be_read_is_named(folder):

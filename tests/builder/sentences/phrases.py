@@ -63,7 +63,8 @@ def tiny(monkeypatch, tmp_path):
         build=lambda config, mirror=None: {language: make_rows(language) for language in NAMES},
         describe=lambda configs: {"own": ", ".join(config.name for config in configs)},
     )
-    monkeypatch.setitem(table.RECIPES, "tiny", "tiny_source")
+    recipe = table.Recipe("tiny_source", "tiny", module.CONFIGS)
+    monkeypatch.setitem(table.RECIPES, "tiny", recipe)
     monkeypatch.setitem(sys.modules, "tiny_source", module)
     monkeypatch.setattr(card, "read_prose", lambda name: PROSE)
     return tmp_path / "tiny"

@@ -273,7 +273,7 @@ def test_notes_stand_in_every_file(tiny):
     metadata = pq.read_schema(tiny / "data/default-sentence/hu.parquet").metadata
     notes = json.loads(metadata[b"polyprobe"])
     assert notes["command"] == (
-        "polyprobe build tiny --config default-sentence --translator phrasebook --languages hu "
+        "polyprobe build sentences tiny --config default --translator phrasebook --languages hu "
         "--lemmatizer none --threshold 75 --source-language en"
     )
     assert (notes["twin_of"], notes["translator"]) == ("default", "phrasebook|1")
@@ -306,7 +306,10 @@ class Untold(Told):
     ("arguments", "message"),
     [
         ({"config": "defualt"}, "unknown configuration 'defualt' in tiny; did you mean 'default'?"),
-        ({"config": "default-sentence"}, "--config default-sentence-sentence: expected the name"),
+        (
+            {"config": "default-sentence"},
+            "--config 'default-sentence': expected a configuration of templates",
+        ),
         ({"dataset": "tyni"}, "unknown dataset 'tyni' in polyprobe; did you mean 'tiny'?"),
         ({"languages": ["hu", "hx"]}, "unknown language 'hx' in tiny/default; did you mean 'hu'?"),
         ({"source_language": "eng"}, "unknown language 'eng' in tiny/default; did you mean 'en'?"),
@@ -356,5 +359,5 @@ def test_a_balanced_set_gets_its_twin_and_further_sets_beside_it(monkeypatch, tm
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     for heading in ("### `more`", "### `tiny-2`", "### `tiny-2-sentence`"):
         assert text.count(heading + "\n") == 1
-    assert "polyprobe build balanced --config tiny-2-sentence --translator phrasebook" in text
+    assert "polyprobe build sentences balanced --config tiny-2 --translator phrasebook" in text
     assert "config_name: more\n  default: true" in text

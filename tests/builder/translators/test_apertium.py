@@ -115,8 +115,8 @@ def test_a_service_that_ends_in_mid_run_loses_nothing():
         with pytest.raises(PolyprobeError) as raised:
             translator.translate(SENTENCES, "en", "es")
     assert str(raised.value).startswith(
-        "apertium gives no translations any more (no answer: no connection, 2 times; 2 batches in "
-        "a row); 6 of 16 sentences are translated and kept in "
+        "apertium failed 2 batches in a row (no answer: no connection, 2 times); "
+        "6 of 16 sentences are translated and stored in "
     )
     assert "\n" not in str(raised.value)
     with start_apy(port) as address:
@@ -147,7 +147,7 @@ def test_the_address_is_the_option_or_the_variable_or_debians(monkeypatch):
     assert load_translator("apertium", url="http://other:1").url == "http://other:1"
     monkeypatch.delenv("APERTIUM_APY")
     assert load_translator("apertium").url == "http://127.0.0.1:2737"
-    with pytest.raises(PolyprobeError, match="no address of apertium: 'localhost'"):
+    with pytest.raises(PolyprobeError, match="invalid address of apertium: 'localhost'"):
         load_translator("apertium", url="localhost")
 
 

@@ -5,7 +5,7 @@ from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CO
 from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as NLLB
 
 from polyprobe.builder.sources.bmlama import facts as bmlama
-from polyprobe.builder.translators.codes import check_pair, current, match, name_language, spell
+from polyprobe.builder.translators.codes import check_pair, current, match, name_language
 from polyprobe.builder.translators.engines.googletrans import _known
 from polyprobe.system.errors import PolyprobeError
 
@@ -61,18 +61,15 @@ def test_google_knows_every_language_of_bmlama_and_each_its_own_code():
         ("no", ["nn", "nb"], "nb"),
         ("nn", ["nb", "no"], None),
         ("pt", ["por_Latn"], "por_Latn"),
+        ("pt-br", ["pt", "por", "por_BR"], "por_BR"),
+        ("bs", ["hr", "sr"], None),
+        ("simple", ["en", "simple", "nno_e", "ROMANCE"], "simple"),
+        ("simple", ["en", "nno_e", "ROMANCE"], None),
         ("en", [], None),
     ],
 )
 def test_other_spellings(code, known, found):
     assert match(code, known) == found
-
-
-def test_the_own_spelling_comes_first_and_none_twice():
-    for code in bmlama.LANGUAGES:
-        spellings = list(spell(code))
-        assert spellings[0] == code
-        assert len(set(spellings)) == len(spellings)
 
 
 def test_a_pair_that_is_not_there_is_named_with_what_is():

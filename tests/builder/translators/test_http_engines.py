@@ -135,9 +135,11 @@ def test_a_run_without_any_answer_stops_and_goes_on_later(engine, server):
     sentences = [f"sentence {number}" for number in range(9)]
     engine.concurrency = 1
     server.plan.extend(["fine"] * 2 + ["429"] * 12)
-    with pytest.raises(PolyprobeError, match="HTTP 429, 3 times; 4 batches in a row") as caught:
+    with pytest.raises(
+        PolyprobeError, match=r"4 batches in a row \(no answer: HTTP 429, 3 times\)"
+    ) as caught:
         engine.translate(sentences, "en", "es")
-    assert "2 of 9 sentences are translated and kept in" in str(caught.value)
+    assert "2 of 9 sentences are translated and stored in" in str(caught.value)
     assert len(server.sentences) == 2 + 4 * 3
     server.sentences.clear()
     assert engine.translate(sentences, "en", "es") == [text.upper() for text in sentences]
@@ -181,11 +183,11 @@ def test_translators_are_made_from_the_text_of_options(server, monkeypatch):
         ("openai", {}, "the translator openai needs the option model=…"),
         ("openai", {"modell": "m"}, "unknown option 'modell' in translator openai; did you mean"),
         ("openai", {"model": "m", "temperature": "hot"}, "'hot' for temperature"),
-        ("openai", {"model": "m", "base_url": "localhost:1"}, "no address of openai"),
-        ("openai", {"model": "m", "examples": "file"}, "in Python alone"),
+        ("openai", {"model": "m", "base_url": "localhost:1"}, "invalid address of openai"),
+        ("openai", {"model": "m", "examples": "file"}, "in Python only"),
         ("googletrans", {"per_second": "many"}, "'many' for per_second .* a number above 0"),
         ("googletrans", {"concurrency": "0"}, "'0' for concurrency .* whole number above 0"),
-        ("googletrans", {"base_url": "ftp://u:secret@h"}, "no address of googletrans: 'h'"),
+        ("googletrans", {"base_url": "ftp://u:secret@h"}, "invalid address of googletrans: 'h'"),
     ],
 )
 def test_wrong_options_are_told_in_a_line(name, options, message):

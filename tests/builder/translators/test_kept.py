@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from polyprobe.builder.translators.engines.openai import OpenAI
+from polyprobe.builder.translators.translator import key_of
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.store import Memory, cache_folder, key_of
+from polyprobe.system.store import ContentStore, cache_folder
 from polyprobe.tests.builder.translators.server import serving
 
 SENTENCES = [f"sentence {number}" for number in range(30)]
@@ -22,14 +23,18 @@ engine.translate([f"sentence {number}" for number in range(30)], "en", "es")
 WRITE = """
 import sys
 from pathlib import Path
-from polyprobe.system.store import Memory
+from polyprobe.system.store import ContentStore
 first = int(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
-with Memory(Path(sys.argv[1])) as memory:
-    for number in range(first, first + 60):
-        memory.add({b"%d" % number: str(number)})
+store = ContentStore(Path(sys.argv[1]), "translations")
+for number in range(first, first + 60):
+    store.add({b"%d" % number: str(number)})
 """
+
+
+def store_in(file):
+    return ContentStore(file, "translations")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
@@ -69,8 +74,7 @@ def test_processes_share_the_file(tmp_path):
         process.stdin.write("go\n")
         process.stdin.flush()
     assert [process.communicate(timeout=60)[1] for process in processes] == ["", ""]
-    with Memory(file) as memory:
-        found = memory.find(b"%d" % number for number in range(100))
+    found = store_in(file).find(b"%d" % number for number in range(100))
     assert found == {b"%d" % number: str(number) for number in range(90)}
 
 
@@ -102,13 +106,12 @@ def test_a_damaged_file_is_told_and_left_as_it_is():
 
 def test_a_page_damaged_within_is_told(tmp_path):
     file = tmp_path / "memory.sqlite"
-    with Memory(file) as memory:
-        memory.add({b"%d" % number: "text" * 100 for number in range(100)})
+    store_in(file).add({b"%d" % number: "text" * 100 for number in range(100)})
     content = bytearray(file.read_bytes())
     content[4096 * 3 :] = b"\xff" * (len(content) - 4096 * 3)
     file.write_bytes(content)
-    with pytest.raises(PolyprobeError, match="damaged"), Memory(file) as memory:
-        memory.find(b"%d" % number for number in range(100))
+    with pytest.raises(PolyprobeError, match="damaged"):
+        store_in(file).find(b"%d" % number for number in range(100))
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch):
@@ -118,34 +121,50 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch):
         OpenAI(model="m", base_url="http://127.0.0.1:1/v1").translate(["a"], "en", "es")
 
 
-def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path):
+def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path, monkeypatch):
     file = tmp_path / "memory.sqlite"
-    with Memory(file) as memory:
-        memory.add({b"first": "text"})
-        [(pages,)] = memory._database.execute("PRAGMA page_count").fetchall()
-        memory._database.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(PolyprobeError, match="full; what was translated before is kept: make"):
-            memory.add({b"second": "text" * 5000})
-    with Memory(file) as memory:
-        assert memory.find([b"first", b"second"]) == {b"first": "text"}
+    store_in(file).add({b"first": "text"})
+    connect = sqlite3.connect
+
+    def connect_full(*arguments, **options):
+        database = connect(*arguments, **options)
+        [(pages,)] = database.execute("PRAGMA page_count").fetchall()
+        database.execute(f"PRAGMA max_page_count = {pages}")
+        return database
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", connect_full)
+        with pytest.raises(PolyprobeError, match="full; stored translations are kept: free disk"):
+            store_in(file).add({b"second": "text" * 5000})
+    assert store_in(file).find([b"first", b"second"]) == {b"first": "text"}
     assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def test_a_file_that_another_process_holds_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("polyprobe.system.store.PATIENCE", 0.01)
     file = tmp_path / "memory.sqlite"
-    Memory(file).add({b"first": "text"})
+    store_in(file).add({b"first": "text"})
     other = sqlite3.connect(file)
     other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(PolyprobeError, match="locked; another process holds it"):
-        Memory(file)
+    with pytest.raises(PolyprobeError, match="locked; another process uses it"):
+        store_in(file)
     other.rollback()
-    with Memory(file) as memory:
-        assert memory.find([b"first"]) == {b"first": "text"}
+    assert store_in(file).find([b"first"]) == {b"first": "text"}
 
 
 def test_more_keys_than_a_query_takes(tmp_path):
-    with Memory(tmp_path / "deep" / "memory.sqlite") as memory:
-        memory.add({b"%d" % number: str(number) for number in range(0, 2500, 2)})
-        found = memory.find([b"%d" % number for number in range(2500)] * 2)
+    store = store_in(tmp_path / "deep" / "memory.sqlite")
+    store.add({b"%d" % number: str(number) for number in range(0, 2500, 2)})
+    found = store.find([b"%d" % number for number in range(2500)] * 2)
     assert found == {b"%d" % number: str(number) for number in range(0, 2500, 2)}
+    assert store.count() == 1250
+
+
+def test_translations_of_earlier_versions_are_found(tmp_path):
+    file = tmp_path / "memory.sqlite"
+    with sqlite3.connect(file) as old:
+        old.execute("CREATE TABLE translations (key BLOB PRIMARY KEY, text TEXT NOT NULL)")
+        old.execute("INSERT INTO translations VALUES (?, ?)", (b"first", "text"))
+    old.close()
+    store_in(file).add({b"second": "more"})
+    assert store_in(file).find([b"first", b"second"]) == {b"first": "text", b"second": "more"}

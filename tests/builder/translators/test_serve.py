@@ -89,5 +89,5 @@ def test_a_real_server_is_understood(model, address):
     [found] = short.translate_each(["Oslo lies in Norway."], "en", "sw")
     assert found == ("", "broken answer: cut short by the limit of tokens, once")
     wrong = OpenAI(model="another", base_url=address)
-    with pytest.raises(PolyprobeError, match="HTTP 400; look at the model's name"):
+    with pytest.raises(PolyprobeError, match="HTTP 400; check the model's name"):
         wrong.translate(["Oslo lies in Norway."], "en", "sw")

@@ -254,7 +254,7 @@ def test_a_sentence_longer_than_the_model_spoils_no_other(nllb):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dtype": "int4"}, "unknown dtype 'int4'; known: float32, bfloat16, float16"),
+        ({"dtype": "int4"}, "unknown dtype 'int4'; available: float32, bfloat16, float16"),
         ({"device": "abacus"}, "device 'abacus' cannot be used here"),
         ({"num_beams": "0"}, "'0' for num_beams"),
         ({"beams": "2"}, "unknown option 'beams' in translator transformers"),

@@ -1,20 +1,21 @@
 """What is the same for every engine, by one that does what its sentences say."""
 
 import asyncio
+import signal
 import threading
 from datetime import UTC, datetime
 
 import pytest
 
 from polyprobe.builder.translators import TRANSLATORS, Translator
-from polyprobe.builder.translators import __path__ as folder
+from polyprobe.builder.translators.engines import __path__ as folder
 from polyprobe.builder.translators.failures import (
     BrokenAnswerError,
     NoAnswerError,
     read_retry_after,
 )
-from polyprobe.builder.translators.loop import run
 from polyprobe.builder.translators.pace import Pace
+from polyprobe.builder.translators.run import run
 from polyprobe.system.errors import PolyprobeError
 
 
@@ -103,10 +104,12 @@ def test_it_gives_up_after_failed_batches_in_a_row_alone():
     with pytest.raises(PolyprobeError) as caught:
         engine.translate(["more", *failing], "en", "es")
     assert str(caught.value).startswith(
-        "engine gives no translations any more (no answer: HTTP 503, 2 times; 3 batches in a "
-        "row); 1 of 10 sentences are translated and kept in "
+        "engine failed 3 batches in a row (no answer: HTTP 503, 2 times); "
+        "1 of 10 sentences are translated and stored in "
     )
-    assert str(caught.value).endswith("translations.sqlite: run again to go on (look at it)")
+    assert str(caught.value).endswith(
+        "translations.sqlite; run the same command again to resume (look at it)"
+    )
 
 
 def test_a_mistake_of_the_users_stops_and_keeps_what_came():
@@ -132,7 +135,7 @@ def test_terms_count_where_they_are_used():
 
 
 def test_it_works_where_a_loop_runs_already():
-    engine = Engine()
+    engine, before = Engine(), threading.active_count()
 
     async def call():
         return engine.translate(["a", "b"], "en", "es"), engine.translate(["own"], "en", "es")
@@ -141,33 +144,27 @@ def test_it_works_where_a_loop_runs_already():
         asyncio.run(call())
     assert engine.translate(["a", "b"], "en", "es") == ["A", "B"]
     assert engine.batches == [["a", "b"], ["own"]]
-    assert not [thread for thread in threading.enumerate() if thread.name == "translations"]
+    assert threading.active_count() == before
 
 
-def test_an_interrupt_cancels_the_work_of_the_other_thread(monkeypatch):
-    started, ended, join = threading.Event(), [], threading.Thread.join
+def test_an_interrupt_cancels_the_work_of_the_other_thread():
+    """As in Jupyter, whose loop leaves Ctrl-C to Python: it is raised in the waiting thread."""
+    ended, before = [], threading.active_count()
 
     async def work():
         try:
-            started.set()
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
             await asyncio.sleep(3600)
         finally:
             ended.append("cancelled")
 
-    def interrupted(thread):
-        if not ended:
-            monkeypatch.setattr(threading.Thread, "join", join)
-            started.wait()
-            raise KeyboardInterrupt
-        join(thread)
-
     async def call():
-        monkeypatch.setattr(threading.Thread, "join", interrupted)
         return run(work())
 
-    with pytest.raises(KeyboardInterrupt):
-        asyncio.run(call())
+    with asyncio.Runner() as runner, pytest.raises(KeyboardInterrupt):
+        runner.get_loop().run_until_complete(call())
     assert ended == ["cancelled"]
+    assert threading.active_count() == before
 
 
 def test_requests_are_spread_by_the_rate(monkeypatch):

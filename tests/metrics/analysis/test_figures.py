@@ -20,12 +20,11 @@ from polyprobe.metrics.joint.figures import (
     find_accuracy,
     find_coverlap,
     find_rankc,
-    find_rankc_adjusted,
     name_pairs,
 )
-from polyprobe.metrics.joint.rank_overlap import find_kendall, find_rbo
+from polyprobe.metrics.joint.rankings import find_kendall, find_rankc_adjusted, find_rbo
 from polyprobe.metrics.rank_overlap.rank_overlap import overlap_per_query
-from polyprobe.metrics.rankc.rankc import compare_rankings, rankc_matrix, rankc_pairs
+from polyprobe.metrics.rankc.rankc import measure_rankc, rankc_matrix, rankc_pairs
 
 LANGUAGES = ("en", "fr", "ru", "zh")
 RANDOM = np.random.default_rng(0)
@@ -53,7 +52,7 @@ def test_rankc_of_pairs_is_that_of_the_matrix(adjusted):
 
 def test_a_pair_has_the_interval_of_the_module():
     found = estimate_figure(find_rankc(name_pairs(LANGUAGES), rankc_pairs(SCORES)))
-    alone = compare_rankings(SCORES["fr"], SCORES["zh"])
+    alone = measure_rankc(SCORES["fr"], SCORES["zh"])
     assert found["fr-zh_ci"] == pytest.approx(alone["rankc_ci"])
 
 

@@ -1,4 +1,4 @@
-"""What a path is: a way to run a plan's inputs through a model."""
+"""A path: one way to run the inputs of a plan through a model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,16 +9,16 @@ from polyprobe.eval.scoring.engine.network import Network
 from polyprobe.eval.scoring.engine.plan import Input, Plan, by_length
 
 
-class Path(ABC):
-    """A way to get the hidden state of every place at which something is read.
+class ForwardPath(ABC):
+    """A way to compute the hidden state of every place that is read.
 
-    A place is a position in an input. Hundreds of candidates may be read at one, and one may stand
-    in many inputs (the prompt's last token): a path takes each once, as far as it can.
+    A place is a position in an input. Hundreds of candidates may be read at one place, and many
+    inputs may contain it (the prompt's last token). A path computes each place once if it can.
 
     Attributes:
-        name: for the run's signature.
+        name: the name in the run's signature.
         looks_back: whether inputs must fit into the model's attention window, if it has one.
-        crowded: whether inputs stand in one row, so that what one sees may depend on the others.
+        crowded: whether inputs share one row, so that one could see another.
         tokens: the default budget of a batch on a CPU and on an accelerator.
     """
 
@@ -31,14 +31,14 @@ class Path(ABC):
         self.network = network
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
-        """Yield all inputs in batches of at most so many tokens, padding included.
+        """Yield all inputs in batches within the budget, padding included.
 
-        The budget is asked for anew at each input: it falls when memory runs out.
+        The budget is called for each input, because it falls when memory runs out.
         """
         return by_length(inputs, budget)
 
     def size(self, batch: Sequence[Input]) -> int:
-        """Return how many tokens a batch is, padding included."""
+        """Return the number of tokens of a batch, padding included."""
         return max(row.length for row in batch) * len(batch)
 
     @abstractmethod
@@ -51,13 +51,13 @@ class Path(ABC):
 
 
 class Places(dict[tuple[int, int], int]):
-    """The places that are read, each (row, position) numbered as it is first asked for."""
+    """The places that are read: (row, position), numbered in the order of the first request."""
 
     def number(self, row: int, position: int) -> int:
-        """Return the place's number."""
+        """Return the number of a place; a new place gets the next one."""
         return self.setdefault((row, position), len(self))
 
     def pick(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the places of [rows, tokens, width], [places, width]."""
+        """Return the states of all places, [rows, tokens, width] → [places, width]."""
         at = torch.tensor(list(self), device=states.device).T
         return states[at[0], at[1]]

@@ -1,4 +1,4 @@
-"""Key-value caches: what inputs share at their beginning runs once, and the rest runs behind it."""
+"""Key-value caches: the common beginning of inputs runs once, and the rest of each behind it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ import torch
 from polyprobe.eval.scoring.engine.network import Network
 from polyprobe.eval.scoring.engine.plan import Input, Plan, shared
 
-from .path import Path
+from .path import ForwardPath
 
-# A place by what its state depends on: the encoder's ids, and the decoder's up to there.
-Place = tuple[tuple[int, ...], tuple[int, ...]]
+# Everything that a state depends on: the encoder's ids, and the decoder's up to its place.
+Beginning = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a batch is: tokens of prefixes, rows behind them, and the longest such row."""
+    """The size of a batch: tokens of prefixes, rows behind them, and the longest such row."""
 
     front: int
     rows: int
@@ -31,11 +31,11 @@ class Size:
 
     @property
     def tokens(self) -> int:
-        """Return how many tokens are run, padding included."""
+        """Return the number of tokens that are run, padding included."""
         return self.front + self.rows * self.width
 
 
-NOTHING = Size(0, 0, 0)
+EMPTY = Size(0, 0, 0)
 
 
 class Group(NamedTuple):
@@ -46,7 +46,7 @@ class Group(NamedTuple):
 
     @property
     def leaves(self) -> list[Input]:
-        """Return the inputs that go on behind the prefix and are not the beginning of another."""
+        """Return the inputs longer than the prefix that are not the beginning of another."""
         longer = [row for row in self.rows if len(row.ids) > self.length]
         return [
             row
@@ -56,21 +56,21 @@ class Group(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """Return how many ids the longest has behind the shared ones."""
+        """Return the largest number of ids behind the shared ones."""
         return max(len(row.ids) for row in self.rows) - self.length
 
     @property
     def size(self) -> Size:
-        """Return what the group adds to a batch; the encoder's tokens count too."""
+        """Return the group's share of a batch; the encoder's tokens count too."""
         front = self.length + len(self.rows[0].source)
         return Size(front, len(self.leaves), self.longest)
 
 
-class Prefix(Path):
-    """A prompt's beginning, or an encoder's source, runs once; its cache serves all candidates.
+class Prefix(ForwardPath):
+    """A prompt's beginning or an encoder's source runs once; all candidates use its cache.
 
-    For decoders that take no mask over a trie, and for encoder-decoders, whose decoders reckon
-    distances from places in a row.
+    For decoders that take no mask over a trie, and for encoder-decoders, whose decoders derive
+    distances from positions in the row.
     """
 
     name = "prefix"
@@ -81,28 +81,28 @@ class Prefix(Path):
         self._lengths: dict[Input, int] = {}  # of the groups that `batches` last made
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
-        """Yield groups of inputs, those of about one shape together."""
+        """Yield groups of inputs; groups of similar shape share a batch."""
         batch: list[Input] = []
-        size = NOTHING
+        size = EMPTY
         groups = sorted(group(inputs), key=lambda g: (g.length, g.longest), reverse=True)
         self._lengths = {row: one.length for one in groups for row in one.rows}
         for part in (part for whole in groups for part in _parts(whole, budget)):
             if batch and (size + part.size).tokens > budget():
                 yield batch
-                batch, size = [], NOTHING
+                batch, size = [], EMPTY
             batch.extend(part.rows)
             size += part.size
         if batch:
             yield batch
 
     def size(self, batch: Sequence[Input]) -> int:
-        """Return how many tokens are run, with the encoder's and padding."""
-        return sum((one.size for one in self._groups(batch)), NOTHING).tokens
+        """Return the number of tokens that are run, the encoder's and padding included."""
+        return sum((one.size for one in self._groups(batch)), EMPTY).tokens
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
-        """Return the states at the batch's reads, one for all inputs that are equal up to there."""
+        """Return the states at the batch's reads, one for all inputs with the same beginning."""
         found: list[torch.Tensor] = []
-        numbers: dict[Place, int] = {}
+        numbers: dict[Beginning, int] = {}
         groups = sorted(self._groups(batch), key=lambda g: g.length)
         for _, same in groupby(groups, key=lambda g: g.length):
             self._run(list(same), found, numbers)
@@ -116,10 +116,10 @@ class Prefix(Path):
         return torch.cat(found)[asked], [places[number] for number in wanted]
 
     def _groups(self, batch: Sequence[Input]) -> list[Group]:
-        """Return the batch in the groups that it was made of: others may join in other company."""
+        """Return the groups of `batches`; grouping a batch alone could give others."""
         if not all(row in self._lengths for row in batch):
             return group(batch)
-        found: dict[Place, Group] = {}
+        found: dict[Beginning, Group] = {}
         for row in sorted(batch):
             length = self._lengths[row]
             beginning = row.source, row.ids[:length]
@@ -127,15 +127,13 @@ class Prefix(Path):
         return list(found.values())
 
     def _run(
-        self, groups: list[Group], found: list[torch.Tensor], numbers: dict[Place, int]
+        self, groups: list[Group], found: list[torch.Tensor], numbers: dict[Beginning, int]
     ) -> None:
-        """Add the states of groups of one prefix length, [tokens, width], and where they are."""
+        """Add the states of groups of one prefix length, [tokens, width], and their numbers."""
         fronts = [one.rows[0] for one in groups]
         length = groups[0].length
         ends = [(k, row) for k, one in enumerate(groups) for row in one.leaves]
-        encoded = {}
-        if self.network.family == "seq2seq":
-            encoded = self.network.encode([row.source for row in fronts])
+        encoded = self.network.encode(fronts)
         ids = self.network.ids([row.ids[:length] for row in fronts])
         output = self.network.run(input_ids=ids, use_cache=True, **encoded)
         self._keep(output[0], [(row, 0) for row in fronts], found, numbers)
@@ -156,9 +154,9 @@ class Prefix(Path):
         states: torch.Tensor,
         rows: list[tuple[Input, int]],
         found: list[torch.Tensor],
-        numbers: dict[Place, int],
+        numbers: dict[Beginning, int],
     ) -> None:
-        """Number the states of rows that begin at so many ids of their inputs."""
+        """Number the states of rows, each with the position at which it begins in its input."""
         before = sum(map(len, found))
         width = states.shape[1]
         for k, (row, start) in enumerate(rows):
@@ -170,9 +168,9 @@ class Prefix(Path):
 def group(inputs: Iterable[Input]) -> list[Group]:
     """Return the inputs in groups that share much of their beginning.
 
-    They are sorted, so what shares a beginning stands together. Going through them, an input joins
-    the group before it unless that one and a new group, begun with this input and the next, would
-    save more tokens. An encoder-decoder's groups have one source each.
+    In sorted order inputs with a common beginning are neighbours. Each input joins the group
+    before it, unless that group and a new one of this input and the next would save more tokens.
+    The groups of an encoder-decoder have one source each.
     """
     rows = sorted(inputs, key=lambda row: (row.source, row.ids))
     groups: list[Group] = []
@@ -198,14 +196,14 @@ def _joins(last: Group, row: Input, after: int) -> bool:
 
 
 def _common(first: Input, second: Input, most: int | None = None) -> int:
-    """Return how many ids they share at the beginning; none with different sources."""
+    """Return the length of the common beginning; 0 with different sources."""
     if first.source != second.source:
         return 0
     return min(shared(first.ids, second.ids), len(first.ids) if most is None else most)
 
 
 def _parts(one: Group, budget: Callable[[], int]) -> Iterator[Group]:
-    """Yield the group, or parts of it that keep to the budget."""
+    """Yield the group, or parts of it within the budget."""
     rest = one.rows
     while rest:
         room = budget() - one.length - len(one.rows[0].source)

@@ -1,4 +1,4 @@
-"""Decoders: a trie of token ids, laid flat under a mask in which each token sees its ancestors."""
+"""Decoders: a trie of token ids in one row, where a mask lets each token see its ancestors."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -6,18 +6,17 @@ import torch
 
 from polyprobe.eval.scoring.engine.plan import Input, Plan, shared
 
-from .path import Path
+from .path import ForwardPath
 
 
-class Tree(Path):
-    """Many sentences as one row, their common beginnings once.
+class Tree(ForwardPath):
+    """Many sentences as one row, in which each common beginning occurs once.
 
-    The inputs are sorted by their ids, so that those of one prompt, and those of candidates with
-    the same first sub-words, stand side by side; each adds to the row only what is new against
-    the one before. A token's position is its depth in the trie, and it sees its ancestors alone.
-    So the prompt runs once for all of its candidates, and equal prompts of several rows run once.
-    Where a tokenizer merges over the boundary of prompt and candidate the ids part earlier, and
-    so does the trie.
+    Inputs are sorted by their ids, so inputs with the same prompt, or with the same first
+    sub-words of a candidate, are neighbours. Each adds to the row only the ids that differ from
+    the one before. A token's position is its depth in the trie, and it sees only its ancestors.
+    The prompt therefore runs once for all of its candidates and all equal prompts. If a tokenizer
+    merges over the boundary of prompt and candidate, the trie branches earlier.
     """
 
     name = "tree"
@@ -26,7 +25,7 @@ class Tree(Path):
     tokens = (512, 4096)
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
-        """Yield the inputs in sorted order, in tries of at most so many tokens."""
+        """Yield the inputs in sorted order, in tries within the budget."""
         batch: list[Input] = []
         size = 0
         before: tuple[int, ...] = ()
@@ -41,11 +40,11 @@ class Tree(Path):
             yield batch
 
     def size(self, batch: Sequence[Input]) -> int:
-        """Return how many tokens the batch's trie has."""
+        """Return the number of nodes of the batch's trie."""
         return len(Trie(batch).ids)
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
-        """Return the states of the trie's tokens at which something is read."""
+        """Return the states of the trie's nodes that are read."""
         trie = Trie(batch)
         device, dtype = self.network.device, self.network.model.dtype
         output = self.network.run(
@@ -61,13 +60,13 @@ class Tree(Path):
 
 
 class Trie:
-    """Inputs merged where their beginnings are equal, in depth-first order.
+    """Inputs merged at their common beginnings, in depth-first order.
 
     Attributes:
         ids: the token of each node.
-        depths: how many ancestors each node has.
-        ends: behind each node, the number of the first that does not descend from it.
-        nodes: the nodes of each input, from its first token on.
+        depths: the number of ancestors of each node.
+        ends: for each node the number of the first later one that does not descend from it.
+        nodes: the nodes of each input in the order of its tokens.
     """
 
     def __init__(self, inputs: Iterable[Input]) -> None:
@@ -93,10 +92,10 @@ class Trie:
 
 
 def ancestors(ends: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the additive mask by which a node sees itself and its ancestors, [1, 1, n, n].
+    """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n].
 
-    In depth-first order node j descends from i if i ≤ j < ends[i]. The mask is of numbers, not of
-    truth values: some classes add it to their scores as it is.
+    In depth-first order node j descends from i if i ≤ j < ends[i]. The mask holds numbers instead
+    of booleans, because some classes add it to their attention scores directly.
     """
     number = torch.arange(len(ends), device=ends.device)
     seen = (number[:, None] >= number) & (number[:, None] < ends)

@@ -1,0 +1,79 @@
+"""Run the parts of the bench of the engine, keep their figures, and write the page."""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.smollm2 import fetch_model
+
+from . import equality, floor, growth, memory, report
+from .models import Setting, Sources, build_bmlama, make_model, take_sentences, train_unigram
+from .race import ENTRIES, time_part
+
+RUNS = Path("runs")
+RESULTS = RUNS / "engine"
+# What a part needs, and what it does.
+PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any]]] = {
+    **{
+        part: ([e.model for e in entries], lambda s, say, part=part: time_part(part, s, say))
+        for part, entries in ENTRIES.items()
+    },
+    "floor": (floor.MODELS, floor.measure),
+    "equality": (equality.MODELS, equality.measure),
+    "memory": (["decoder"], memory.measure),
+    "growth": (growth.MODELS, growth.measure),
+}
+
+
+def main(argv: Sequence[str]) -> None:
+    """Make what is missing, run the parts, write their figures and the tables."""
+    asked = parse(argv)
+    results = RESULTS / "trial" if asked.rows else RESULTS
+    results.mkdir(parents=True, exist_ok=True)
+    setting = Setting(
+        dataset=build_bmlama(RUNS / "bmlama", asked.mirror),
+        models=RESULTS / "models",
+        logs=results / "logs",
+        peers=asked.peers,
+        rows=asked.rows,
+        rounds=asked.rounds,
+        threads=asked.threads,
+    )
+    say = print if asked.profile else lambda text: None
+    for part in asked.only or PARTS:
+        begin = time.time()
+        models, run = PARTS[part]
+        make_models(models, setting)
+        found = {"machine": report.describe_machine(setting), "found": run(setting, say)}
+        (results / f"{part}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+        print(f"{part}: {time.time() - begin:.0f} s", flush=True)
+    report.write(results, (results if asked.rows else Path(__file__).parent) / "README.md")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return what was asked on the command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench engine", description=__doc__)
+    parser.add_argument("--peers", type=Path, help="an interpreter with lm-eval and lm-pub-quiz")
+    parser.add_argument("--only", action="append", choices=PARTS, help="may be given repeatedly")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rows", type=int, help="rows a language, for a trial")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--mirror", type=Path, help="a folder with the upstream archives")
+    parser.add_argument("--profile", action="store_true", help="print our time by operator")
+    return parser.parse_args(argv)
+
+
+def make_models(names: list[str], setting: Setting) -> None:
+    """Write the models that are not there, and the tokenizer that most of them have."""
+    missing = [name for name in names if not (setting.models / name).exists()]
+    if not missing:
+        return
+    setting.models.mkdir(parents=True, exist_ok=True)
+    sources = Sources(fetch_model(RUNS), setting.models / "unigram.json")
+    if not sources.unigram.exists():
+        train_unigram(take_sentences(setting.dataset), sources.unigram)
+    for name in missing:
+        make_model(name, setting.models / name, sources)

@@ -1,0 +1,59 @@
+"""Queries: prompts with one slot, and the candidates of each."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from polyprobe.schema.columns import SLOT
+from polyprobe.system.errors import PolyprobeError
+
+from .boundary import fit
+
+
+class Queries(NamedTuple):
+    """Prompts, as many lists of candidates, and the sub-words of every candidate.
+
+    Attributes:
+        prompts: sentences with exactly one slot.
+        candidates: for each prompt the fillers of its slot.
+        pieces: the sub-words of each candidate, tokenized alone without special tokens.
+    """
+
+    prompts: Sequence[str]
+    candidates: Sequence[Sequence[str]]
+    pieces: dict[str, tuple[int, ...]]
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return each prompt with each of its candidates in the slot."""
+        rows = zip(self.prompts, self.candidates, strict=True)
+        return [prompt.replace(SLOT, candidate) for prompt, row in rows for candidate in row]
+
+    def fillings(self, tokenizer: Any) -> Iterator[tuple[str, list[tuple[int, ...]]]]:
+        """Yield each prompt with the sub-words of its candidates as they fit into the slot."""
+        for prompt, row in zip(self.prompts, self.candidates, strict=True):
+            yield prompt, fit(prompt, [self.pieces[candidate] for candidate in row], tokenizer)
+
+
+def check_queries(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
+    """Refuse prompts without exactly one slot and candidates that are not non-empty texts.
+
+    Raises:
+        PolyprobeError: the first wrong query, by its number.
+    """
+    if len(prompts) != len(candidates):
+        raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")
+    for number, (prompt, row) in enumerate(zip(prompts, candidates, strict=True)):
+        if prompt.count(SLOT) != 1:
+            raise PolyprobeError(
+                f"prompt {number} holds the slot {SLOT} {prompt.count(SLOT)} times, "
+                f"expected once: {prompt!r}"
+            )
+        if isinstance(row, str):
+            raise PolyprobeError(
+                f"the candidates of prompt {number} are the text {row!r}; expected a list of texts"
+            )
+        if not row:
+            raise PolyprobeError(f"prompt {number} has no candidates: {prompt!r}")
+        for candidate in row:
+            if not candidate.strip():
+                raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")

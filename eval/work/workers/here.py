@@ -1,0 +1,81 @@
+"""Score tasks in this process, and the parts that workers elsewhere share with it."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from polyprobe.eval.scoring.load import load_again
+from polyprobe.eval.scoring.scorers import Scored, Scorer
+from polyprobe.eval.work.tasks import Task
+from polyprobe.system.errors import PolyprobeError
+
+# Called with a task, the number of its inputs that are done, and the number of its inputs. Workers
+# elsewhere report a task once, when it is done, and count its prompts.
+Report = Callable[[Task, int, int], None]
+
+
+def score_here(
+    scorer: Scorer, tasks: Iterable[Task], report: Report
+) -> Generator[tuple[Task, Scored]]:
+    """Yield each task with its scores, in the given order.
+
+    While the model runs one task, a thread tokenizes and plans the next one only. An error in the
+    next task is raised after the current one was yielded.
+
+    Raises:
+        PolyprobeError: a task that cannot be scored; the message begins with its language.
+    """
+    with ThreadPoolExecutor(1, "prepare") as ahead:
+        submitted = ((t, ahead.submit(scorer.prepare, t.prompts, t.candidates)) for t in tasks)
+        current = next(submitted, None)
+        while current is not None:
+            task, preparation = current
+            with naming_language(task):
+                prepared = preparation.result()
+            current = next(submitted, None)
+            with naming_language(task):
+                scored = scorer.score_prepared(prepared, partial(report, task))
+            yield task, scored
+
+
+class Worker:
+    """A copy of the model in another process, loaded before its first task.
+
+    Two threads may score at once: one task is prepared while the model runs the other.
+    """
+
+    def __init__(self, model: str, options: Mapping[str, Any]) -> None:
+        self._model, self._options = model, options
+        self._scorer: Scorer | None = None
+        self._loading, self._preparing, self._running = Lock(), Lock(), Lock()
+
+    def load(self) -> Scorer:
+        """Return the scorer; see `load_again`."""
+        return load_again(self._model, **self._options)
+
+    def score(self, task: Task) -> Scored:
+        """Return a task's scores.
+
+        Raises:
+            PolyprobeError: the model cannot be loaded or is another one; a task that cannot be
+                scored, with its language at the beginning of the message.
+        """
+        with self._loading:
+            scorer = self._scorer = self._scorer or self.load()
+        with naming_language(task):
+            with self._preparing:
+                prepared = scorer.prepare(task.prompts, task.candidates)
+            with self._running:
+                return scorer.score_prepared(prepared)
+
+
+@contextmanager
+def naming_language(task: Task) -> Iterator[None]:
+    """Add the task's language to error messages."""
+    try:
+        yield
+    except PolyprobeError as error:
+        raise PolyprobeError(f"language '{task.language}': {error}") from error

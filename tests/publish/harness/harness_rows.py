@@ -1,0 +1,64 @@
+"""A dataset of four rows that are difficult for templates and tokenizers."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from polyprobe.schema.columns import SCHEMA
+
+ROWS = {
+    "en": [
+        ("Oslo lies in [Y].", ["Norway", "Peru", "Norway"], [0, 2]),
+        ('In [Y] they say "don\'t" {{ twice }}.', ["Co'te", 'the "Isles"', "{% if %}"], [1]),
+        ("A back\\slash and\na line: [Y]", ["a\\b", "two\nlines", "Ⅷ"], [2]),
+        ("12 [Y]", ["[Z]", "12", "x y"], [0]),
+    ],
+    "ja": [
+        ("オスロは[Y]にある。", ["ノルウェー", "ペルー", "ノルウェー"], [0, 2]),
+        ("[Y]では二度言う。", ["甲", "乙", "丙"], [1]),
+        ("行は[Y]", ["甲", "乙", "丙"], [2]),
+        (" [Y]です", ["甲", "乙", "丙"], [0]),
+    ],
+}
+
+
+def write_dataset(folder: Path, rows=ROWS, config="default", **columns) -> Path:
+    """Write the rows and their card; `columns` replaces columns by name, None removes one."""
+    data = folder / "data" / config
+    data.mkdir(parents=True, exist_ok=True)
+    splits = ""
+    for language, own in rows.items():
+        pq.write_table(make_table(own, columns), data / f"{language}.parquet")
+        splits += f"  - split: {language}\n    path: data/{config}/{language}.parquet\n"
+    card = f"---\nconfigs:\n- config_name: {config}\n  data_files:\n{splits}---\n"
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    return folder
+
+
+def make_table(rows, columns) -> pa.Table:
+    prompts, candidates, answers = zip(*rows, strict=True) if rows else ((), (), ())
+    values = {
+        "fact_id": [f"P1:Q{k}:Q0" for k in range(len(rows))],
+        "relation": ["P1"] * len(rows),
+        "prompt": list(prompts),
+        "candidates": list(candidates),
+        "answers": list(answers),
+    } | columns
+    kept = {name: value for name, value in values.items() if value is not None}
+    return pa.table(
+        {
+            k: v if isinstance(v, pa.Array) else pa.array(v, SCHEMA.field(k).type)
+            for k, v in kept.items()
+        }
+    )
+
+
+def load_module(file: Path) -> ModuleType:
+    """Return the module in a file outside the package."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,43 @@
+"""Small folders that pass all checks, made of the embedded dataset and our metrics."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from polyprobe.builder.build import write_card
+from polyprobe.builder.recipes.geofacts import build as geofacts
+from polyprobe.publish.bundle import bundle
+
+ROOT = Path(__file__).parents[3]
+
+
+def small_dataset(folder: Path, rows: int = 20, splits: tuple[str, ...] = ("en", "fr")) -> Path:
+    """The first rows of some splits of geofacts, with the builder's card."""
+    (folder / "data" / "default").mkdir(parents=True)
+    for split in splits:
+        path = Path("data", "default", f"{split}.parquet")
+        table = pq.read_table(ROOT / "datasets" / "geofacts" / path).slice(0, rows)
+        pq.write_table(table, folder / path)
+    write_card(folder, "geofacts", ["default"], geofacts)
+    return folder
+
+
+def metric(folder: Path, name: str = "rankc") -> Path:
+    """A metric's folder, self-contained."""
+    return bundle(ROOT / "metrics" / name, folder)
+
+
+def change(path: Path, **columns: pa.Array) -> None:
+    """Replace columns of a Parquet file."""
+    table = pq.read_table(path)
+    for name, column in columns.items():
+        table = table.set_column(table.column_names.index(name), name, column)
+    pq.write_table(table, path)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace a text in a file."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")

@@ -1,0 +1,242 @@
+"""`polyprobe push` refuses files of others, invalid branches, and files not for the Hub."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe.publish.push import commit as publish
+from polyprobe.publish.push import failures
+from polyprobe.publish.push.checks import check_source
+from polyprobe.publish.push.source import read_source
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
+from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
+from polyprobe.tests.publish.push.test_push import contents, held, run
+from tests.hub.client import environment
+
+__all__ = ["api"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return small_dataset(tmp_path / "geofacts", rows=4)
+
+
+def add(api, repo, path, kind="dataset", **options):
+    api.upload_file(
+        path_or_fileobj=b"theirs", path_in_repo=path, repo_id=repo, repo_type=kind, **options
+    )
+
+
+def test_a_repository_of_others_is_not_written(api, hub, folder):
+    api.create_repo("me/thesis", repo_type="dataset")
+    add(api, "me/thesis", "data/train/a.parquet")
+    with pytest.raises(PolyprobeError, match=r"not from a push \(data/train/a.parquet\)"):
+        run(folder, "me/thesis")
+    with pytest.raises(PolyprobeError, match="files that are not from a push"):
+        run(folder, "me/thesis", dry_run=True)
+    assert held(api, "me/thesis") == {"data/train/a.parquet": b"theirs"}
+    run(folder, "me/thesis", create_pr=True)
+    assert held(api, "me/thesis") == {"data/train/a.parquet": b"theirs"}
+
+
+def test_a_repository_that_is_empty_is_filled(api, folder):
+    api.create_repo("me/geofacts", repo_type="dataset")
+    run(folder, "me/geofacts")
+    assert held(api, "me/geofacts") == contents(folder)
+
+
+def test_a_repository_that_somebody_makes_meanwhile(api, hub, folder, monkeypatch):
+    edit(folder / "README.md", "license: other", "license: unknown")
+    prepare = publish.prepare
+
+    def after_them(*arguments):
+        api.create_repo("me/geofacts", repo_type="dataset")
+        return prepare(*arguments)
+
+    monkeypatch.setattr(publish, "prepare", after_them)
+    with pytest.raises(PolyprobeError, match=r"answered 409 .*run the same command again"):
+        run(folder, "me/geofacts", private=True)
+    assert held(api, "me/geofacts") == {}
+
+
+@pytest.mark.parametrize(
+    ("revision", "message"),
+    [
+        ("v1.0", "'v1.0' is not a branch of me/geofacts"),
+        ("refs/pr/1", "is not a branch name"),
+        ("0" * 40, "is not a branch name"),
+        ("a b", "is not a branch name"),
+        ("", "is not a branch name"),
+    ],
+)
+def test_what_is_no_branch(revision, message, api, hub, folder):
+    run(folder, "me/geofacts")
+    api.create_tag("me/geofacts", tag="v1.0", repo_type="dataset")
+    for dry_run in (True, False):
+        with pytest.raises(PolyprobeError, match=message):
+            run(folder, "me/geofacts", revision=revision, dry_run=dry_run)
+
+
+def test_pull_requests_that_are_closed_or_into_another_branch_do_not_count(api, hub, folder):
+    run(folder, "me/geofacts")
+    run(folder, "me/geofacts", revision="v2")
+    (folder / "eval.yaml").write_text("name: other\n")
+    run(folder, "me/geofacts", create_pr=True)
+    run(folder, "me/geofacts", create_pr=True, revision="v2")
+    assert len(list(api.get_repo_discussions("me/geofacts", repo_type="dataset"))) == 2
+    api.merge_pull_request("me/geofacts", 1, repo_type="dataset")
+    run(folder, "me/geofacts")
+    assert held(api, "me/geofacts") == contents(folder)
+
+
+def test_a_pull_request_needs_a_repository(api, folder):
+    with pytest.raises(PolyprobeError, match="there is no me/geofacts to open a pull request in"):
+        run(folder, "me/geofacts", create_pr=True)
+    run(folder, "me/geofacts")
+    with pytest.raises(PolyprobeError, match="there is no branch v2 of me/geofacts"):
+        run(folder, "me/geofacts", create_pr=True, revision="v2")
+
+
+def test_the_line_that_loads_names_the_revision(api, folder, capsys):
+    run(folder, "me/geofacts", revision="v2")
+    assert "load_dataset('me/geofacts', 'default', revision='v2')" in capsys.readouterr().out
+    (folder / "eval.yaml").write_text("name: other\n")
+    run(folder, "me/geofacts", revision="v2", create_pr=True)
+    assert "revision='refs/pr/1')" in capsys.readouterr().out
+
+
+def test_what_was_made_before_a_failure_is_told(api, hub, folder):
+    hub.fail("/branch/", 500, times=99)
+    with pytest.raises(PolyprobeError, match="the repository is there, and empty"):
+        run(folder, "me/geofacts", revision="v2")
+    hub.clear()
+    hub.fail("/commit/", 403)
+    with pytest.raises(PolyprobeError, match="branch v2 is there, and is like main"):
+        run(folder, "me/geofacts", revision="v2")
+    hub.fail("/api/repos/create", "cut")
+    with pytest.raises(PolyprobeError, match="the repository may be there, and empty"):
+        run(folder, "me/other")
+    run(folder, "me/other")
+
+
+def test_a_licence_that_the_hub_does_not_know_makes_no_repository(api, hub, folder):
+    edit(folder / "README.md", "license: other", "license: gpl-9")
+    with pytest.raises(PolyprobeError, match=r"answered 400 .*license.*nothing was changed there"):
+        run(folder, "me/geofacts")
+    assert ("dataset", "me/geofacts") not in hub.repositories
+
+
+def test_each_licence_that_forbids_is_named(api, folder):
+    edit(folder / "README.md", "license: other", "license: [unknown, cc-by-nd-4.0]")
+    with pytest.raises(PolyprobeError, match="--despite-license cc-by-nd-4.0"):
+        run(folder, "me/geofacts", despite_license=["unknown"])
+    run(folder, "me/geofacts", despite_license=["unknown", "cc-by-nd-4.0"])
+
+
+def test_links_that_lead_out_of_the_folder(folder, tmp_path):
+    (tmp_path / "id_rsa").write_text("PRIVATE KEY")
+    (folder / "LICENSE-key").symlink_to(tmp_path / "id_rsa")
+    with pytest.raises(PolyprobeError, match=r"LICENSE-key links to .*id_rsa, outside .*geofacts"):
+        read_source(folder)
+    (folder / "LICENSE-key").unlink()
+    (folder / "LICENSE").symlink_to("nowhere")
+    with pytest.raises(PolyprobeError, match="LICENSE is a broken link"):
+        read_source(folder)
+
+
+def test_what_is_not_needed_stays(folder, tmp_path):
+    (folder / "LICENSES").mkdir()
+    (folder / "LICENSES" / "passwords.txt").touch()
+    assert read_source(folder).left_out == ["LICENSES/passwords.txt"]
+    rankc = metric(tmp_path)
+    (rankc / "my_secrets.py").touch()
+    (rankc / "venv").mkdir()
+    (rankc / "venv" / "x.py").touch()
+    assert read_source(rankc).left_out == ["my_secrets.py", "venv/x.py"]
+
+
+def test_sentences_of_no_configuration(folder):
+    (folder / "sentences").mkdir()
+    pq.write_table(pa.table({"note": ["private"]}), folder / "sentences" / "notes.parquet")
+    with pytest.raises(PolyprobeError, match=r"sentences/notes.parquet: in no configuration"):
+        check_source(read_source(folder))
+
+
+def test_a_column_whose_bytes_are_broken(folder):
+    path = folder / "data/default/en.parquet"
+    column = pq.read_metadata(path).row_group(0).column(1)
+    start = column.dictionary_page_offset or column.data_page_offset
+    content = bytearray(path.read_bytes())
+    content[start : start + 24] = bytes(24)
+    path.write_bytes(content)
+    with pytest.raises(PolyprobeError, match=r"en.parquet: cannot be read") as raised:
+        check_source(read_source(folder))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("configs", ["default", "[default]", "[{config_name: a, data_files: b}]"])
+def test_a_card_of_another_shape(configs, folder):
+    head = f"---\nlicense: mit\nconfigs: {configs}\n---\n"
+    (folder / "README.md").write_text(head)
+    with pytest.raises(PolyprobeError, match="lists no data_files"):
+        check_source(read_source(folder))
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("requirements.txt", "datasets\n".encode("utf-16"), "requirements.txt is not UTF-8 text"),
+        ("app.py", "# é".encode("latin-1"), "app.py cannot be read as Python"),
+        ("app.py", b"import os, yaml\n", "requirements.txt: yaml is missing, which app.py imports"),
+        ("rankc.py", b"raise SystemExit(3)\n", "evaluate cannot load it"),
+    ],
+)
+def test_mistakes_in_a_metric(file, content, message, tmp_path):
+    (metric(tmp_path) / file).write_bytes(content)
+    with pytest.raises(PolyprobeError, match=message):
+        check_source(read_source(tmp_path / "rankc"))
+
+
+def test_a_package_may_have_another_name_than_its_module(tmp_path):
+    folder = metric(tmp_path)
+    (folder / "app.py").write_text("import yaml\n")
+    (folder / "requirements.txt").open("a").write("PyYAML>=6\n")
+    check_source(read_source(folder))
+
+
+def test_a_server_that_never_answers(api, hub, folder, monkeypatch):
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(failures, "WAIT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setattr(constants, "ENDPOINT", address)
+        with pytest.raises(PolyprobeError, match=f"no connection to {address} .*timed out"):
+            run(folder, "me/geofacts")
+        run(folder, "me/geofacts", dry_run=True)
+
+
+@pytest.mark.slow
+def test_ctrl_c_is_told_and_the_same_line_goes_on(hub, folder, tmp_path):
+    hub.tokens[TOKEN] = hub_token("me")
+    hub.fail("/preupload/", 429, times=99, wait=30)  # the client waits, and is interrupted there
+    code = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"
+    command = [sys.executable, "-c", code, "push", str(folder), "me/geofacts"]
+    variables = environment(tmp_path / "home", hub.url, variables={"HF_TOKEN": TOKEN})
+    process = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
+    lines = iter(process.stderr.readline, "")
+    assert any("Rate limited" in line or "429" in line for line in lines)
+    os.kill(process.pid, signal.SIGINT)
+    said = process.stderr.read()
+    assert process.wait(timeout=60) == 130
+    assert "interrupted; the same line again goes on" in said
+    assert "Traceback" not in said
+    hub.clear()
+    assert subprocess.run(command, env=variables, check=False).returncode == 0

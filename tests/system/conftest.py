@@ -1,0 +1,3 @@
+from polyprobe.tests.builder.conftest import server, tiny
+
+__all__ = ["server", "tiny"]

@@ -1,0 +1,135 @@
+"""docs/adding.md as a newcomer follows it: its files and entries in a copy of the checkout work."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe.tests.blocks.pages import read_blocks
+from polyprobe.tests.eval.facts import write_facts
+from polyprobe.tests.eval.runs import SCORES, write_run
+from polyprobe.tests.hub.client import run_client, run_polyprobe
+
+pytestmark = pytest.mark.acceptance
+ROOT = Path(__file__).parents[1]
+HEAD = re.compile(r"# (?P<path>\S+\.\w+)(?:, (?P<where>in|above) (?P<name>\w+))?\n")
+ROOMS = ("builder", "cli", "datasets", "eval", "metrics", "publish", "schema", "system")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
+    """A copy of the package with every file and entry of docs/adding.md."""
+    tree = tmp_path_factory.mktemp("newcomer") / "polyprobe"
+    done = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("not a git checkout: the files to copy are unknown")
+    for name in done.stdout.split("\0"):
+        if (name.split("/")[0] in ROOMS or "/" not in name) and (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    for block in read_blocks("docs/adding.md"):
+        if head := HEAD.match(block.text):
+            place(tree / head["path"], head["where"], head["name"], block.text[head.end() :])
+    scorers = tree / "eval" / "scoring" / "scorers" / "__init__.py"
+    scorers.write_text(re.sub(r"\bCAUSAL\)", "SUMMED, CAUSAL)", scorers.read_text()))
+    return tree
+
+
+def place(path: Path, where: str | None, name: str | None, text: str) -> None:
+    """Write a new file, or insert lines into a table or above it."""
+    if where is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return
+    before, start, after = re.split(
+        rf"^({name}\b.*[\[{{]\n|{name}\b)", path.read_text(), maxsplit=1, flags=re.MULTILINE
+    )
+    path.write_text(before + (start + text if where == "in" else text + start) + after)
+
+
+@pytest.fixture
+def run(tree, tmp_path):
+    """Run `polyprobe` of the copy in an empty folder, without a network."""
+
+    def run(*arguments: str) -> str:
+        done = run_polyprobe(
+            *map(str, arguments),
+            home=tmp_path / "home",
+            folder=tmp_path,
+            offline=True,
+            variables={"PYTHONPATH": str(tree.parent)},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_a_metric(tree, tmp_path):
+    code = f"""
+import evaluate
+metric = evaluate.load({str(tree / "metrics" / "share_correct")!r})
+answer = metric.compute(predictions=["Bern", "Ulm"], references=["Bern", "Bonn"])
+"""
+    found = run_client(
+        code, home=tmp_path, offline=True, variables={"PYTHONPATH": str(tree.parent)}
+    )
+    assert found == {"share_correct": 1 / 2, "n_queries": 2}
+    assert '"polyprobe.metrics.share_correct"' in (tree / "pyproject.toml").read_text()
+
+
+def test_a_dataset(tree, run, tmp_path):
+    if "class Recipe" not in (tree / "builder" / "recipes" / "table.py").read_text():
+        pytest.skip("the table of recipes has its old form")
+    run("build", "capitals")
+    table = pq.read_table(tmp_path / "datasets" / "capitals" / "data" / "default" / "es.parquet")
+    assert table["prompt"].to_pylist() == ["La capital de Francia es [Y].",
+                                           "La capital de Italia es [Y]."]  # fmt: skip
+    assert "# Capitals" in (tmp_path / "datasets" / "capitals" / "README.md").read_text()
+    run("eval", "geolm", "--dataset", "datasets/capitals", "--output", "run")
+    assert (tmp_path / "run" / "results.json").exists()
+
+
+def test_a_model_family(tree, run, tmp_path):
+    if not (tree / "eval" / "scoring" / "scorers" / "family.py").exists():
+        pytest.skip("the scorers have their old form, without Family")
+    write_gpt2(tmp_path / "model")
+    write_facts(tmp_path / "facts")
+    run("eval", "model", "--dataset", "facts", "--output", "run")
+    assert "sentence-sum" in (tmp_path / "run" / "results.json").read_text()
+
+
+def write_gpt2(folder: Path) -> None:
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    pieces = ByteLevelBPETokenizer()
+    pieces.train_from_iterator(["Paris is the capital of France."] * 2, 300, special_tokens=["<s>"])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, bos_token="<s>")
+    config = GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=len(tokenizer))
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def test_a_translator(tree, tmp_path):
+    code = """
+from polyprobe.builder.translators import load_translator
+answer = load_translator("reverse").translate(["Paris is in France."], "en", "xx")
+"""
+    found = run_client(
+        code, home=tmp_path, offline=True, variables={"PYTHONPATH": str(tree.parent)}
+    )
+    assert found == [".ecnarF ni si siraP"]
+
+
+def test_an_export_format(run, tmp_path):
+    write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    assert "results.lines.csv" in run("export", "run", "--format", "lines")
+    lines = (tmp_path / "run" / "results.lines.csv").read_text().splitlines()
+    assert lines[0] == "figure,language,other_language,value"
+    assert any(line.startswith("accuracy,en,,") for line in lines)
