@@ -112,7 +112,8 @@ def _collect(
         pool.submit(_score, task)
     while pending:
         number, scored = _next_result(ray, pool)
-        if task := pending.pop(number, None):
+        if number in pending:
+            task = pending.pop(number)
             report(task, len(task.prompts), len(task.prompts))
             yield task, scored
         # A worker whose node has died is restarted only when another node has room. Until then it
