@@ -125,7 +125,7 @@ def build_sentences(
     translator_options: Mapping[str, str] | None = None,
     mirror: Path | None = None,
     output: Path | None = None,
-) -> "tuple[Path, sentence_part.Notes]":
+) -> "tuple[Path, sentence_part.SentenceNotes]":
     """Build `CONFIG-sentence`, the sentence version of `CONFIG`, in the folder of `CONFIG`.
 
     Args:
@@ -157,10 +157,15 @@ def build_sentences(
     options = (engine.name, tuple(languages), lemmatizer, float(threshold), source_language)
     with explain_missing_extras("building"):
         from .recipes.sentences.base import choose_languages, read_base
-        from .recipes.sentences.build import check_settings, find_settings, word_all, write_version
-        from .recipes.sentences.request import Request, check_request
+        from .recipes.sentences.build import (
+            check_settings,
+            find_settings,
+            translate_all,
+            write_version,
+        )
+        from .recipes.sentences.request import SentenceRequest, check_request
 
-        request = Request(dataset, config, *options)
+        request = SentenceRequest(dataset, config, *options)
         check_request(request)
         if stanza_dir is not None and not stanza_dir.is_dir():
             raise PolyprobeError(f"no folder {stanza_dir}; give --stanza one with Stanza's models")
@@ -170,12 +175,14 @@ def build_sentences(
         request = request._replace(languages=tuple(targets))
         settings = find_settings(request, engine, stanza_dir)
         check_settings(folder, request, settings)
-        worded = word_all(request, base, engine, stanza_dir)
-        notes = write_version(folder, request, settings, base, worded)
+        inflected = translate_all(request, base, engine, stanza_dir)
+        notes = write_version(folder, request, settings, base, inflected)
     return folder, notes
 
 
-def find_base(request: "sentences.Request", mirror: Path | None, output: Path | None) -> Path:
+def find_base(
+    request: "sentences.SentenceRequest", mirror: Path | None, output: Path | None
+) -> Path:
     """Return the folder of the configuration of templates; build it if it is missing."""
     dataset, config = request.dataset, request.config
     folder = output or Path("datasets", dataset)

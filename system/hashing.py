@@ -8,6 +8,11 @@ from pathlib import Path
 _IGNORED = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
 
 
+def hash_text(text: str) -> int:
+    """Return the SHA-256 of a text as a number, the same on every machine."""
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")
+
+
 def hash_files(files: Iterable[tuple[str, Path]]) -> str:
     """Return the SHA-256, in hex digits, of files under given names, in the given order."""
     digest = hashlib.sha256()

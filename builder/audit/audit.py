@@ -11,7 +11,7 @@ from polyprobe import __version__
 from .answers import count_last, count_positions, count_symmetric, position_p_value
 from .ceiling import SEED, Ceiling, compute_ceiling
 from .checks import compare_labels, count_rows
-from .entities import Judged, find_ids, judge_languages
+from .parallel import Judged, find_ids, judge_languages
 from .split import Split, fingerprint, read_splits
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from polyprobe.metrics.rankc.rankc import rankc_matrix
 
-from .entities import Judged
+from .parallel import Judged
 from .split import Split
 
 SEED = 20231210

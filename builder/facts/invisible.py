@@ -78,10 +78,10 @@ def normalise(text: str, language: str) -> str:
     'son ciudades'
     """
     wide = re.split("[-_]", language)[0] in WIDE_LANGUAGES
-    return _RUNS[wide].sub(_mend, text)
+    return _RUNS[wide].sub(_replace_run, text)
 
 
-def _mend(match: re.Match[str]) -> str:
+def _replace_run(match: re.Match[str]) -> str:
     """Return what a run becomes: its spelling, then its blank."""
     text, run = match.string, match[0]
     before, after = text[max(match.start() - 1, 0) : match.start()], text[match.end() :][:1]

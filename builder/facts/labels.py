@@ -30,18 +30,18 @@ def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     The column `language` says what is spelling. Columns without a value keep it.
     """
     for column in columns:
-        spoiled = rows.filter(pl.col(column).str.contains_any(list(INVISIBLE)))
-        spoiled = spoiled.select("language", column).unique()
-        mended = [normalise(text, language) for language, text in spoiled.iter_rows()]
+        untidy = rows.filter(pl.col(column).str.contains_any(list(INVISIBLE)))
+        untidy = untidy.select("language", column).unique()
+        tidied = [normalise(text, language) for language, text in untidy.iter_rows()]
         rows = (
             rows.join(
-                spoiled.with_columns(mended=pl.Series(mended, dtype=pl.String)),
+                untidy.with_columns(tidied=pl.Series(tidied, dtype=pl.String)),
                 on=["language", column],
                 how="left",
                 maintain_order="left",
             )
-            .with_columns(pl.coalesce("mended", column).str.strip_chars().alias(column))
-            .drop("mended")
+            .with_columns(pl.coalesce("tidied", column).str.strip_chars().alias(column))
+            .drop("tidied")
         )
     return rows
 
@@ -52,7 +52,7 @@ def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[s
     return int(before.select(differs).to_series().sum())
 
 
-def settle_labels(named: pl.DataFrame) -> pl.DataFrame:
+def choose_labels(named: pl.DataFrame) -> pl.DataFrame:
     """Return one label for each language and id: that of most rows, of equals the first in order.
 
     `named` has the columns of `facts.LABELS` with repetitions; so has the result, sorted.

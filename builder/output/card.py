@@ -16,10 +16,11 @@ from huggingface_hub import DatasetCard, DatasetCardData
 from polyprobe.system.errors import PolyprobeError
 
 from . import sentence_part as sentence_card
-from .tables import Config, Split, columns_table, relations_table, statistics_table
+from .tables import Config, SplitSize, columns_table, relations_table, statistics_table
 from .write import NOTES
 
-MARK = "<!-- made by `polyprobe build {name}` from builder/sources/{name}.md: edit there -->"
+MARK = "<!-- made by `polyprobe build {name}`"
+EDIT = " from builder/recipes/{folder}/card.md: edit there -->"
 DTYPES = {"float": "float32"}  # Arrow's name: that of `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
@@ -51,11 +52,12 @@ def render_card(
         "columns": columns_table(present),
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
-        **describe([config for config in present if not sentence_card.is_twin(config)]),
+        **describe([config for config in present if not sentence_card.is_sentence_version(config)]),
         **sentence_card.describe(present, folder),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
-    return f"---\n{data.to_yaml()}\n---\n{MARK.format(name=name)}\n\n{body}\n"
+    mark = MARK.format(name=name) + EDIT.format(folder=name.replace("-", "_"))
+    return f"---\n{data.to_yaml()}\n---\n{mark}\n\n{body}\n"
 
 
 def read_prose(name: str) -> str:
@@ -91,9 +93,9 @@ def count_repairs(tables: Sequence[pa.Table]) -> Counter[str]:
     return Counter(code for row in found for code in set().union(*row))
 
 
-def describe_split(path: Path, table: pa.Table, folder: Path) -> Split:
+def describe_split(path: Path, table: pa.Table, folder: Path) -> SplitSize:
     """Return the size of one split; bytes in memory are Arrow's, as `datasets` counts them."""
-    return Split(
+    return SplitSize(
         name=path.stem,
         path=path.relative_to(folder).as_posix(),
         rows=table.num_rows,

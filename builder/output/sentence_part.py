@@ -45,7 +45,7 @@ STALE = "**Out of date**: `{}` is not what this twin was made of; build it again
 PARTIAL = "rows that all have are left out, since another row of their fact is lost."
 
 
-class Settings(NamedTuple):
+class SentenceSettings(NamedTuple):
     """All that a twin's rows depend on beside those of its configuration.
 
     `translator` is the signature of the engine, `lemmatizers` {language: the one used}.
@@ -59,14 +59,14 @@ class Settings(NamedTuple):
     threshold: float
 
 
-class Notes(NamedTuple):
+class SentenceNotes(NamedTuple):
     """How a twin came about: `rows` are kept; `costs` and `lost` as in `sentences/balance.py`.
 
     `base` is `hash_base` of the splits that it was made of; `partial` counts rows that every
     language has and that are left out for another row of their fact.
     """
 
-    settings: Settings
+    settings: SentenceSettings
     command: str
     base: str
     partial: int
@@ -75,7 +75,7 @@ class Notes(NamedTuple):
     lost: "pl.DataFrame"
 
 
-def dump(notes: Notes) -> str:
+def dump(notes: SentenceNotes) -> str:
     """Return the notes as JSON, for the metadata of the Parquet files."""
     shown = {
         **notes.settings._asdict(),
@@ -89,15 +89,15 @@ def dump(notes: Notes) -> str:
     return json.dumps(shown, ensure_ascii=False)
 
 
-def read_settings(notes: dict[str, Any]) -> Settings | None:
+def read_settings(notes: dict[str, Any]) -> SentenceSettings | None:
     """Return the settings that a twin's notes tell, None where they tell none."""
-    if not set(Settings._fields) <= set(notes):
+    if not set(SentenceSettings._fields) <= set(notes):
         return None
-    settings = Settings(**{name: notes[name] for name in Settings._fields})
+    settings = SentenceSettings(**{name: notes[name] for name in SentenceSettings._fields})
     return settings._replace(languages=tuple(settings.languages))
 
 
-def is_twin(config: Config) -> bool:
+def is_sentence_version(config: Config) -> bool:
     """Tell whether a configuration is a sentence-level twin that we made."""
     return "twin_of" in config.notes
 
@@ -115,7 +115,7 @@ def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
 
 def describe(configs: Sequence[Config], folder: Path) -> dict[str, str]:
     """Return the part of the card that speaks of the twins in a folder, empty without one."""
-    twins = [describe_twin(config, folder) for config in configs if is_twin(config)]
+    twins = [describe_version(config, folder) for config in configs if is_sentence_version(config)]
     return {"sentences": INTRODUCTION + "\n\n".join(twins) if twins else ""}
 
 
@@ -125,7 +125,7 @@ def is_stale(notes: dict[str, Any], folder: Path) -> bool:
     return notes.get("base") not in (None, hash_base(folder, notes["twin_of"], languages))
 
 
-def describe_twin(config: Config, folder: Path) -> str:
+def describe_version(config: Config, folder: Path) -> str:
     """Return how one twin was made, what each language cost, and what rows were lost to."""
     notes = config.notes
     named = [f"{language}: {name}" for language, name in notes["lemmatizers"].items()]

@@ -9,7 +9,7 @@ import pyarrow as pa
 from polyprobe.schema.columns import DESCRIPTIONS
 
 
-class Split(NamedTuple):
+class SplitSize(NamedTuple):
     """One language of a configuration: the file and its size on disk and in memory, in bytes."""
 
     name: str
@@ -29,7 +29,7 @@ class Config(NamedTuple):
     """
 
     name: str
-    splits: list[Split]
+    splits: list[SplitSize]
     schema: pa.Schema
     relations: Counter[str]
     sizes: Counter[int]

@@ -53,7 +53,7 @@ TRUTH_SOURCES = {
 }
 
 
-def load_teller(name: str) -> ModuleType:
+def load_truth_source(name: str) -> ModuleType:
     """Return the module of one of TRUTH_SOURCES.
 
     It has LICENCE, REPOSITORY (or URL) and `read_truths(mirror)`, a table of `facts.FACTS`.
@@ -71,4 +71,4 @@ def read_truths(
     symmetric and inverse relations read both ways).
     """
     names = TRUTH_SOURCES if sources is None else sources
-    return {name: load_teller(name).read_truths(mirror) for name in names}
+    return {name: load_truth_source(name).read_truths(mirror) for name in names}

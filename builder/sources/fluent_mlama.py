@@ -41,7 +41,7 @@ import polars as pl
 
 from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.facts.invisible import normalise
-from polyprobe.builder.facts.labels import count_contradictions, settle_labels
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.errors import PolyprobeError
@@ -158,7 +158,7 @@ def collect(records: Sequence[Record], languages: Sequence[str]) -> Facts:
     aliases = list_aliases(translated, repairs)
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
-        labels=settle_labels(named),
+        labels=choose_labels(named),
         aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
         templates=recover_templates(records, languages, repairs),
         prompts=pl.DataFrame(

@@ -34,7 +34,7 @@ import pyarrow as pa
 
 from polyprobe.builder.facts.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.invisible import normalise
-from polyprobe.builder.facts.labels import count_changed, count_contradictions, settle_labels, tidy
+from polyprobe.builder.facts.labels import choose_labels, count_changed, count_contradictions, tidy
 from polyprobe.system.download import read_archive
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
@@ -159,7 +159,7 @@ def collect(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str
     given = templates.filter(pl.col("language").is_in(languages))
     return Facts(
         facts=ids.unique().sort(*FACTS),
-        labels=settle_labels(named),
+        labels=choose_labels(named),
         aliases=empty(ALIASES),
         templates=repair_templates(given, repairs),
         prompts=empty(PROMPTS),
@@ -221,7 +221,7 @@ def repair_templates(given: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame
     repairs[TWICE] += given.height - last.height
     found = []
     for language, relation, released in last.sort("language", "relation").iter_rows():
-        template = mend_slots(released)
+        template = fix_slots(released)
         if not all(template.count(slot) == 1 for slot in SLOTS):
             repairs[SLOT_LOST] += 1
             continue
@@ -232,10 +232,10 @@ def repair_templates(given: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame
     return pl.DataFrame(found, schema=TEMPLATES, orient="row")
 
 
-def mend_slots(template: str) -> str:
+def fix_slots(template: str) -> str:
     """Return the template with the slots that it lacks, where something like them stands.
 
-    >>> mend_slots("[x] died in [Y] .")
+    >>> fix_slots("[x] died in [Y] .")
     '[X] died in [Y] .'
     """
     for slot, spoiled in SLOTS.items():

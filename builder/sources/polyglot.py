@@ -28,7 +28,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.facts.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import count_changed, count_contradictions, settle_labels, tidy
+from polyprobe.builder.facts.labels import choose_labels, count_changed, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
@@ -142,7 +142,7 @@ def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
     }
     return Facts(
         facts=facts,
-        labels=settle_labels(named),
+        labels=choose_labels(named),
         aliases=empty(ALIASES),
         templates=empty(TEMPLATES),
         prompts=list_prompts(open_ended),

@@ -56,7 +56,7 @@ ENDS = ("sub", "obj")
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 
 # {(language, relation): (what stands there, what should)}
-MENDED = {
+FIXES = {
     ("he", "P47"): ("[\u0425]", "[X]"),  # a Cyrillic letter
     ("mg", "P31"): ("[Y] dia", "[X] dia"),  # the subject comes before `dia`, as in P106 and P140
     ("war", "P449"): ("[X bad]", "[X]"),
@@ -204,7 +204,7 @@ def parse_prompts(
     prompts = {line["pid"]: line for line in lines}
     for language in languages:
         for relation, line in sorted(prompts.items()):
-            prompt = mend(line[language], language, relation)
+            prompt = fix_prompt(line[language], language, relation)
             template, lost = reduce_prompt(prompt, language, relation)
             if is_template(template):
                 repairs.update([*lost, *name_repairs(line[language], language, relation)])
@@ -213,9 +213,9 @@ def parse_prompts(
                 repairs[LEFT_OUT] += 1
 
 
-def mend(prompt: str, language: str, relation: str) -> str:
+def fix_prompt(prompt: str, language: str, relation: str) -> str:
     """Return the prompt as its author meant it, its marks kept."""
-    found, right = MENDED.get((language, relation), ("", ""))
+    found, right = FIXES.get((language, relation), ("", ""))
     prompt = prompt.replace(found, right, 1)
     if (language, relation) in SWAPPED:
         return prompt.translate(str.maketrans("XY", "YX"))
@@ -229,7 +229,7 @@ def tidy(text: str) -> str:
 
 def name_repairs(prompt: str, language: str, relation: str) -> Iterator[str]:
     """Yield what `mend` and `tidy` do to a prompt."""
-    if (language, relation) in MENDED:
+    if (language, relation) in FIXES:
         yield MENDED_SLOTS
     if (language, relation) in SWAPPED:
         yield SWAPPED_SLOTS

@@ -40,7 +40,7 @@ def show_left_out(notes: "Notes") -> None:
     Console().print(f"{notes.facts:,} of {notes.source_facts:,} facts; excluded:", highlight=False)
     if notes.left_out.height:
         Console().print(draw_table(("reason", "where", "facts"), notes.left_out))
-    for source, count in notes.lent.items():
+    for source, count in notes.borrowed.items():
         Console().print(f"{count:,} labels of {source}, in all languages", highlight=False)
     borrowed = [source.source for source in notes.sources if source.role == "templates"]
     if borrowed:
@@ -51,8 +51,8 @@ def show_left_out(notes: "Notes") -> None:
 
 def show_templates(notes: "Notes") -> None:
     """Print how many relations have how many templates, if more than one was requested."""
-    if notes.told.height:
-        relations = Counter(notes.told["templates"].to_list())
+    if notes.used_templates.height:
+        relations = Counter(notes.used_templates["templates"].to_list())
         parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
         Console(soft_wrap=True).print(
             f"{notes.rows:,} rows of {notes.facts:,} facts; templates (relations): "

@@ -7,12 +7,12 @@ from rich.console import Console
 from .costs import draw_table
 
 if TYPE_CHECKING:  # polars is an extra
-    from polyprobe.builder.output.sentence_part import Notes
+    from polyprobe.builder.output.sentence_part import SentenceNotes
 
 LOST = ("language", "reason", "rows")
 
 
-def show_sentences(notes: "Notes") -> None:
+def show_sentences(notes: "SentenceNotes") -> None:
     """Print what each language costs, why rows were excluded, and the tools that were used."""
     from polyprobe.builder.output.sentence_part import HEAD
 

@@ -13,6 +13,7 @@ from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts.facts import TEMPLATES, empty
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
+from polyprobe.builder.recipes.balanced.coverage import trace_costs
 from polyprobe.builder.recipes.balanced.request import Request
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
@@ -128,7 +129,7 @@ def test_labels_are_lent_in_order(monkeypatch):
     serve(monkeypatch, "second", make_facts([], {"fr": {"Q4": "TCHAD"}, "en": {"Q4": "x"}}, {}))
     made = balanced.build(Request("tiny", ("fr", "en"), labels=("first", "second")))
     assert [row.subject for row in made.rows["fr"]] == ["Grèce", "Pérou", "Tchad"]
-    assert made.notes.lent == {"first": 2, "second": 0}
+    assert made.notes.borrowed == {"first": 2, "second": 0}
     assert [(s.source, s.role, s.home, s.commit, s.licence) for s in made.notes.sources] == [
         (name, role, f"someone/{name}", "0123456789abcdef", f"licence of {name}")
         for name, role in (("tiny", "facts"), ("first", "labels"), ("second", "labels"))
@@ -403,7 +404,7 @@ def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
 @pytest.mark.upstream
 def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
     """FINDINGS 3a; 48 of the languages have no template, so labels alone come that far."""
-    costs = balanced.list_costs(Request("mpararel"), mpararel)
+    costs = trace_costs(mpararel.coverage, Request("mpararel").languages)
     assert costs["asked"].all()
     assert costs["labelled"][-1] == 912
     assert costs["facts"].is_sorted(descending=True)

@@ -4,9 +4,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.coverage import COSTS
+from polyprobe.builder.recipes.balanced.coverage import COSTS, trace_costs
 from polyprobe.builder.recipes.balanced.request import Request
 from polyprobe.tests.builder.test_balanced import LANGUAGES, NONE, worlds
 from polyprobe.tests.builder.tiny_facts import CAPITALS
@@ -15,7 +14,9 @@ from polyprobe.tests.builder.tiny_facts import CAPITALS
 def costs(known, languages=(), **options):
     request = Request("tiny", languages, **options)
     known_languages = sorted(known.labels["language"].unique())
-    return balanced.list_costs(request, material.assemble(request, known, NONE, known_languages))
+    return trace_costs(
+        material.assemble(request, known, NONE, known_languages).coverage, request.languages
+    )
 
 
 def test_costs_by_hand():

@@ -8,9 +8,9 @@ import pytest
 from polyprobe.builder.facts.labels import fold
 from polyprobe.builder.facts.truths import Knowledge
 from polyprobe.builder.recipes.balanced.distractors import (
+    CorrectAnswers,
     Fact,
     Homonyms,
-    Rights,
     draw_distractors,
     place_answer,
     shuffle,
@@ -56,17 +56,19 @@ def test_every_place_is_as_likely_as_any_other():
 
 
 def test_the_subject_is_no_candidate_and_a_small_pool_is_taken_whole():
-    rights = Rights(Knowledge({("P36", "Q142"): frozenset({"Q90", "Q5"})}, {}), {}, {}, NOBODY)
+    correct = CorrectAnswers(
+        Knowledge({("P36", "Q142"): frozenset({"Q90", "Q5"})}, {}), {}, {}, NOBODY
+    )
     pool = ["Q1", "Q142", "Q2", "Q3", "Q5", "Q90"]
-    assert sorted(draw_distractors(FACT, [pool], rights, 9, 0)) == ["Q1", "Q2", "Q3"]
-    assert len(draw_distractors(FACT, [pool], rights, 2, 0)) == 2
+    assert sorted(draw_distractors(FACT, [pool], correct, 9, 0)) == ["Q1", "Q2", "Q3"]
+    assert len(draw_distractors(FACT, [pool], correct, 2, 0)) == 2
 
 
 def test_the_seed_and_the_fact_decide():
-    rights = Rights(Knowledge({}, {}), {}, {}, NOBODY)
+    correct = CorrectAnswers(Knowledge({}, {}), {}, {}, NOBODY)
     pool = [f"Q{i}" for i in range(100, 200)]
     drawn = {
-        (fact, seed): tuple(draw_distractors(fact, [pool], rights, 9, seed))
+        (fact, seed): tuple(draw_distractors(fact, [pool], correct, 9, seed))
         for fact in (FACT, Fact("P36", "Q142", "Q91"))
         for seed in (0, 1)
     }

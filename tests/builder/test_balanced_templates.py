@@ -15,8 +15,9 @@ from polyprobe.builder.facts.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import card as balanced_card
 from polyprobe.builder.recipes.balanced import material
+from polyprobe.builder.recipes.balanced.build import level_templates
+from polyprobe.builder.recipes.balanced.material import choose_templates
 from polyprobe.builder.recipes.balanced.request import Request, check_request
-from polyprobe.builder.recipes.balanced.verbalise import choose_templates, level_templates
 from polyprobe.builder.sources import read_source
 from polyprobe.builder.sources.bmlama import facts as bmlama
 from polyprobe.cli import app
@@ -77,7 +78,7 @@ def test_rows_by_hand():
         kept = {"prompt": "", "template_id": ""}
         assert one._replace(**kept) == other._replace(**kept)
     assert (made.notes.facts, made.notes.rows) == (3, 6)
-    assert made.notes.told.rows() == [("P36", 2, 3, 6)]
+    assert made.notes.used_templates.rows() == [("P36", 2, 3, 6)]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_the_rows_of_one_template_are_those_of_several_less_the_further_ones():
     one = balance(SEVERAL, Request("tiny", ("en", "el")))
     several = balance(SEVERAL, Request("tiny", ("en", "el"), templates=2))
     assert {x: rows[::2] for x, rows in several.rows.items()} == one.rows
-    assert one.notes.told.is_empty()
+    assert one.notes.used_templates.is_empty()
     assert one.notes.left_out.rows() == several.notes.left_out.rows()
     assert set(json.loads(balanced_card.dump(one.notes))) == {
         *("command", "source_facts", "rows", "left_out", "lent", "repairs", "costs", "sources")
@@ -129,7 +130,7 @@ def test_the_fallback_tells_what_the_source_cannot_and_tops_nothing_up():
         "en": ["tiny:P1:0", "tiny:P1:1", "tiny:P2:0"],
         "el": ["lent:P1:0", "lent:P1:1", "tiny:P2:0"],
     }
-    assert made.notes.told.rows() == [("P1", 2, 2, 4), ("P2", 1, 2, 2)]
+    assert made.notes.used_templates.rows() == [("P1", 2, 2, 4), ("P2", 1, 2, 2)]
 
 
 def test_a_fact_with_a_sentence_of_its_own_keeps_one_row():
@@ -143,7 +144,7 @@ def test_a_fact_with_a_sentence_of_its_own_keeps_one_row():
     made = balance(known, Request("tiny", ("en", "el"), templates=2))
     numbers = [row.template_id.removeprefix("tiny:P36:") for row in made.rows["el"]]
     assert numbers == ["sentence", "0", "1", "0", "1"]
-    assert made.notes.told.rows() == [("P36", 2, 3, 5)]
+    assert made.notes.used_templates.rows() == [("P36", 2, 3, 5)]
 
 
 def test_what_a_further_template_makes_right_is_no_distractor():
@@ -171,7 +172,7 @@ def test_what_a_further_template_makes_right_is_no_distractor():
     }
 
 
-TOLD = st.dictionaries(
+USED_TEMPLATES = st.dictionaries(
     st.sampled_from(["en", "el"]),
     st.dictionaries(
         st.sampled_from(["P1", "P2"]),
@@ -181,7 +182,7 @@ TOLD = st.dictionaries(
 
 
 @settings(deadline=None)
-@given(TOLD, TOLD, st.integers(1, 4))
+@given(USED_TEMPLATES, USED_TEMPLATES, st.integers(1, 4))
 def test_the_choice_of_templates_against_brute_force(own, lent, most):
     made = material.assemble(
         Request("tiny"), CAPITALS._replace(templates=tell(own)), tell(lent), ("en", "el")

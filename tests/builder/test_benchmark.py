@@ -7,8 +7,9 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from polyprobe.builder.build import build_dataset, list_known
+from polyprobe.builder.build import build_dataset
 from polyprobe.builder.output import eval_yaml as benchmark
+from polyprobe.builder.output.folder import list_known
 from polyprobe.builder.recipes.table import RECIPES
 
 DATASETS = Path(__file__).parents[2] / "datasets"
@@ -46,7 +47,8 @@ def test_what_the_hub_is_asked_for_is_told():
 
 def test_committed_geofacts_has_what_the_builder_writes():
     folder = DATASETS / "geofacts"
-    made = benchmark.render_benchmark(folder, "geofacts", list_known(folder, "geofacts"))
+    known = list_known(folder, RECIPES["geofacts"].configs)
+    made = benchmark.render_benchmark(folder, "geofacts", known)
     assert (folder / "eval.yaml").read_text(encoding="utf-8") == made
 
 

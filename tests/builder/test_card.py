@@ -8,7 +8,7 @@ from huggingface_hub import DatasetCard
 
 from polyprobe.builder.output.card import render_card, size_category
 from polyprobe.builder.output.tables import Config as CardConfig
-from polyprobe.builder.output.tables import Split as CardSplit
+from polyprobe.builder.output.tables import SplitSize
 from polyprobe.builder.recipes.table import RECIPES, load_recipe
 from polyprobe.schema.columns import DESCRIPTIONS, REPAIRED, SCHEMA, SENTENCES
 
@@ -75,7 +75,7 @@ def test_every_column_is_described():
     [(999, "n<1K"), (1000, "1K<n<10K"), (278_174, "100K<n<1M"), (10**6, "1M<n<10M")],
 )
 def test_size_category(rows, category):
-    split = CardSplit("en", "data/c/en.parquet", rows, 0, 0)
+    split = SplitSize("en", "data/c/en.parquet", rows, 0, 0)
     assert size_category([CardConfig("c", [split], SCHEMA, {}, {}, {}, {})]) == category
 
 

@@ -15,7 +15,7 @@ from babel.languages import get_official_languages
 
 from polyprobe.builder.output.write import write_config
 from polyprobe.builder.recipes.geofacts import build as geofacts
-from polyprobe.builder.recipes.geofacts.build import Fact, leaks, shares_stem
+from polyprobe.builder.recipes.geofacts.build import GeoFact, leaks, shares_stem
 from polyprobe.builder.recipes.geofacts.labels import LANGUAGES, clean, unwrapped, without_bracket
 from polyprobe.system.errors import PolyprobeError
 
@@ -267,7 +267,7 @@ def test_no_country_gives_its_answer_away(built, relation):
 
 
 def test_leaks_looks_at_every_language():
-    assert leaks(Fact("P38", "GB", "GBP"))  # "British Pound" hides it in English, not in Korean
+    assert leaks(GeoFact("P38", "GB", "GBP"))  # "British Pound" hides it in English, not in Korean
     assert not shares_stem("United Kingdom", "British Pound", "en")
 
 

@@ -5,7 +5,7 @@ import pytest
 from polyprobe.builder.facts.invisible import INVISIBLE, find_invisible, normalise
 from polyprobe.builder.sources.bmlama.files import read_rows
 
-MENDED = (
+FIXES = (
     # language, text, what it becomes
     ("es", "son \u200b\u200bciudades gemelas.", "son ciudades gemelas."),  # as published
     ("hy", "\ufeffA \u056b", "A \u056b"),
@@ -46,7 +46,7 @@ SPELLING = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("language", "text", "mended"), MENDED)
+@pytest.mark.parametrize(("language", "text", "mended"), FIXES)
 def test_invisible_characters_are_found_and_mended(language, text, mended):
     assert find_invisible(text, language)
     assert normalise(text, language) == mended

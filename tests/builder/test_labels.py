@@ -1,7 +1,7 @@
 import polars as pl
 
 from polyprobe.builder.facts.facts import LABELS
-from polyprobe.builder.facts.labels import count_changed, count_contradictions, settle_labels, tidy
+from polyprobe.builder.facts.labels import choose_labels, count_changed, count_contradictions, tidy
 
 NAMED = pl.DataFrame(
     [
@@ -18,14 +18,14 @@ NAMED = pl.DataFrame(
 
 
 def test_the_label_of_most_rows_is_taken_and_the_first_of_equals():
-    settled = settle_labels(NAMED)
+    settled = choose_labels(NAMED)
     assert settled.schema == pl.Schema(LABELS)
     assert settled.rows() == [
         ("de", "Q1", "Kopenhagen"),
         ("de", "Q2", "Genf"),
         ("fr", "Q1", "Copenhague"),
     ]
-    assert settle_labels(NAMED.reverse()).equals(settled)
+    assert choose_labels(NAMED.reverse()).equals(settled)
 
 
 def test_contradictions_are_counted_by_language_and_id():

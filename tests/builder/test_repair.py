@@ -7,15 +7,14 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts.facts import FACTS
-from polyprobe.builder.facts.implied import find_edges, find_implied
-from polyprobe.builder.facts.truths import Knowledge, find_truths, learn
-from polyprobe.builder.recipes.bmlama.candidates import mend
-from polyprobe.builder.recipes.bmlama.rights import find_rights
-from polyprobe.builder.recipes.bmlama.wording import Wording, place_answer, verbalise
+from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
+from polyprobe.builder.recipes.bmlama.candidates import repair_query
+from polyprobe.builder.recipes.bmlama.correct import find_correct
+from polyprobe.builder.recipes.bmlama.wording import Wording, move_answer, write_row
 from polyprobe.builder.sources import curated as readers
+from polyprobe.builder.sources.bmlama.damaged import restore
 from polyprobe.builder.sources.bmlama.entities import choose, make_entity
-from polyprobe.builder.sources.bmlama.queries import REPAIRS, Query
-from polyprobe.builder.sources.bmlama.spoiled import restore
+from polyprobe.builder.sources.bmlama.queries import REPAIRS, PublishedQuery
 from polyprobe.schema.columns import Row
 
 # Labels in two languages; the two Athens share theirs in the first alone, the two Brests in case.
@@ -43,12 +42,12 @@ def right(*names):
 
 
 def query(*candidates, answer="Q1", subject="Q99"):
-    return Query("17:0001", "P190", subject, answer, candidates)
+    return PublishedQuery("17:0001", "P190", subject, answer, candidates)
 
 
 def test_a_sound_row_stays_as_it_is():
     sound = query("Q3", "Q4", "Q1")
-    assert mend(sound, entities("Q1", "Q3", "Q4", "Q7"), right("Q1")) == sound
+    assert repair_query(sound, entities("Q1", "Q3", "Q4", "Q7"), right("Q1")) == sound
 
 
 @pytest.mark.parametrize(
@@ -84,9 +83,9 @@ def test_a_sound_row_stays_as_it_is():
     ],
 )  # fmt: skip
 def test_a_fault_is_mended_and_told(candidates, rights, pool, expected, code):
-    mended = mend(query(*candidates), entities(*pool), right(*rights))
-    assert mended.candidates == expected
-    assert mended.repairs == (code,)
+    repaired_query = repair_query(query(*candidates), entities(*pool), right(*rights))
+    assert repaired_query.candidates == expected
+    assert repaired_query.repairs == (code,)
     assert code in REPAIRS
 
 
@@ -106,26 +105,28 @@ def test_every_code_but_those_of_one_language_has_its_case_above():
 
 
 def test_a_row_that_nothing_can_fill_is_dropped():
-    assert mend(query("Q1"), entities("Q1", "Q3"), right("Q1", "Q3")) is None
-    assert mend(query("Q3", "Q1"), entities("Q1", "Q3"), right("Q1", "Q3")) is None
+    assert repair_query(query("Q1"), entities("Q1", "Q3"), right("Q1", "Q3")) is None
+    assert repair_query(query("Q3", "Q1"), entities("Q1", "Q3"), right("Q1", "Q3")) is None
 
 
 def test_the_subject_never_comes_in():
-    assert mend(query("Q1", subject="Q4"), entities("Q1", "Q4"), right("Q1")) is None
+    assert repair_query(query("Q1", subject="Q4"), entities("Q1", "Q4"), right("Q1")) is None
 
 
 def test_answers_of_the_relation_come_in_before_other_objects():
     faulty = query("Q3", "Q1")
     for other in ("Q4", "Q5", "Q7"):
         wide = {"Q4", "Q5", "Q7"} - {other}
-        mended = mend(faulty, entities("Q1", "Q3", other, wide=sorted(wide)), right("Q1", "Q3"))
-        assert mended.candidates == (other, "Q1")
+        repaired_query = repair_query(
+            faulty, entities("Q1", "Q3", other, wide=sorted(wide)), right("Q1", "Q3")
+        )
+        assert repaired_query.candidates == (other, "Q1")
 
 
 def test_the_answers_place_is_drawn_by_the_facts_id():
     places = []
     for number in range(600):
-        moved = place_answer(query("Q3", "Q4", "Q1", subject=f"Q{number}"))
+        moved = move_answer(query("Q3", "Q4", "Q1", subject=f"Q{number}"))
         assert [name for name in moved.candidates if name != "Q1"] == ["Q3", "Q4"]
         places.append(moved.candidates.index("Q1"))
         assert moved.repairs == (() if places[-1] == 2 else ("answer_moved",))
@@ -156,7 +157,7 @@ WORDING = Wording(
 
 
 def test_a_row_is_written_in_one_language():
-    row = verbalise(query("Q1", "Q4", "Q7"), PUBLISHED, WORDING)
+    row = write_row(query("Q1", "Q4", "Q7"), PUBLISHED, WORDING)
     assert row == PUBLISHED._replace(
         fact_id="P190:Q99:Q1",
         subject_id="Q99",
@@ -172,20 +173,20 @@ def test_a_row_is_written_in_one_language():
 def test_what_concerns_one_language_is_told_there():
     spoiled = PUBLISHED._replace(subject="Naf\u00adplio", candidates=["Oslo", "Bonn", "Athen"])
     wording = WORDING._replace(template="[X] und [Y] sind Partnerstädte.")
-    row = verbalise(query("Q1", "Q4", "Q7"), spoiled, wording)
+    row = write_row(query("Q1", "Q4", "Q7"), spoiled, wording)
     assert row.prompt == "Nafplio und [Y] sind Partnerstädte."
     assert row.template_id == "polyprobe:P190"
     assert row.repairs == ["parallel", "template", "invisible_characters"]
     assert row.subject == "Nafplio"
     mixed = PUBLISHED._replace(prompt="Nafpli\u03bf und [Y].")  # a Greek o
-    row = verbalise(query("Q1", "Q4", "Q7"), mixed, WORDING)
+    row = write_row(query("Q1", "Q4", "Q7"), mixed, WORDING)
     assert row.prompt == "Nafplio und [Y]."
     assert row.repairs == ["mixed_alphabets"]
 
 
 def test_an_unlinked_row_keeps_the_published_id():
     unlinked = query("Q4", "Q1")._replace(repairs=("unlinked",), subject_id="")
-    row = verbalise(unlinked, PUBLISHED, WORDING._replace(labels=["Rom", "Athen"]))
+    row = write_row(unlinked, PUBLISHED, WORDING._replace(labels=["Rom", "Athen"]))
     assert (row.fact_id, row.subject_id) == ("17:0001", "")
     assert "unlinked" in row.repairs
 
@@ -193,14 +194,18 @@ def test_an_unlinked_row_keeps_the_published_id():
 def test_a_right_answer_outside_the_relation_bars_its_name():
     """Brazil and the Kingdom of the Netherlands: `Netherlands` is no fair distractor."""
     stranger = make_entity("Q50", ("", "Oslo"))  # known in one of the languages only
-    mended = mend(query("Q7", "Q1"), entities("Q1", "Q4", "Q7"), [*right("Q1"), stranger])
-    assert mended.candidates == ("Q4", "Q1")
-    assert mended.repairs == ("second_answer",)
+    repaired_query = repair_query(
+        query("Q7", "Q1"), entities("Q1", "Q4", "Q7"), [*right("Q1"), stranger]
+    )
+    assert repaired_query.candidates == ("Q4", "Q1")
+    assert repaired_query.repairs == ("second_answer",)
 
 
 def test_two_facts_draw_in_different_orders():
     pool = entities("Q1", "Q3", "Q4", "Q5", "Q7")
-    orders = {mend(query("Q1", subject=f"Q{n}"), pool, []).candidates for n in range(200, 260)}
+    orders = {
+        repair_query(query("Q1", subject=f"Q{n}"), pool, []).candidates for n in range(200, 260)
+    }
     assert len(orders) > 12  # of 4! = 24
 
 
@@ -277,8 +282,8 @@ def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language(
     rows = {"en": [first, second], "de": [same, same]}
     queries = [query("Q1", "Q3")._replace(relation="P19"), query("Q4", answer="Q4", subject="Q8")]
     one = {"en": [first], "de": [same]}
-    assert find_rights(queries[:1], one, [(rows, queries)], NOTHING) == [{"Q1", "Q4"}]
-    assert find_rights(queries[:1], {"en": [first]}, [(rows, queries)], NOTHING) == [{"Q1"}]
+    assert find_correct(queries[:1], one, [(rows, queries)], NOTHING) == [{"Q1", "Q4"}]
+    assert find_correct(queries[:1], {"en": [first]}, [(rows, queries)], NOTHING) == [{"Q1"}]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from polyprobe.builder.recipes.balanced.templates.translate import (
     PROVENANCE,
     count_outcomes,
     describe_outcomes,
-    lend_templates,
+    fill_missing,
     load_translators,
     translate_templates,
 )
@@ -238,7 +238,7 @@ def test_templates_are_lent_where_they_lack():
     ])  # fmt: skip
     words = {BORN: "[X] n [Y]", DIED: "[X] m [Y]", "[X] lies in [Y].": "[X] l [Y]"}
     engine = Dictionary("a", words)
-    found = lend_templates(own, ["es", "gl", "en"], ["P19", "P30", "P36"], {"a": engine}, ["a"])
+    found = fill_missing(own, ["es", "gl", "en"], ["P19", "P30", "P36"], {"a": engine}, ["a"])
     assert found.templates.select("language", "relation", "template").rows() == [
         ("es", "P30", "[X] l [Y]"),
         ("gl", "P19", "[X] n [Y]"),
@@ -252,7 +252,7 @@ def test_templates_are_lent_where_they_lack():
 def test_where_nothing_lacks_nobody_is_asked():
     own = pl.concat([table(BORN), table("[X] nació en [Y]", language="es")])
     engine = Dictionary("a", {}, targets=[])
-    found = lend_templates(own, ["es"], ["P19"], {"a": engine}, ["a"])
+    found = fill_missing(own, ["es"], ["P19"], {"a": engine}, ["a"])
     assert found.templates.height == 0
     assert engine.asked == []
 

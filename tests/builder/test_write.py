@@ -5,7 +5,8 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.output.write import recover, write_config
+from polyprobe.builder.output.folder import recover
+from polyprobe.builder.output.write import write_config
 from polyprobe.schema.columns import SCHEMA, Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text

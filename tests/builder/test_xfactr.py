@@ -58,7 +58,7 @@ def mirror(monkeypatch, tmp_path):
     repository = describe(contents)
     monkeypatch.setattr(xfactr, "REPOSITORY", repository)
     monkeypatch.setattr(xfactr, "LANGUAGES", ("en", "fr", "pa", "yo"))
-    monkeypatch.setattr(xfactr, "MENDED", {("yo", "P36"): ("[X bad]", "[X]")})
+    monkeypatch.setattr(xfactr, "FIXES", {("yo", "P36"): ("[X bad]", "[X]")})
     pack(tmp_path, repository, contents)
     return tmp_path
 
@@ -204,7 +204,7 @@ def test_prompts_of_the_release(upstream, everything):
     counts = Counter(everything.templates["language"])
     assert counts == dict.fromkeys(xfactr.LANGUAGES, 46) | {"fr": 46 - 8, "bn": 46 - 1}
     assert all(map(is_template, everything.templates["template"]))
-    for language, relation in [*xfactr.MENDED, *xfactr.SWAPPED]:
+    for language, relation in [*xfactr.FIXES, *xfactr.SWAPPED]:
         found = everything.templates.filter(language=language, relation=relation)
         assert found["template"].item() != {row["pid"]: row for row in rows}[relation][language]
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from polyprobe.builder.annotated.entities import Entity, Phrase
+from polyprobe.builder.annotated.entities import Phrase, PromptEntity
 from polyprobe.builder.annotated.gender import (
     FEM,
     MASC,
@@ -125,7 +125,7 @@ def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
     return Agreement(NEUT) if head.endswith(("ο", "ι", "υ")) else None
 
 
-def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the article before a label in a case, None for a name that Greek does not have.
 
     After σε stands the accusative; την and στην keep their ν before a vowel and κ π τ ξ ψ μπ ντ γκ
@@ -146,7 +146,7 @@ def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | N
 
 
 def keeps_n(label: str) -> bool:
-    """Tell whether την stays whole before a label."""
+    """Return whether την stays whole before a label."""
     plain = strip_accents(label.lower())
     return not re.match(r"[α-ω]", plain) or bool(KEEPS_N.match(plain))
 
@@ -188,7 +188,7 @@ class Inflection(Inflector):
 
 
 def ends_head(words: list[str], at: int, man: bool) -> bool:
-    """Tell whether a word is a stop, or a genitive behind the first."""
+    """Return whether a word is a stop, or a genitive behind the first."""
     genitives = MALE_GENITIVES if man else GENITIVES_OF_ANY
     return words[at] in STOPS or (at > 0 and strip_tonos(words[at]).endswith(genitives))
 
@@ -224,7 +224,7 @@ def decline(word: str, case: str, gender: str) -> str | None:
 
 
 def is_early(word: str) -> bool:
-    """Tell whether the accent is on the third last syllable, from which it may move."""
+    """Return whether the accent is on the third last syllable, from which it may move."""
     composed = unicodedata.normalize("NFD", word.casefold())
     behind = composed.partition("\u0301")[2]
     return len(SYLLABLE.findall(strip_tonos(behind))) >= 2

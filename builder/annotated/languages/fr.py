@@ -2,7 +2,7 @@
 
 import re
 
-from polyprobe.builder.annotated.entities import END, MARK, Entity, Phrase
+from polyprobe.builder.annotated.entities import END, MARK, Phrase, PromptEntity
 from polyprobe.builder.annotated.gender import FEM, MASC, PL, SG, Agreement, Traits, agree_plainly
 
 OWN = re.compile(r"(Les|Le|La|L['’])(?:(?<=['’])| )(?=\S)")
@@ -129,7 +129,7 @@ def agree_by_ending(word: str) -> Agreement:
 
 
 def takes_article(label: str, traits: Traits) -> bool:
-    """Tell whether a definite article stands before a label: not before a name, save lands'.
+    """Return whether a definite article stands before a label: not before a name, save lands'.
 
     Common nouns begin with a small letter; names that begin with a noun like Université have one.
     """
@@ -145,7 +145,7 @@ def takes_article(label: str, traits: Traits) -> bool:
     return label[:1].islower()
 
 
-def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return what stands before a label for an article of X-FACTR's, None for an unknown one.
 
     Le and Les with which a place begins go into it, La and L' stay: au Caire, à La Haye; a title
@@ -204,7 +204,7 @@ def locate(article: str, form: str, traits: Traits) -> Phrase:
 
 
 def elides(label: str) -> bool:
-    """Tell whether le, la, de lose their vowel before a label.
+    """Return whether le, la, de lose their vowel before a label.
 
     >>> [elides(label) for label in ("Égypte", "Yémen", "Yves", "harpe", "histoire", "Honduras")]
     [True, False, True, False, True, False]

@@ -64,7 +64,7 @@ class Inflection(ByRule):
 
 
 def is_surface(label: str, kinds: Collection[str]) -> bool:
-    """Tell whether one is on a place: Szegeden, but Debrecenben; Kapuváron, Caprin, but Kubában.
+    """Return whether one is on a place: Szegeden, but Debrecenben; Kapuváron, Caprin, but Kubában.
 
     >>> is_surface("Capri", ["island"]), is_surface("Kuba", ["island", "country"])
     (True, False)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from polyprobe.builder.facts.facts import PROMPTS, empty
-from polyprobe.builder.recipes.sentences.forms import word_candidates
+from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
@@ -19,12 +19,12 @@ from polyprobe.system.progress import track
 
 from .coverage import LABELLED, can_be_asked, mark, trace_costs
 from .distractors import (
+    CorrectAnswers,
     Fact,
     Query,
-    Rights,
     draw_distractors,
     find_homonyms,
-    find_rights,
+    gather_correct,
     order_by_hash,
     place_answer,
 )
@@ -33,7 +33,7 @@ from .request import Request, check_buildable
 from .verbalise import verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
-TOLD = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
+USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
 NOT_ASKED = "relation not asked for"
 NO_LABEL = "no label"
 NO_SENTENCE = "no template"
@@ -46,8 +46,8 @@ class Notes(NamedTuple):
     """How a set came about.
 
     `facts` is the number of its facts, `rows` that of its rows in a language: they differ where
-    several templates were asked for. Then, and then alone, `told` (TOLD) says by relation in how
-    many templates, for how many facts, in how many rows.
+    several templates were requested. Only then `used_templates` (USED_TEMPLATES) counts templates,
+    facts and rows by relation.
 
     `left_out` (LEFT_OUT) counts the source's facts that have no row: with an empty detail, those
     of a reason, each fact once; with a language or relation as the detail, where it struck (a fact
@@ -63,10 +63,10 @@ class Notes(NamedTuple):
     source_facts: int
     facts: int
     rows: int
-    told: pl.DataFrame
+    used_templates: pl.DataFrame
     left_out: pl.DataFrame
     costs: pl.DataFrame
-    lent: dict[str, int]
+    borrowed: dict[str, int]
     repairs: dict[str, int]
     sources: tuple[Provenance, ...]
 
@@ -103,7 +103,7 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
             "relations or fewer languages"
         )
-    rows = tell(request, material, drawn)
+    rows = write_rows(request, material, drawn)
     missing = [*list_missing(request, material, layers), *left_out]
     return Balanced(rows, describe(request, material, rows, missing))
 
@@ -125,18 +125,20 @@ def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int
     )
 
 
-def tell(request: Request, material: Material, drawn: Sequence[Query]) -> dict[str, list[Row]]:
+def write_rows(
+    request: Request, material: Material, drawn: Sequence[Query]
+) -> dict[str, list[Row]]:
     """Return {language: rows} of the queries in the wording that is asked for."""
     known, languages = material.known, request.languages
     if request.wording == "template":
         known = known._replace(prompts=empty(PROMPTS))
     rows = verbalise(drawn, known, material.templates, languages, request.source)
     if request.wording == "sentence":
-        rows = {language: inflect_candidates(part, language) for language, part in rows.items()}
+        rows = {language: inflect_rows(part, language) for language, part in rows.items()}
     return rows
 
 
-def inflect_candidates(rows: Sequence[Row], language: str) -> list[Row]:
+def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
     """Return one language's rows with the candidates as their sentences need them.
 
     The answer is the form that stood in the sentence, the last of `answer_forms`; distractors take
@@ -147,7 +149,7 @@ def inflect_candidates(rows: Sequence[Row], language: str) -> list[Row]:
         Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
         for number, row in enumerate(rows)
     ]
-    worded = word_candidates(rows, outcomes).candidates
+    worded = inflect_candidates(rows, outcomes).candidates
     return [
         row._replace(candidates=worded.get(number, row.candidates))
         for number, row in enumerate(rows)
@@ -158,7 +160,7 @@ def draw(
     request: Request, material: Material, facts: pl.DataFrame, mirror: Path | None
 ) -> tuple[list[Query], list[tuple[str, str, int]]]:
     """Return the queries that are kept, sorted, and counts of what is left out (LEFT_OUT)."""
-    rights = prepare_rights(request, material, mirror)
+    correct = prepare_correct(request, material, mirror)
     objects = list_objects(request, material)
     queries: list[Query] = []
     alone: dict[str, int] = {}
@@ -167,7 +169,7 @@ def draw(
     for part in track(parts, "drawing candidates"):
         asked = list(map(Fact._make, part.iter_rows()))
         relation = asked[0].relation
-        found, tried = draw_relation(asked, objects[relation], rights, request)
+        found, tried = draw_relation(asked, objects[relation], correct, request)
         queries += found
         alone[relation] = tried - len(found)
         over += len(asked) - tried
@@ -175,7 +177,7 @@ def draw(
 
 
 def draw_relation(
-    facts: Sequence[Fact], objects: Collection[str], rights: Rights, request: Request
+    facts: Sequence[Fact], objects: Collection[str], correct: CorrectAnswers, request: Request
 ) -> tuple[list[Query], int]:
     """Return a relation's queries, sorted, and how many facts were tried for them.
 
@@ -192,7 +194,7 @@ def draw_relation(
         if len(found) == limit:
             break
         tried += 1
-        distractors = draw_distractors(fact, pools, rights, request.candidates - 1, request.seed)
+        distractors = draw_distractors(fact, pools, correct, request.candidates - 1, request.seed)
         if distractors:
             found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
     return sorted(found, key=attrgetter("fact")), tried
@@ -205,7 +207,7 @@ def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
     return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
 
 
-def prepare_rights(request: Request, material: Material, mirror: Path | None) -> Rights:
+def prepare_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:
     """Return what is right, by all facts that are known and the wordings of the languages asked.
 
     The material's templates are those that are used (`level_templates`).
@@ -214,7 +216,7 @@ def prepare_rights(request: Request, material: Material, mirror: Path | None) ->
     asked = pl.col("language").is_in(list(request.languages))
     known = material.known
     homonyms = find_homonyms(known.labels.filter(asked))
-    return find_rights(facts, material.templates, known.prompts.filter(asked), homonyms)
+    return gather_correct(facts, material.templates, known.prompts.filter(asked), homonyms)
 
 
 def list_missing(
@@ -235,16 +237,16 @@ def list_missing(
         yield from total(NOT_BOTH, counts)
         return
     named = {
-        f"{relation} in {', '.join(list_untold(request, material, relation))}": count
+        f"{relation} in {', '.join(list_without_template(request, material, relation))}": count
         for relation, count in counts.items()
     }
     yield from total(NO_SENTENCE, named)
 
 
-def list_untold(request: Request, material: Material, relation: str) -> list[str]:
+def list_without_template(request: Request, material: Material, relation: str) -> list[str]:
     """Return the languages asked for in which the relation has no template."""
-    told = set(material.templates.filter(pl.col("relation") == relation)["language"])
-    return [language for language in request.languages if language not in told]
+    present = set(material.templates.filter(pl.col("relation") == relation)["language"])
+    return [language for language in request.languages if language not in present]
 
 
 def total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
@@ -272,23 +274,25 @@ def describe(
         source_facts=material.known.facts.height,
         facts=len({row.fact_id for row in first}),
         rows=len(first),
-        told=count_told(first) if request.templates > 1 else pl.DataFrame(schema=TOLD),
+        used_templates=count_templates(first)
+        if request.templates > 1
+        else pl.DataFrame(schema=USED_TEMPLATES),
         left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
         costs=trace_costs(material.coverage, request.languages),
-        lent=material.lent,
+        borrowed=material.borrowed,
         repairs=material.known.repairs,
         sources=tuple(s for s in material.sources if s.role != "templates" or not own),
     )
 
 
-def count_told(rows: Sequence[Row]) -> pl.DataFrame:
-    """Return TOLD for the rows of a language; a sentence of the source's own is a template too."""
+def count_templates(rows: Sequence[Row]) -> pl.DataFrame:
+    """Return USED_TEMPLATES for the rows of a language; a sentence of the source counts as one."""
     counts = Counter((row.relation, row.fact_id) for row in rows)
     repeated: dict[str, list[int]] = {}
     for (relation, _), count in counts.items():
         repeated.setdefault(relation, []).append(count)
-    told = [(relation, max(part), len(part), sum(part)) for relation, part in repeated.items()]
-    return pl.DataFrame(told, TOLD, orient="row")
+    lines = [(relation, max(part), len(part), sum(part)) for relation, part in repeated.items()]
+    return pl.DataFrame(lines, USED_TEMPLATES, orient="row")
 
 
 def explain_empty(request: Request, material: Material, layers: np.ndarray) -> PolyprobeError:

@@ -18,14 +18,18 @@ PARAPHRASES = (
 
 def dump(notes: Notes) -> str:
     """Return the notes as JSON, for the metadata of the Parquet files."""
-    several = {"facts": notes.facts, "told": notes.told.rows()} if notes.told.height else {}
+    several = (
+        {"facts": notes.facts, "told": notes.used_templates.rows()}
+        if notes.used_templates.height
+        else {}
+    )
     shown = {
         "command": notes.command,
         "source_facts": notes.source_facts,
         "rows": notes.rows,
         **several,
         "left_out": notes.left_out.rows(),
-        "lent": notes.lent,
+        "lent": notes.borrowed,
         "repairs": notes.repairs,
         "costs": notes.costs.filter(notes.costs["asked"]).select("language", "facts").rows(),
         "sources": [list(source) for source in notes.sources],
@@ -50,7 +54,7 @@ def describe_build(config: Config) -> str:
         f"```\n{notes['command']}\n```",
         f"{notes.get('facts', notes['rows']):,} of {notes['source_facts']:,} facts of the source"
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
-        *told_table(notes),
+        *templates_table(notes),
         sources_table(notes),
         left_out_table(notes),
         *repairs_table(notes),
@@ -61,7 +65,7 @@ def describe_build(config: Config) -> str:
     return "\n\n".join(parts)
 
 
-def told_table(notes: dict[str, Any]) -> list[str]:
+def templates_table(notes: dict[str, Any]) -> list[str]:
     """Return how often facts repeat and in how many templates; nothing where none was to."""
     if "told" not in notes:
         return []

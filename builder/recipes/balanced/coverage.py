@@ -40,7 +40,7 @@ class Coverage(NamedTuple):
         """Return (layers, facts): whether a fact stands in every one of the languages."""
         return np.all(self.layers[:, :, self.columns(languages)], axis=2)
 
-    def told_both_ways(self) -> "Coverage":
+    def require_both(self) -> "Coverage":
         """Return where facts have a sentence of the source's own and a template as well."""
         layers = self.layers.copy()
         layers[[PROMPTED, TEMPLATED]] = layers[PROMPTED] & layers[TEMPLATED]

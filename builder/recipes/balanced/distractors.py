@@ -1,6 +1,5 @@
 """Which objects are wrong for a fact, and which of them become its candidates."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
@@ -10,6 +9,7 @@ import polars as pl
 
 from polyprobe.builder.facts.labels import fold
 from polyprobe.builder.facts.truths import Knowledge, learn
+from polyprobe.system.hashing import hash_text
 
 
 class Fact(NamedTuple):
@@ -52,24 +52,26 @@ class Homonyms(NamedTuple):
         return self.groups.get(entity, frozenset())
 
 
-class Rights(NamedTuple):
-    """What is right for a question, whatever the languages in which its source knows it.
+class CorrectAnswers(NamedTuple):
+    """The correct answers to each question, in whatever language its source states them.
 
-    `alike[relation]` are the relations whose template reads the same in some language, the relation
-    itself among them; `echoes[fact]` are the objects of facts with the same sentence in some
-    language.
+    `same_template[relation]` are the relations that share a template in some language, including
+    the relation itself; `same_sentence[fact]` are the objects of the facts that share a sentence in
+    some language.
     """
 
     knowledge: Knowledge
-    alike: dict[str, set[str]]
-    echoes: dict[Fact, set[str]]
+    same_template: dict[str, set[str]]
+    same_sentence: dict[Fact, set[str]]
     homonyms: Homonyms
 
     def of(self, fact: Fact) -> set[str]:
         """Return what answers the fact's question rightly, for whomever its wording may mean."""
-        relations = self.alike.get(fact.relation, {fact.relation})
+        relations = self.same_template.get(fact.relation, {fact.relation})
         questions = list(product(relations, self.homonyms.of(fact.subject_id)))
-        return self.knowledge.complete({fact.object_id, *self.echoes.get(fact, ())}, questions)
+        return self.knowledge.complete(
+            {fact.object_id, *self.same_sentence.get(fact, ())}, questions
+        )
 
 
 def fold_column(table: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -96,43 +98,45 @@ def find_homonyms(labels: pl.DataFrame) -> Homonyms:
     return Homonyms({entity: frozenset(found) for entity, found in groups.items()}, members)
 
 
-def find_rights(
+def gather_correct(
     facts: Mapping[str, pl.DataFrame],
     templates: pl.DataFrame,
     prompts: pl.DataFrame,
     homonyms: Homonyms,
-) -> Rights:
+) -> CorrectAnswers:
     """Return what is right by all the facts ({source: table}), and which questions read the same.
 
     Templates and prompts are those of the languages asked for.
     """
-    return Rights(learn(facts), find_alike(templates), find_echoes(prompts), homonyms)
+    return CorrectAnswers(
+        learn(facts), find_same_template(templates), find_same_sentence(prompts), homonyms
+    )
 
 
-def find_alike(templates: pl.DataFrame) -> dict[str, set[str]]:
+def find_same_template(templates: pl.DataFrame) -> dict[str, set[str]]:
     """Return {relation: relations whose template reads the same in some language}."""
-    alike: dict[str, set[str]] = defaultdict(set)
+    same_template: dict[str, set[str]] = defaultdict(set)
     groups = fold_column(templates, "template").group_by("language", "folded").agg("relation")
     for relations in groups["relation"]:
         for relation in relations:
-            alike[relation] |= set(relations)
-    return dict(alike)
+            same_template[relation] |= set(relations)
+    return dict(same_template)
 
 
-def find_echoes(prompts: pl.DataFrame) -> dict[Fact, set[str]]:
+def find_same_sentence(prompts: pl.DataFrame) -> dict[Fact, set[str]]:
     """Return {fact: objects of the facts that share a sentence with it in some language}."""
-    echoes: dict[Fact, set[str]] = defaultdict(set)
+    same_sentence: dict[Fact, set[str]] = defaultdict(set)
     facts = pl.struct("relation", "subject_id", "object_id").alias("fact")
     groups = fold_column(prompts, "prompt").group_by("language", "folded").agg(facts)
     for group in groups.filter(pl.col("fact").list.len() > 1)["fact"]:
         found = [Fact(**fact) for fact in group]
         for fact in found:
-            echoes[fact] |= {other.object_id for other in found}
-    return dict(echoes)
+            same_sentence[fact] |= {other.object_id for other in found}
+    return dict(same_sentence)
 
 
 def draw_distractors(
-    fact: Fact, pools: Iterable[Sequence[str]], rights: Rights, count: int, seed: int
+    fact: Fact, pools: Iterable[Sequence[str]], correct: CorrectAnswers, count: int, seed: int
 ) -> list[str]:
     """Return up to `count` distractors from the pools (ids, sorted), in the order drawn.
 
@@ -140,9 +144,9 @@ def draw_distractors(
     is right, the subject itself, what bears a right answer's name in some language, or that of a
     distractor drawn before.
     """
-    right = rights.of(fact)
+    right = correct.of(fact)
     barred = right | {fact.subject_id}
-    groups = rights.homonyms.groups_of
+    groups = correct.homonyms.groups_of
     taken = set().union(*(groups(entity) for entity in right))
     drawn: list[str] = []
     for entity in chain.from_iterable(shuffle(pool, f"{seed}|{fact.id}") for pool in pools):
@@ -156,7 +160,7 @@ def draw_distractors(
 
 def place_answer(fact: Fact, distractors: Sequence[str], seed: int) -> tuple[list[str], int]:
     """Return the candidates and the answer's place, each place as likely as any other."""
-    place = digest(f"{seed}|{fact.id}|answer") % (len(distractors) + 1)
+    place = hash_text(f"{seed}|{fact.id}|answer") % (len(distractors) + 1)
     return [*distractors[:place], fact.object_id, *distractors[place:]], place
 
 
@@ -168,16 +172,11 @@ def shuffle(pool: Sequence[str], key: str) -> Iterator[str]:
     """
     moved: dict[int, str] = {}
     for number, item in enumerate(pool):
-        place = number + digest(f"{key}|{number}") % (len(pool) - number)
+        place = number + hash_text(f"{key}|{number}") % (len(pool) - number)
         yield moved.get(place, pool[place])
         moved[place] = moved.get(number, item)
 
 
-def digest(text: str) -> int:
-    """Return SHA-256 of a text as a number, the same on every machine."""
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")
-
-
 def order_by_hash(facts: Iterable[Fact], seed: int) -> list[Fact]:
     """Return the facts by SHA-256 of seed and id: whoever takes the first N draws at random."""
-    return sorted(facts, key=lambda fact: (digest(f"{seed}|{fact.id}|order"), fact))
+    return sorted(facts, key=lambda fact: (hash_text(f"{seed}|{fact.id}|order"), fact))

@@ -10,7 +10,7 @@ import polars as pl
 from polyprobe.builder.facts.alphabets import unmix_column
 from polyprobe.builder.facts.facts import LABELS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.labels import tidy
-from polyprobe.builder.sources import TRUTH_SOURCES, load_source, load_teller, read_source
+from polyprobe.builder.sources import TRUTH_SOURCES, load_source, load_truth_source, read_source
 from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
@@ -40,14 +40,14 @@ class Material(NamedTuple):
     `known` is the source with completed labels, `templates` those of each language and relation in
     the order of preference, no text twice, `coverage` where the facts of the relations asked for
     stand in each language of the source, `truths` name the sources that tell what else is right for
-    a subject, `lent` the number of labels that each source of `--labels` completed.
+    a subject, `borrowed` the number of labels that each source of `--labels` completed.
     """
 
     known: Facts
     templates: pl.DataFrame
     coverage: Coverage
     truths: tuple[str, ...]
-    lent: dict[str, int]
+    borrowed: dict[str, int]
     sources: tuple[Provenance, ...]
 
 
@@ -56,36 +56,36 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     check_request(request)
     source = load_source(request.source)
     check_languages(request.languages, request.source, source.LANGUAGES)
-    check_lenders(request)
-    tellers = {name: load_teller(name) for name in TRUTH_SOURCES}
-    for module in (source, *map(load_source, request.labels), *tellers.values()):
+    check_label_sources(request)
+    truth_sources = {name: load_truth_source(name) for name in TRUTH_SOURCES}
+    for module in (source, *map(load_source, request.labels), *truth_sources.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
     known = read_source(request.source, mirror)
     check_relations(request, set(known.facts["relation"]))
     sources = [describe(request.source, source, "facts")]
-    lent = {}
+    borrowed = {}
     for name in request.labels:
-        lender = load_source(name)
-        shared = sorted({*source.LANGUAGES} & {*lender.LANGUAGES})
+        other = load_source(name)
+        shared = sorted({*source.LANGUAGES} & {*other.LANGUAGES})
         before = known.labels.height
         known = complete(known, read_source(name, mirror, shared).labels)
-        lent[name] = known.labels.height - before
-        sources.append(describe(name, lender, "labels"))
+        borrowed[name] = known.labels.height - before
+        sources.append(describe(name, other, "labels"))
     if request.wording:
         known = add_sentences(request, source, known, mirror)
     fallback = empty(TEMPLATES)
     if request.source != FALLBACK and lacks_templates(known, source.LANGUAGES):
-        lender = load_source(FALLBACK)
-        fallback = lender.read_templates(mirror)
-        sources.append(describe(FALLBACK, lender, "templates"))
+        other = load_source(FALLBACK)
+        fallback = other.read_templates(mirror)
+        sources.append(describe(FALLBACK, other, "templates"))
     if request.template_translators:
         translated, engines = translate_missing(request, known, fallback)
         fallback = pl.concat([fallback.select(*TEMPLATES), translated])
         sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
-    sources += [describe(name, teller, "truths") for name, teller in tellers.items()]
+    sources += [describe(name, module, "truths") for name, module in truth_sources.items()]
     return assemble(request, known, fallback, source.LANGUAGES)._replace(
-        truths=tuple(tellers), lent=lent, sources=tuple(sources)
+        truths=tuple(truth_sources), borrowed=borrowed, sources=tuple(sources)
     )
 
 
@@ -110,14 +110,14 @@ def translate_missing(
     """Return templates (TEMPLATES) for languages that lack them, translated, and who did it."""
     from polyprobe.builder.recipes.balanced.templates.translate import (
         describe_outcomes,
-        lend_templates,
+        fill_missing,
         load_translators,
     )
 
     engines = load_translators(request.template_translators)
     asked = set(choose_relations(known.facts, request)["relation"])
     both = choose_templates(known.templates, fallback)
-    translated = lend_templates(both, request.languages, asked, engines, request.trusted)
+    translated = fill_missing(both, request.languages, asked, engines, request.trusted)
     for line in describe_outcomes(translated):
         report(line)
     return translated.templates, "; ".join(engine.signature for engine in engines.values())
@@ -133,14 +133,14 @@ def assemble(
     """
     labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
     known = known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
-    lent = fallback.filter(pl.col("language").is_in(list(languages)))
-    templates = tidy(choose_templates(known.templates, lent), ["template"])
+    borrowed = fallback.filter(pl.col("language").is_in(list(languages)))
+    templates = tidy(choose_templates(known.templates, borrowed), ["template"])
     wording = ["language", "relation", "template"]
     templates = templates.unique(wording, keep="first", maintain_order=True)
     facts = choose_relations(known.facts, request)
     coverage = measure_coverage(known, facts, templates, languages)
     if request.wording:
-        coverage = coverage.told_both_ways()
+        coverage = coverage.require_both()
     return Material(known, templates, coverage, (), {}, ())
 
 
@@ -149,8 +149,8 @@ def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
 
     Where the source has none, they are the fallback's.
     """
-    lent = fallback.join(own, on=["language", "relation"], how="anti", maintain_order="left")
-    both = pl.concat([own.select(*TEMPLATES), lent.select(*TEMPLATES)])
+    borrowed = fallback.join(own, on=["language", "relation"], how="anti", maintain_order="left")
+    both = pl.concat([own.select(*TEMPLATES), borrowed.select(*TEMPLATES)])
     return both.sort("language", "relation", maintain_order=True)
 
 
@@ -160,17 +160,17 @@ def choose_relations(facts: pl.DataFrame, request: Request) -> pl.DataFrame:
     return facts.filter(pl.col("relation").is_in(sorted(chosen)))
 
 
-def complete(known: Facts, lent: pl.DataFrame) -> Facts:
-    """Return the facts with the labels lent where an entity of theirs has none."""
+def complete(known: Facts, borrowed: pl.DataFrame) -> Facts:
+    """Return the facts with the labels borrowed where an entity of theirs has none."""
     entities = pl.concat([known.facts["subject_id"], known.facts["object_id"]]).unique()
-    new = lent.join(known.labels, on=["language", "id"], how="anti").join(
+    new = borrowed.join(known.labels, on=["language", "id"], how="anti").join(
         entities.alias("id").to_frame(), on="id", how="semi"
     )
     labels = pl.concat([known.labels.select(LABELS.keys()), new.select(LABELS.keys())])
     return known._replace(labels=labels.sort(*LABELS))
 
 
-def check_lenders(request: Request) -> None:
+def check_label_sources(request: Request) -> None:
     """Raise PolyprobeError where a source of `--labels` has none of the languages asked for."""
     for name in request.labels:
         has = load_source(name).LANGUAGES

@@ -22,7 +22,7 @@ from polyprobe.system.progress import track
 UNLABELLED = "facts without a label in a language, which get no sentence there"
 
 # {(language, relation): (mark as it stands, as it must be)}: marks that are wrong for any label.
-MENDED_MARKS = {
+FIXED_MARKS = {
     ("el", "P31"): ("[Y.Acc]", "[Y.Nom]"),  # behind "is"
     ("es", "P127"): ("dueña;", "dueño;"),  # behind a masculine article that no mark changes
     ("fr", "P27"): ("[ARTDEF;Y]", "[PREPDEF;Y]"),  # behind "citizen"
@@ -87,7 +87,7 @@ def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dic
     return {
         language: {
             line["pid"]: parse_prompt(
-                mend_marks(line[language], language, line["pid"]), language, line["pid"]
+                fix_marks(line[language], language, line["pid"]), language, line["pid"]
             )
             for line in lines
         }
@@ -95,10 +95,10 @@ def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dic
     }
 
 
-def mend_marks(prompt: str, language: str, relation: str) -> str:
+def fix_marks(prompt: str, language: str, relation: str) -> str:
     """Return the prompt as its author meant it."""
-    found, right = MENDED_MARKS.get((language, relation), ("", ""))
-    return xfactr.mend(prompt, language, relation).replace(found, right, 1)
+    found, right = FIXED_MARKS.get((language, relation), ("", ""))
+    return xfactr.fix_prompt(prompt, language, relation).replace(found, right, 1)
 
 
 def name_ends(facts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:

@@ -23,7 +23,7 @@ class Sentence(NamedTuple):
     template_id: str
 
 
-class Wording(NamedTuple):
+class LanguageTexts(NamedTuple):
     """How one language says things: labels by id, templates by relation, prompts by fact.
 
     A template is its text and its id.
@@ -50,12 +50,12 @@ def verbalise(
     prompted = find_prompted(known.prompts, languages)
     rows = {}
     for language in track(languages, "writing sentences"):
-        wording = Wording(
+        texts = LanguageTexts(
             labels=dict(of_language(known.labels, language).select("id", "label").iter_rows()),
             templates=group_templates(of_language(templates, language)),
             prompts=dict(read_prompts(known.prompts, language, prompted, source)),
         )
-        rows[language] = [row for query in queries for row in make_rows(query, wording, language)]
+        rows[language] = [row for query in queries for row in make_rows(query, texts, language)]
     return rows
 
 
@@ -91,12 +91,12 @@ def read_prompts(
         yield fact, Sentence(prompt, form or "", f"{source}:{fact.relation}:sentence")
 
 
-def make_rows(query: Query, wording: Wording, language: str) -> Iterator[Row]:
+def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row]:
     """Yield the query's rows; PolyprobeError where a sentence has not exactly one slot."""
-    fact, labels = query.fact, wording.labels
+    fact, labels = query.fact, texts.labels
     subject = labels[fact.subject_id]
     candidates = [labels[entity] for entity in query.candidates]
-    for sentence in list_sentences(fact, wording, subject):
+    for sentence in list_sentences(fact, texts, subject):
         if sentence.prompt.count(SLOT) != 1:
             raise PolyprobeError(
                 f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
@@ -118,10 +118,10 @@ def make_rows(query: Query, wording: Wording, language: str) -> Iterator[Row]:
         )
 
 
-def list_sentences(fact: Fact, wording: Wording, subject: str) -> list[Sentence]:
+def list_sentences(fact: Fact, texts: LanguageTexts, subject: str) -> list[Sentence]:
     """Return the fact's own sentence, or without one the templates of its relation, filled."""
-    own = wording.prompts.get(fact)
-    return [own] if own else [fill(*pair, subject) for pair in wording.templates[fact.relation]]
+    own = texts.prompts.get(fact)
+    return [own] if own else [fill(*pair, subject) for pair in texts.templates[fact.relation]]
 
 
 def fill(template: str, template_id: str, subject: str) -> Sentence:

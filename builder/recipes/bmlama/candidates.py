@@ -4,12 +4,14 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 
 from polyprobe.builder.sources.bmlama.entities import Entity
-from polyprobe.builder.sources.bmlama.queries import Query
+from polyprobe.builder.sources.bmlama.queries import PublishedQuery
 
 SIZE = 10  # candidates of a row that is filled, as many as most published rows have
 
 
-def mend(query: Query, entities: Mapping[str, Entity], rights: Iterable[Entity]) -> Query | None:
+def repair_query(
+    query: PublishedQuery, entities: Mapping[str, Entity], correct: Iterable[Entity]
+) -> PublishedQuery | None:
     """Return the query with candidates that can be asked; None where only the answer is left.
 
     A distractor that lacks a label in some language, that is the subject itself, that is right as
@@ -21,9 +23,9 @@ def mend(query: Query, entities: Mapping[str, Entity], rights: Iterable[Entity])
     Args:
         query: the row in ids.
         entities: {id: entity} of the query's relation.
-        rights: everything that is right for the query, its answer or not.
+        correct: everything that is right for the query, its answer or not.
     """
-    right = [entity for entity in rights if entity.id != query.answer]
+    right = [entity for entity in correct if entity.id != query.answer]
     faults = find_faults(query, entities, right)
     kept = {name: entities[name] for name in query.candidates if name not in faults}
     if len(kept) == len(query.candidates) > 1:
@@ -34,13 +36,13 @@ def mend(query: Query, entities: Mapping[str, Entity], rights: Iterable[Entity])
     chosen = []
     codes = []
     for name in query.candidates:
-        replacement = take(pool, kept, right) if name in faults else name
+        replacement = pop_candidate(pool, kept, right) if name in faults else name
         if replacement:
             chosen.append(replacement)
         if name in faults:
             codes.append(faults[name] if replacement else f"{faults[name]}_removed")
     if len(chosen) == 1:
-        while len(chosen) < SIZE and (found := take(pool, kept, right)):
+        while len(chosen) < SIZE and (found := pop_candidate(pool, kept, right)):
             chosen.append(found)
         codes.append("filled")
     if len(chosen) == 1:
@@ -49,7 +51,7 @@ def mend(query: Query, entities: Mapping[str, Entity], rights: Iterable[Entity])
 
 
 def find_faults(
-    query: Query, entities: Mapping[str, Entity], right: Collection[Entity]
+    query: PublishedQuery, entities: Mapping[str, Entity], right: Collection[Entity]
 ) -> dict[str, str]:
     """Return {id: code} of the distractors that cannot stay."""
     faults = {}
@@ -76,7 +78,7 @@ def clashes(entity: Entity, others: Iterable[Entity]) -> bool:
     return any(map(entity.clashes, others))
 
 
-def take(pool: list[Entity], kept: dict[str, Entity], right: Collection[Entity]) -> str:
+def pop_candidate(pool: list[Entity], kept: dict[str, Entity], right: Collection[Entity]) -> str:
     """Move the pool's first entity that clashes with none kept or right to the kept ones.
 
     Returns its id, '' where there is none.
@@ -89,6 +91,6 @@ def take(pool: list[Entity], kept: dict[str, Entity], right: Collection[Entity])
     return ""
 
 
-def rank(query: Query, entity: Entity) -> str:
+def rank(query: PublishedQuery, entity: Entity) -> str:
     """Return what the pool is sorted by: as good as random, and the same for ever."""
     return hashlib.sha256(f"{query.fact_id}|{entity.id}".encode()).hexdigest()

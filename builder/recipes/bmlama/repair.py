@@ -1,4 +1,4 @@
-"""The repaired rows of a configuration: published rows, linked, mended, written out again."""
+"""The repaired rows of a configuration: link the published rows, repair and write them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,13 +7,13 @@ from polyprobe.builder.sources.bmlama.entities import (
     name_others,
 )
 from polyprobe.builder.sources.bmlama.linked import Linked
-from polyprobe.builder.sources.bmlama.queries import Query
+from polyprobe.builder.sources.bmlama.queries import PublishedQuery
 from polyprobe.schema.columns import Row
 from polyprobe.system.progress import track
 
-from .candidates import mend
-from .rights import find_rights
-from .wording import Wording, place_answer, verbalise
+from .candidates import repair_query
+from .correct import find_correct
+from .wording import Wording, move_answer, write_row
 
 
 def repair(
@@ -21,7 +21,7 @@ def repair(
     others: Sequence[Linked],
     knowledge: Knowledge,
     templates: Mapping[str, Mapping[str, str]],
-) -> tuple[dict[str, list[Row]], list[Query]]:
+) -> tuple[dict[str, list[Row]], list[PublishedQuery]]:
     """Return {language: repaired rows} in the published order, and the queries that were dropped.
 
     Args:
@@ -31,18 +31,18 @@ def repair(
         templates: {relation: {language: template in place of the published one}}.
     """
     published = [(linked.rows, linked.queries) for linked in (config, *others)]
-    rights = find_rights(config.queries, config.rows, published, knowledge)
-    strangers = name_others(set().union(*rights), config.known, list(config.rows))
+    correct = find_correct(config.queries, config.rows, published, knowledge)
+    strangers = name_others(set().union(*correct), config.known, list(config.rows))
     repaired: dict[str, list[Row]] = {language: [] for language in config.rows}
     dropped = []
     for number, query in enumerate(track(config.queries, "repairing rows")):
         block = config.entities[query.relation]
-        right = [block.get(name) or strangers.get(name) for name in sorted(rights[number])]
-        mended = mend(query, block, [entity for entity in right if entity])
-        if mended is None:
+        right = [block.get(name) or strangers.get(name) for name in sorted(correct[number])]
+        repaired_query = repair_query(query, block, [entity for entity in right if entity])
+        if repaired_query is None:
             dropped.append(query)
             continue
-        placed = place_answer(mended)
+        placed = move_answer(repaired_query)
         for place, (language, part) in enumerate(config.rows.items()):
             wording = Wording(
                 language,
@@ -51,5 +51,5 @@ def repair(
                 original=[block[name].original[place] for name in placed.candidates],
                 template=templates.get(query.relation, {}).get(language),
             )
-            repaired[language].append(verbalise(placed, part[number], wording))
+            repaired[language].append(write_row(placed, part[number], wording))
     return repaired, dropped

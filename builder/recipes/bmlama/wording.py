@@ -1,4 +1,4 @@
-"""From a mended query to its row in one language."""
+"""From a repaired_query query to its row in one language."""
 
 import hashlib
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from polyprobe.builder.facts.alphabets import unmix
 from polyprobe.builder.facts.invisible import find_invisible
 from polyprobe.builder.facts.labels import clean
-from polyprobe.builder.sources.bmlama.queries import REPAIRS, Query
+from polyprobe.builder.sources.bmlama.queries import REPAIRS, PublishedQuery
 from polyprobe.schema.columns import Row
 
 
@@ -26,7 +26,7 @@ class Wording(NamedTuple):
     template: str | None = None
 
 
-def place_answer(query: Query) -> Query:
+def move_answer(query: PublishedQuery) -> PublishedQuery:
     """Return the query with its answer at the place that a hash of its id draws."""
     others = [name for name in query.candidates if name != query.answer]
     digest = hashlib.sha256(query.fact_id.encode()).digest()
@@ -36,8 +36,8 @@ def place_answer(query: Query) -> Query:
     return query.repaired(others, *codes)
 
 
-def verbalise(query: Query, published: Row, wording: Wording) -> Row:
-    """Return the row of one language: the query, mended and its answer placed, in its words."""
+def write_row(query: PublishedQuery, published: Row, wording: Wording) -> Row:
+    """Return the row of a repaired query in one language."""
     subject = clean(published.subject, wording.language)
     prompt = wording.template or clean(published.prompt, wording.language)
     codes = [*query.repairs, *find_codes(published, wording)]

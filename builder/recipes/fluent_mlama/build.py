@@ -24,7 +24,6 @@ right ones tells nothing. A candidate is a string, whose id is the first 16 hexa
 its SHA-256; invisible characters are taken out of all texts before, which changes no choice.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -34,6 +33,7 @@ from polyprobe.builder.output.tables import Config
 from polyprobe.builder.recipes.table import RECIPES
 from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_archive
 from polyprobe.schema.columns import SLOT, Row
+from polyprobe.system.hashing import hash_text
 
 _FEW = ("P103", "P108", "P159", "P19", "P36", "P364", "P407", "P740")
 _MANY = (
@@ -130,7 +130,7 @@ def list_names(record: Record) -> set[str]:
 
 def order_pool(records: Iterable[Record]) -> list[str]:
     """Return all names of the objects, those with the smallest digest first."""
-    return sorted(set().union(*map(list_names, records)), key=digest)
+    return sorted(set().union(*map(list_names, records)), key=hash_text)
 
 
 def choose_candidates(record: Record, pool: Sequence[str]) -> list[str]:
@@ -138,7 +138,7 @@ def choose_candidates(record: Record, pool: Sequence[str]) -> list[str]:
     own = list_names(record)
     distractors = [name for name in pool if name not in own][:N_DISTRACTORS]
     fact = name_fact(record)
-    return sorted([*list_forms(record), *distractors], key=lambda name: digest(f"{fact}|{name}"))
+    return sorted([*list_forms(record), *distractors], key=lambda name: hash_text(f"{fact}|{name}"))
 
 
 def make_row(question: Question, wording: str) -> Row:
@@ -157,7 +157,7 @@ def make_row(question: Question, wording: str) -> Row:
         subject=record.subject,
         prompt=f"{starts[wording]}{SLOT}",
         candidates=candidates,
-        candidate_ids=[f"{digest(name):064x}"[:16] for name in candidates],
+        candidate_ids=[f"{hash_text(name):064x}"[:16] for name in candidates],
         answers=[k for k, name in enumerate(candidates) if name in forms],
         answer_forms=forms,
         template_id=f"fluent-mlama:{record.relation}:{wording}",
@@ -167,8 +167,3 @@ def make_row(question: Question, wording: str) -> Row:
 def name_fact(record: Record) -> str:
     """Return the fact's id, the same in every language: `P36:Q142:Q90`."""
     return f"{record.relation}:{record.subject_id}:{record.object_id}"
-
-
-def digest(text: str) -> int:
-    """Return SHA-256 of a text as a number, the same on every machine."""
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")

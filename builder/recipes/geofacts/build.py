@@ -15,7 +15,6 @@ Wikidata. Nothing is drawn at random: order and choice of candidates follow SHA-
 """
 
 import csv
-import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +29,7 @@ from polyprobe.builder.output.tables import Config
 from polyprobe.builder.recipes.table import RECIPES
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.hashing import hash_text
 
 from .labels import LANGUAGES, city, load_labels
 
@@ -48,7 +48,7 @@ _SPOKEN_PERCENT = 5
 _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
 
 
-class Fact(NamedTuple):
+class GeoFact(NamedTuple):
     """A country's value in one relation, by ids."""
 
     relation: str
@@ -136,7 +136,7 @@ def currencies(country: str) -> set[str]:
 
 
 @cache
-def select_facts() -> tuple[Fact, ...]:
+def select_facts() -> tuple[GeoFact, ...]:
     """Return the facts of the dataset, sorted by relation and country.
 
     A country has one fact in a relation or none: none where the fact table leaves it out, where
@@ -146,23 +146,23 @@ def select_facts() -> tuple[Fact, ...]:
     return tuple(fact for fact in facts if fact.relation in _MAY_LEAK or not leaks(fact))
 
 
-def _known_facts() -> Iterator[Fact]:
+def _known_facts() -> Iterator[GeoFact]:
     """Yield the facts of the fact table and of CLDR, without those that are left out."""
     table = load_table()
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
     for row in table:
         if row["object"] and not row["left_out"]:
-            yield Fact(row["relation"], row["country"], row["object"])
+            yield GeoFact(row["relation"], row["country"], row["object"])
     for country in sorted({row["country"] for row in table}):
         for relation, found in (
             ("P37", official_languages(country)),
             ("P38", currencies(country)),
         ):
             if len(found) == 1 and (country, relation) not in left_out:
-                yield Fact(relation, country, *found)
+                yield GeoFact(relation, country, *found)
 
 
-def leaks(fact: Fact) -> bool:
+def leaks(fact: GeoFact) -> bool:
     """Return whether the country's name gives the answer away in any of the languages."""
     return any(
         shares_stem(
@@ -189,7 +189,7 @@ def shares_stem(subject: str, answer: str, language: str) -> bool:
     return any(len(stem) >= min(length, 3) and stem in answer.casefold() for stem in stems)
 
 
-def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
+def choose_candidates(fact: GeoFact, facts: Iterable[GeoFact]) -> list[str]:
     """Return the candidates of a fact: its object and nine others of the relation, or all.
 
     The others are the first by SHA-256 of fact and candidate, which is a uniform draw; the
@@ -197,16 +197,16 @@ def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
     with a candidate in some language, is passed over.
     """
     pool = {other.object for other in facts if other.relation == fact.relation}
-    wrong = sorted(pool - right_answers(fact), key=lambda other: digest(f"{fact.id}|{other}"))
+    wrong = sorted(pool - right_answers(fact), key=lambda other: hash_text(f"{fact.id}|{other}"))
     chosen = [fact.object]
     for other in wrong:
         if len(chosen) < N_CANDIDATES and all_differ(fact.relation, [*chosen, other]):
             chosen.append(other)
-    place = digest(f"{fact.id}|place") % len(chosen)
+    place = hash_text(f"{fact.id}|place") % len(chosen)
     return [*chosen[1 : place + 1], fact.object, *chosen[place + 1 :]]
 
 
-def right_answers(fact: Fact) -> set[str]:
+def right_answers(fact: GeoFact) -> set[str]:
     """Return what may not stand among the distractors: whatever is right, if only for some."""
     others = {
         "P37": heard_languages(fact.subject),
@@ -223,12 +223,7 @@ def all_differ(relation: str, entities: list[str]) -> bool:
     )
 
 
-def digest(text: str) -> int:
-    """Return SHA-256 of a text as a number, the same on every machine."""
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")
-
-
-def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
+def _row(fact: GeoFact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
     """Return a fact as a row in one language."""
     subject = subject_label(language, fact.subject)
     answer = label(language, fact.relation, fact.object)

@@ -8,7 +8,7 @@ from polyprobe.builder.objects.lemmatizers import load_lemmatizer
 from polyprobe.builder.output import sentence_part as sentence_card
 from polyprobe.builder.output.card import is_built, read_config
 from polyprobe.builder.output.folder import list_known, write_card
-from polyprobe.builder.output.sentence_part import Notes, Settings
+from polyprobe.builder.output.sentence_part import SentenceNotes, SentenceSettings
 from polyprobe.builder.output.write import write_tables
 from polyprobe.builder.recipes.table import list_own, load_describer
 from polyprobe.builder.translators import Translator, load_translator
@@ -17,9 +17,9 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from .base import Base
-from .forms import Worded, keep_candidates, word_candidates
+from .forms import Inflected, inflect_candidates, keep_candidates
 from .outcomes import write_outcomes
-from .request import Request
+from .request import SentenceRequest
 from .translate import keep_source, translate_rows
 
 
@@ -28,12 +28,14 @@ def prepare_translator(translator: str | Translator, options: Mapping[str, str])
     return load_translator(translator, **options) if isinstance(translator, str) else translator
 
 
-def find_settings(request: Request, translator: Translator, stanza_dir: Path | None) -> Settings:
+def find_settings(
+    request: SentenceRequest, translator: Translator, stanza_dir: Path | None
+) -> SentenceSettings:
     """Return what the twin's rows will depend on; an engine that lacks a language is an error."""
     own = request.source_language
     with packages_explained(translator.name):
         signs = [translator.sign(*translator.check(own, other)) for other in request.languages]
-    return Settings(
+    return SentenceSettings(
         twin_of=request.config,
         source_language=own,
         languages=request.languages,
@@ -46,7 +48,7 @@ def find_settings(request: Request, translator: Translator, stanza_dir: Path | N
     )
 
 
-def check_settings(folder: Path, request: Request, settings: Settings) -> None:
+def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSettings) -> None:
     """Raise PolyprobeError where the twin lies there already and was made with other settings."""
     if not is_built(folder, request.name):
         return
@@ -59,9 +61,9 @@ def check_settings(folder: Path, request: Request, settings: Settings) -> None:
         )
 
 
-def word_all(
-    request: Request, base: Base, translator: Translator, stanza_dir: Path | None
-) -> dict[str, Worded]:
+def translate_all(
+    request: SentenceRequest, base: Base, translator: Translator, stanza_dir: Path | None
+) -> dict[str, Inflected]:
     """Return what every row became in each language, the source language first."""
     from polyprobe.builder.objects.find import find_objects
 
@@ -73,38 +75,38 @@ def word_all(
     )
     own = request.source_language
     rows = base[own]
-    worded = {own: keep_candidates(rows, keep_source(rows, own))}
+    inflected = {own: keep_candidates(rows, keep_source(rows, own))}
     for language in request.languages:
         outcomes = translate_rows((own, rows), (language, base[language]), translator, find)
-        worded[language] = word_candidates(base[language], outcomes)
-    return worded
+        inflected[language] = inflect_candidates(base[language], outcomes)
+    return inflected
 
 
 def write_version(
     folder: Path,
-    request: Request,
-    settings: Settings,
+    request: SentenceRequest,
+    settings: SentenceSettings,
     base: Base,
-    worded: Mapping[str, Worded],
-) -> Notes:
+    inflected: Mapping[str, Inflected],
+) -> SentenceNotes:
     """Write the table of outcomes, the twin and the card, and return how it came about."""
     from .common import count_costs, count_lost, find_common, find_kept, make_tables
 
     told = write_outcomes(
-        folder, request.name, [outcome for part in worded.values() for outcome in part.outcomes]
+        folder, request.name, [outcome for part in inflected.values() for outcome in part.outcomes]
     )
-    kept = find_kept(worded)
-    lost = count_lost(worded)
+    kept = find_kept(inflected)
+    lost = count_lost(inflected)
     if not kept:
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
         raise PolyprobeError(
             f"no fact of {request.config} was found in every language ({counts}); see {told}"
         )
-    partial = len(find_common(worded)) - len(kept)
-    made_of = sentence_card.hash_base(folder, request.config, base.keys() & worded.keys())
-    costs = count_costs(worded, kept)
-    notes = Notes(settings, request.command, made_of, partial, len(kept), costs, lost)
-    tables = make_tables(base, worded, kept)
+    partial = len(find_common(inflected)) - len(kept)
+    made_of = sentence_card.hash_base(folder, request.config, base.keys() & inflected.keys())
+    costs = count_costs(inflected, kept)
+    notes = SentenceNotes(settings, request.command, made_of, partial, len(kept), costs, lost)
+    tables = make_tables(base, inflected, kept)
     pairs = track(tables.items(), f"writing {request.name}")
     write_tables(folder, request.name, pairs, sentence_card.dump(notes))
     configs = list_known(folder, list_own(request.dataset))

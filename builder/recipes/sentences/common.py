@@ -10,7 +10,7 @@ import pyarrow as pa
 from polyprobe.schema.columns import SENTENCES, SLOT, Row
 
 from .base import Base
-from .forms import Worded
+from .forms import Inflected
 from .outcomes import FOUND, UNTRANSLATED, Outcome
 
 COSTS = {
@@ -26,25 +26,25 @@ COSTS = {
 LOST = {"language": pl.String, "status": pl.String, "rows": pl.Int64}
 
 
-def find_common(worded: Mapping[str, Worded]) -> list[int]:
+def find_common(inflected: Mapping[str, Inflected]) -> list[int]:
     """Return the rows that were found in every language, in their order."""
-    return sorted(set.intersection(*(set(part.candidates) for part in worded.values())))
+    return sorted(set.intersection(*(set(part.candidates) for part in inflected.values())))
 
 
-def find_kept(worded: Mapping[str, Worded]) -> list[int]:
+def find_kept(inflected: Mapping[str, Inflected]) -> list[int]:
     """Return those of the rows found in every language whose fact has all of its rows there.
 
     Of a fact told in several templates the twin has all rows or none: twins are matched by fact
     and by number among its rows, which a lost one would shift.
     """
-    [outcomes, *_] = [part.outcomes for part in worded.values()]
-    common = find_common(worded)
+    [outcomes, *_] = [part.outcomes for part in inflected.values()]
+    common = find_common(inflected)
     lost = {outcomes[n].fact_id for n in set(range(len(outcomes))).difference(common)}
     return [number for number in common if outcomes[number].fact_id not in lost]
 
 
 def make_tables(
-    base: Base, worded: Mapping[str, Worded], kept: Sequence[int]
+    base: Base, inflected: Mapping[str, Inflected], kept: Sequence[int]
 ) -> dict[str, pa.Table]:
     """Return {language: table of SENTENCES} of the rows kept, the same number the same fact."""
     return {
@@ -52,7 +52,7 @@ def make_tables(
             [make_row(base[language][n], part.outcomes[n], part.candidates[n]) for n in kept],
             schema=SENTENCES,
         )
-        for language, part in worded.items()
+        for language, part in inflected.items()
     }
 
 
@@ -83,7 +83,7 @@ def is_last(prompt: str) -> bool:
     return all(letter.isspace() or unicodedata.category(letter)[0] == "P" for letter in rest)
 
 
-def count_costs(worded: Mapping[str, Worded], kept: Sequence[int]) -> pl.DataFrame:
+def count_costs(inflected: Mapping[str, Inflected], kept: Sequence[int]) -> pl.DataFrame:
     """Return what each language costs (COSTS), in rows.
 
     `asked`, `translated`, `found` and `last` (found, the object last) are the language's own;
@@ -91,9 +91,9 @@ def count_costs(worded: Mapping[str, Worded], kept: Sequence[int]) -> pl.DataFra
     would have as many more without it; `kept` and `kept_last` are what the set has.
     """
     lines = []
-    for language, part in worded.items():
+    for language, part in inflected.items():
         last = {number for number in part.candidates if is_last(cut(part.outcomes[number]))}
-        others = [set(other.candidates) for name, other in worded.items() if name != language]
+        others = [set(other.candidates) for name, other in inflected.items() if name != language]
         lines.append(
             (
                 language,
@@ -109,11 +109,11 @@ def count_costs(worded: Mapping[str, Worded], kept: Sequence[int]) -> pl.DataFra
     return pl.DataFrame(lines, COSTS, orient="row")
 
 
-def count_lost(worded: Mapping[str, Worded]) -> pl.DataFrame:
+def count_lost(inflected: Mapping[str, Inflected]) -> pl.DataFrame:
     """Return how many rows of each language were lost to what (LOST), by number of rows."""
     lines = [
         (language, status, count)
-        for language, part in worded.items()
+        for language, part in inflected.items()
         for status, count in Counter(outcome.status for outcome in part.outcomes).most_common()
         if status != FOUND
     ]

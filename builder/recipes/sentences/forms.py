@@ -16,20 +16,20 @@ from .outcomes import COLLISION, FOUND, Outcome
 Forms = Mapping[tuple[str, str], Counter[str]]
 
 
-class Worded(NamedTuple):
+class Inflected(NamedTuple):
     """A language: what became of its rows, and the candidates of those that were found."""
 
     outcomes: list[Outcome]
     candidates: dict[int, list[str]]
 
 
-def keep_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Worded:
+def keep_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
     """Return the rows with their candidates as they are: those of the source language."""
     found = [outcome.row for outcome in outcomes if outcome.status == FOUND]
-    return Worded(list(outcomes), {number: rows[number].candidates for number in found})
+    return Inflected(list(outcomes), {number: rows[number].candidates for number in found})
 
 
-def word_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Worded:
+def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
     """Return the candidates of the rows found; rows in which two read the same are COLLISION."""
     forms = gather_forms(rows, outcomes)
     settled = list(outcomes)
@@ -38,14 +38,14 @@ def word_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Worded:
         if outcome.status != FOUND:
             continue
         row = rows[outcome.row]
-        chosen = settle(row, choose_forms(row, outcome.form, forms))
+        chosen = resolve_collisions(row, choose_forms(row, outcome.form, forms))
         texts = raise_as(outcome, chosen)
         if twice := find_repeated(texts):
             reason = f"two candidates read {twice!r}"
             settled[outcome.row] = outcome._replace(status=COLLISION, reason=reason)
         else:
             candidates[outcome.row] = texts
-    return Worded(settled, candidates)
+    return Inflected(settled, candidates)
 
 
 def gather_forms(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Forms:
@@ -104,7 +104,7 @@ def is_inflected(form: str, label: str) -> bool:
     return form.casefold() != label.casefold()
 
 
-def settle(row: Row, texts: Sequence[str]) -> list[str]:
+def resolve_collisions(row: Row, texts: Sequence[str]) -> list[str]:
     """Return the texts; of those that read the same all but the answer go back to their labels."""
     texts = list(texts)
     while True:

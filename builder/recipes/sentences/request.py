@@ -8,7 +8,7 @@ from polyprobe.schema.columns import SENTENCE
 from polyprobe.system.errors import PolyprobeError, unknown
 
 
-class Request(NamedTuple):
+class SentenceRequest(NamedTuple):
     """A twin: of which configuration, in which languages, how the object is to be found.
 
     Without `languages` all of the configuration are meant. `threshold` is the least likeness of a
@@ -47,7 +47,7 @@ class Request(NamedTuple):
         return shlex.join(["polyprobe", "build", "sentences", self.dataset, *words])
 
 
-def check_request(request: Request) -> None:
+def check_request(request: SentenceRequest) -> None:
     """Raise PolyprobeError for a threshold or a lemmatiser that cannot be, or a twin of a twin."""
     if request.lemmatizer not in LEMMATIZERS:
         raise unknown("lemmatizer", request.lemmatizer, "polyprobe", LEMMATIZERS)

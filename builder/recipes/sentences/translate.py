@@ -11,10 +11,10 @@ from .base import answer_label, fill, name_terms
 from .outcomes import BAD_SLOT, EMPTY, FOUND, NO_ANSWER, NO_OBJECT, UNCHANGED, Outcome
 
 if TYPE_CHECKING:  # it needs rapidfuzz, an extra
-    from polyprobe.builder.objects.find import Found
+    from polyprobe.builder.objects.find import ObjectSpan
 
 MARKS = (SLOT, "[X]")
-Find = Callable[..., "list[Found | None]"]
+Find = Callable[..., "list[ObjectSpan | None]"]
 
 
 def keep_source(rows: Sequence[Row], language: str) -> list[Outcome]:
@@ -56,7 +56,7 @@ def translate_rows(
     found = find(sentences, labels, target[0], aliases=aliases)
     for outcome, place in zip(usable, found, strict=True):
         rows = source[1][outcome.row], target[1][outcome.row]
-        outcomes[outcome.row] = doubt(locate(outcome, place), *rows)
+        outcomes[outcome.row] = reject_untranslated(locate(outcome, place), *rows)
     return outcomes
 
 
@@ -86,7 +86,7 @@ def list_aliases(row: Row) -> list[str]:
     return [] if len(row.answers) > 1 else [f for f in row.answer_forms if f != answer_label(row)]
 
 
-def locate(outcome: Outcome, place: "Found | None") -> Outcome:
+def locate(outcome: Outcome, place: "ObjectSpan | None") -> Outcome:
     """Return the outcome with the place of its object, or as NO_OBJECT."""
     if place is None:
         return lose(outcome, f"no words like {outcome.label!r}")
@@ -100,7 +100,7 @@ def lose(outcome: Outcome, reason: str) -> Outcome:
     return outcome._replace(form="", start=0, end=0, score=0.0, status=NO_OBJECT, reason=reason)
 
 
-def doubt(outcome: Outcome, source: Row, target: Row) -> Outcome:
+def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
     """Return the outcome, as NO_OBJECT where what was found is no answer in the target language.
 
     - It stands as in the source language: `Armenian` for `armenio`. Names whose words are those of

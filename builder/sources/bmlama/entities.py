@@ -11,8 +11,8 @@ from polyprobe.builder.facts.labels import clean, fold
 from polyprobe.builder.facts.linking import Link
 from polyprobe.schema.columns import Row
 
-from .queries import Query
-from .spoiled import restore
+from .damaged import restore
+from .queries import PublishedQuery
 
 Rows = Mapping[str, Sequence[Row]]
 
@@ -21,7 +21,7 @@ class Entity(NamedTuple):
     """A possible object of one relation: its labels, one a language in the dataset's order.
 
     `folded` are (place of the language, label) with the labels as `fold` leaves them. `original`
-    are the labels before they were restored (`spoiled`). `published` tells whether the relation's
+    are the labels before they were restored (`damaged`). `published` tells whether the relation's
     published rows have it as an answer.
     """
 
@@ -53,7 +53,7 @@ def collect_entities(
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer.
 
-    An answer has the labels that its published rows give it, restored where `spoiled`. That of a
+    An answer has the labels that its published rows give it, restored where `damaged`. That of a
     row without link is the linked one with the very same labels, or gets the id
     `bmlama:RELATION:LABEL`. The relation's other known objects come last, with the labels of
     `known`, if they have one in every language.
@@ -113,7 +113,7 @@ def read_queries(
     links: Sequence[Link | None],
     entities: Mapping[str, Mapping[str, Entity]],
     answers: Sequence[str],
-) -> list[Query]:
+) -> list[PublishedQuery]:
     """Return the rows in ids, with the entities that English's labels name.
 
     An English label that several answers of the relation share (Georgia: a country and a state)
@@ -135,7 +135,7 @@ def read_queries(
         ]
         named[row.answers[0]] = answer
         queries.append(
-            Query(
+            PublishedQuery(
                 published_row=row.fact_id,
                 relation=row.relation,
                 subject_id=link.subject_id if link else "",

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import count_contradictions, settle_labels
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions
 
 from .files import PUBLISHED, REPOSITORY, list_paths, read_rows
 from .linked import Linked, read_linked
@@ -47,7 +47,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     unlinked = sum(not query.subject_id for part in linked for query in part.queries)
     return Facts(
         facts=facts.unique().sort(facts.columns),
-        labels=settle_labels(named),
+        labels=choose_labels(named),
         aliases=empty(ALIASES),
         templates=read_templates(mirror).filter(pl.col("language").is_in(asked)),
         prompts=empty(PROMPTS),

@@ -91,7 +91,7 @@ def read_rows(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
         for language, content in zip(progress, contents, strict=True)
     }
     relations = recover_relations(published["en"], BLOCKS, PUBLISHED.index(config))
-    check_parallel(published)
+    check_sizes(published)
     return {
         language: list(make_rows(config, records, relations))
         for language, records in published.items()
@@ -136,7 +136,7 @@ def recover_relations(
     return [relation for relation, length in expected for _ in range(length)]
 
 
-def check_parallel(published: dict[str, list[Record]]) -> None:
+def check_sizes(published: dict[str, list[Record]]) -> None:
     """Raise ValueError unless all languages have English's rows and numbers of candidates."""
     expected = [len(record.candidates) for record in published["en"]]
     for language, records in published.items():

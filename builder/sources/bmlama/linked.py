@@ -13,7 +13,7 @@ from polyprobe.builder.sources import read_source
 
 from .entities import Entity, Rows, collect_entities, read_queries
 from .files import PUBLISHED, read_rows
-from .queries import Query
+from .queries import PublishedQuery
 
 
 class Linked(NamedTuple):
@@ -23,7 +23,7 @@ class Linked(NamedTuple):
     """
 
     rows: Rows
-    queries: list[Query]
+    queries: list[PublishedQuery]
     entities: Mapping[str, Mapping[str, Entity]]
     known: pl.DataFrame
 

@@ -29,7 +29,7 @@ REPAIRS = {
 }
 
 
-class Query(NamedTuple):
+class PublishedQuery(NamedTuple):
     """One row in ids, the same in every language.
 
     `candidates` holds `answer` once; both are Wikidata ids, or ids of the row's own. `repairs` are
@@ -50,6 +50,6 @@ class Query(NamedTuple):
             return self.published_row
         return f"{self.relation}:{self.subject_id}:{self.answer}"
 
-    def repaired(self, candidates: Iterable[str], *codes: str) -> "Query":
+    def repaired(self, candidates: Iterable[str], *codes: str) -> "PublishedQuery":
         """Return the query with other candidates and the codes of what was done."""
         return self._replace(candidates=tuple(candidates), repairs=self.repairs + codes)

@@ -191,7 +191,7 @@ def test_all_prompts_of_the_release_parse_and_are_written_back(prompts):
             assert write_prompt(parse_prompt(prompt, language, relation)) == prompt
         except PolyprobeError:
             refused.add((language, relation))
-        mended = xfactr.mend(prompt, language, relation)
+        mended = xfactr.fix_prompt(prompt, language, relation)
         tree = parse_prompt(mended, language, relation)
         assert write_prompt(tree) == mended
         assert sorted(node.end for node in tree if isinstance(node, Slot)) == ["X", "Y"]
@@ -215,7 +215,7 @@ def describe(node):
 def test_constructs_of_the_release_are_as_many_as_counted_before(prompts):
     counts = Counter()
     for (language, relation), prompt in prompts.items():
-        tree = parse_prompt(xfactr.mend(prompt, language, relation))
+        tree = parse_prompt(xfactr.fix_prompt(prompt, language, relation))
         counts.update((language, name) for node in tree if (name := describe(node)))
         counts.update(
             (language, node.case) for node in tree if isinstance(node, Slot) and node.case

@@ -127,9 +127,9 @@ def test_sentences_of_the_release(upstream, known):
 
 @pytest.mark.upstream
 def test_mended_marks_stand_in_the_release(upstream):
-    languages = sorted({language for language, _ in prompts.MENDED_MARKS})
+    languages = sorted({language for language, _ in prompts.FIXED_MARKS})
     trees = prompts.read_prompts(upstream, languages)
-    for (language, relation), (found, right) in prompts.MENDED_MARKS.items():
+    for (language, relation), (found, right) in prompts.FIXED_MARKS.items():
         written = write_prompt(trees[language][relation])
         assert right in written
         assert found not in written

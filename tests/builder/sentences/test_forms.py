@@ -2,7 +2,11 @@
 
 import pytest
 
-from polyprobe.builder.recipes.sentences.forms import keep_candidates, settle, word_candidates
+from polyprobe.builder.recipes.sentences.forms import (
+    inflect_candidates,
+    keep_candidates,
+    resolve_collisions,
+)
 from polyprobe.builder.recipes.sentences.outcomes import COLLISION, FOUND, NO_OBJECT, Outcome
 from polyprobe.schema.columns import Row
 
@@ -31,13 +35,13 @@ def word(rows, forms):
         outcome(n, r.candidates[r.answers[0]], form)
         for n, (r, form) in enumerate(zip(rows, forms, strict=True))
     ]
-    return word_candidates(rows, outcomes)
+    return inflect_candidates(rows, outcomes)
 
 
 def test_distractors_take_the_form_they_had_as_answers():
     rows = [row("pbl", "p"), row("pbl", "b"), row("lbp", "l")]
-    worded = word(rows, ["Párizsban", "Budapesten", "Londonban"])
-    assert worded.candidates == {
+    inflected = word(rows, ["Párizsban", "Budapesten", "Londonban"])
+    assert inflected.candidates == {
         0: ["Párizsban", "Budapesten", "Londonban"],
         1: ["Párizsban", "Budapesten", "Londonban"],
         2: ["Londonban", "Budapesten", "Párizsban"],
@@ -64,23 +68,23 @@ def test_forms_of_another_relation_are_none():
 
 
 def test_an_answer_that_was_not_found_lends_no_form_and_has_no_candidates():
-    worded = word([row("pb", "p"), row("pb", "b")], ["Párizsban", ""])
-    assert worded.candidates == {0: ["Párizsban", "Budapest"]}
-    assert [o.status for o in worded.outcomes] == [FOUND, NO_OBJECT]
+    inflected = word([row("pb", "p"), row("pb", "b")], ["Párizsban", ""])
+    assert inflected.candidates == {0: ["Párizsban", "Budapest"]}
+    assert [o.status for o in inflected.outcomes] == [FOUND, NO_OBJECT]
 
 
 def test_where_the_frame_asks_for_no_inflection_distractors_keep_their_labels():
     """Paris stands as its label here and inflected in row 1."""
     rows = [row("pb", "p"), row("pb", "p"), row("pb", "b")]
-    worded = word(rows, ["Párizs", "Párizsban", "Budapesten"])
-    assert worded.candidates[0] == ["Párizs", "Budapest"]
-    assert worded.candidates[1] == ["Párizsban", "Budapesten"]
+    inflected = word(rows, ["Párizs", "Párizsban", "Budapesten"])
+    assert inflected.candidates[0] == ["Párizs", "Budapest"]
+    assert inflected.candidates[1] == ["Párizsban", "Budapesten"]
 
 
 def test_where_the_answer_is_inflected_a_distractor_passes_over_its_label():
     rows = [row("pb", "b"), row("pb", "b"), row("pb", "b"), row("pb", "p")]
-    worded = word(rows, ["Budapest", "Budapest", "Budapesten", "Párizsban"])
-    assert worded.candidates[3] == ["Párizsban", "Budapesten"]
+    inflected = word(rows, ["Budapest", "Budapest", "Budapesten", "Párizsban"])
+    assert inflected.candidates[3] == ["Párizsban", "Budapesten"]
 
 
 def test_where_the_answer_is_inflected_nowhere_a_distractor_takes_its_usual_form():
@@ -95,8 +99,8 @@ def test_capitals_are_no_inflection_and_follow_the_answer():
     """`euro` may begin a sentence: that neither makes a frame inflect nor keeps it from it."""
     labels = {"e": "euro", "d": "dollár", "k": "Kuna"}
     rows = [row("edk", answer, labels=labels) for answer in "eed"]
-    worded = word(rows, ["euro", "Euro", "dollárban"])
-    assert worded.candidates == {
+    inflected = word(rows, ["euro", "Euro", "dollárban"])
+    assert inflected.candidates == {
         0: ["euro", "dollárban", "Kuna"],
         1: ["Euro", "Dollárban", "Kuna"],
         2: ["euro", "dollárban", "Kuna"],  # no form of euro is inflected
@@ -113,7 +117,7 @@ def test_a_form_that_is_another_candidate_goes_back_to_its_label():
 
 
 def test_two_forms_that_are_alike_both_go_back():
-    assert settle(row("pbl", "p"), ["Párizsban", "X-ben", "x-BEN"]) == [
+    assert resolve_collisions(row("pbl", "p"), ["Párizsban", "X-ben", "x-BEN"]) == [
         "Párizsban",
         "Budapest",
         "London",
@@ -122,13 +126,15 @@ def test_two_forms_that_are_alike_both_go_back():
 
 def test_where_labels_collide_too_the_fact_is_left_out_and_counted():
     labels = {**LABELS, "x": "párizsban"}
-    worded = word([row("pbx", "p", labels=labels)], ["Párizsban"])
-    assert worded.candidates == {}
-    [left] = worded.outcomes
+    inflected = word([row("pbx", "p", labels=labels)], ["Párizsban"])
+    assert inflected.candidates == {}
+    [left] = inflected.outcomes
     assert (left.status, left.reason) == (COLLISION, "two candidates read 'Párizsban'")
 
 
 def test_the_source_language_keeps_its_candidates():
     rows = [row("pbl", "b"), row("pbl", "p")]
-    worded = keep_candidates(rows, [outcome(0, "Budapest", "Budapest"), outcome(1, "Párizs", "")])
-    assert worded.candidates == {0: ["Párizs", "Budapest", "London"]}
+    inflected = keep_candidates(
+        rows, [outcome(0, "Budapest", "Budapest"), outcome(1, "Párizs", "")]
+    )
+    assert inflected.candidates == {0: ["Párizs", "Budapest", "London"]}

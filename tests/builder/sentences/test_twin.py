@@ -10,7 +10,7 @@ from polyprobe.builder.build import build_balanced, build_dataset, build_sentenc
 from polyprobe.builder.output import card
 from polyprobe.builder.recipes.balanced.request import Request
 from polyprobe.builder.recipes.sentences.outcomes import OUTCOMES, STATUSES, Outcome
-from polyprobe.builder.recipes.sentences.translate import doubt
+from polyprobe.builder.recipes.sentences.translate import reject_untranslated
 from polyprobe.builder.translators import Translation
 from polyprobe.schema.columns import SENTENCES
 from polyprobe.system.errors import PolyprobeError
@@ -149,14 +149,14 @@ def test_the_subject_is_no_answer_where_it_is_most_like_it(tiny):
     english = rows[0]._replace(subject="Slovenia", candidates=["Slovenian"], answers=[0])
     row = rows[1]._replace(subject="Eslovenia", candidates=["esloveno"], answers=[0])
     found = Outcome("es", 0, "f", "e", "Eslovenia: Slovenian.", "esloveno", "Eslovenia", 0, 9, 85.0)
-    lost = doubt(found, english, row)
+    lost = reject_untranslated(found, english, row)
     assert (lost.status, lost.form, lost.end) == ("no-object", "", 0)
     assert lost.reason == "no words like 'esloveno' but the subject, 'Eslovenia'"
     right = found._replace(form="eslovenos", score=90.0)
-    assert doubt(right, english, row) == right
+    assert reject_untranslated(right, english, row) == right
     equal = row._replace(subject="Eslovenos")  # as Luxembourg is the capital of Luxembourg
     certain = right._replace(score=100.0)
-    assert doubt(certain, english, equal) == certain
+    assert reject_untranslated(certain, english, equal) == certain
 
 
 def test_outcomes_are_every_row_in_every_language_and_tell_where_the_object_is(tiny):

@@ -19,7 +19,7 @@ from polyprobe.builder.translators import Translator, load_translator, read_pair
 from polyprobe.system.errors import PolyprobeError, unknown
 
 from .slots import STYLES, put_slots, restore_slots
-from .votes import AGREED, TRUSTED, Version, Wording, group_versions, judge, merge
+from .votes import AGREED, TRUSTED, KeptTemplate, Version, classify, group_versions, merge
 
 PROVENANCE = {
     **TEMPLATES,
@@ -82,7 +82,7 @@ def translate_templates(
     return translate_each_language(asked, source, translators, trusted, styles)
 
 
-def lend_templates(
+def fill_missing(
     templates: pl.DataFrame,
     languages: Sequence[str],
     relations: Collection[str],
@@ -145,12 +145,12 @@ def translate_each_language(
             else translate_with(translator, texts, source, target, styles)
             for name, translator in translators.items()
         }
-        kept: dict[str, dict[str, Wording]] = {}
+        kept: dict[str, dict[str, KeptTemplate]] = {}
         for number, (_, relation, template_id, _) in enumerate(own.iter_rows()):
             versions = {name: column[number] for name, column in given.items()}
             groups = group_versions(versions)
             for name, version in versions.items():
-                outcome = judge(name, version, groups, trusted, (name, target) in refusals)
+                outcome = classify(name, version, groups, trusted, (name, target) in refusals)
                 outcomes.append((target, relation, template_id, name, outcome, *version[1:]))
             merge(kept.setdefault(relation, {}), versions, groups, template_id, trusted)
         rows += list_rows(target, kept, trusted)
@@ -213,17 +213,17 @@ def translate_with(
         for place, (text, problem) in zip(pending, answers, strict=True):
             template = "" if problem else restore_slots(normalise(text, target), style)
             versions[place] = Version(template, style, text, problem)
-        pending = [place for place in pending if may_mend(versions[place])]
+        pending = [place for place in pending if needs_other_style(versions[place])]
     return versions
 
 
-def may_mend(version: Version) -> bool:
+def needs_other_style(version: Version) -> bool:
     """Tell whether another style of slots may help: something came, but not what was wanted."""
     return not version.template and version.problem in ("", "empty", "unchanged")
 
 
 def list_rows(
-    language: str, kept: Mapping[str, Mapping[str, Wording]], trusted: Collection[str]
+    language: str, kept: Mapping[str, Mapping[str, KeptTemplate]], trusted: Collection[str]
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows of PROVENANCE of one language."""
     for relation, wordings in sorted(kept.items()):

@@ -26,7 +26,7 @@ class Version(NamedTuple):
     problem: str
 
 
-class Wording(NamedTuple):
+class KeptTemplate(NamedTuple):
     """A template that translators gave: its text, what it translates, who gave it."""
 
     template: str
@@ -52,7 +52,7 @@ def fold_template(template: str) -> str:
     return fold(template).rstrip(FINAL)
 
 
-def judge(
+def classify(
     name: str,
     version: Version,
     groups: Mapping[str, Sequence[str]],
@@ -68,7 +68,7 @@ def judge(
 
 
 def merge(
-    kept: dict[str, Wording],
+    kept: dict[str, KeptTemplate],
     versions: Mapping[str, Version],
     groups: Mapping[str, Sequence[str]],
     template_id: str,
@@ -80,6 +80,6 @@ def merge(
         if len(names) < 2 and not vouching:
             continue
         text = versions[(vouching or names)[0]].template
-        before = kept.get(folded, Wording(text, (), ()))
+        before = kept.get(folded, KeptTemplate(text, (), ()))
         givers = dict.fromkeys((*before.translators, *names))
-        kept[folded] = Wording(before.template, (*before.sources, template_id), tuple(givers))
+        kept[folded] = KeptTemplate(before.template, (*before.sources, template_id), tuple(givers))

@@ -18,7 +18,7 @@ Labels = Mapping[tuple[str, str], str]
 
 
 def restore(relation: str, name: str, labels: Mapping[str, str], spelled: Labels) -> list[str]:
-    """Return an entity's labels, mParaRel's in place of those that are spoiled.
+    """Return an entity's labels, mParaRel's in place of those that are damaged.
 
     Args:
         relation: the relation of the rows that give the labels.
@@ -29,8 +29,8 @@ def restore(relation: str, name: str, labels: Mapping[str, str], spelled: Labels
     restored = []
     for language, label in labels.items():
         whole = clean(spelled.get((language, name), label), language)
-        spoiled = is_cut(label, whole, relation) or (language, name) in WRONG
-        restored.append(whole if spoiled else label)
+        damaged = is_cut(label, whole, relation) or (language, name) in WRONG
+        restored.append(whole if damaged else label)
     return restored
 
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from polyprobe.builder.facts.truths import Knowledge
 from polyprobe.builder.sources.bmlama.entities import Rows
-from polyprobe.builder.sources.bmlama.queries import Query
+from polyprobe.builder.sources.bmlama.queries import PublishedQuery
 from polyprobe.schema.columns import Row
 
 
-def find_rights(
-    queries: Sequence[Query],
+def find_correct(
+    queries: Sequence[PublishedQuery],
     rows: Rows,
-    published: Iterable[tuple[Rows, Sequence[Query]]],
+    published: Iterable[tuple[Rows, Sequence[PublishedQuery]]],
     knowledge: Knowledge,
 ) -> list[set[str]]:
     """Return the ids of the right entities for each query, its own answer among them.
@@ -34,12 +34,12 @@ def find_rights(
             for row, query in zip(part, asked, strict=True):
                 answers[language, row.prompt].add(query.answer)
     alike = group_relations(rows["en"])
-    rights = []
+    correct = []
     for number, query in enumerate(queries):
         echoes = (answers[language, part[number].prompt] for language, part in rows.items())
         questions = [(relation, query.subject_id) for relation in alike[query.relation]]
-        rights.append(knowledge.complete({query.answer}.union(*echoes), questions))
-    return rights
+        correct.append(knowledge.complete({query.answer}.union(*echoes), questions))
+    return correct
 
 
 def group_relations(english: Sequence[Row]) -> Mapping[str, set[str]]:
