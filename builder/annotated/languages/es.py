@@ -23,7 +23,7 @@ FEMININES = {"mano", "radio", "foto", "orden", "clase", "lengua", "red", "ley", 
 def agree(label: str, traits: Traits) -> Agreement:
     """Return the gender by sex, else by the ending of the first word; a band is many.
 
-    The authors take countries for feminine; here the ending tells (el Japón, la India).
+    The authors take countries for feminine; here the ending decides (el Japón, la India).
     """
     if traits.sex or "human" in traits.kinds:
         return agree_plainly(label, traits)

@@ -1,8 +1,8 @@
 """Russian and Ukrainian labels in their cases, with pymorphy3.
 
 In a label of several words those inflect that agree with its head: the adjectives before it, the
-head, an adjective behind it, and of a person's name all parts. What else follows the head stays, as
-a genitive, a preposition or a title does, save behind words like город; so does what is in
+head, an adjective behind it, and of a person's name all parts. Other words after the head stay, such as
+a genitive, a preposition or a title, except after words like город; so does text in
 parentheses, and behind a comma if it is no person. Names that no dictionary has inflect by their
 last letter in Russian (`names_ru`).
 """
@@ -48,7 +48,7 @@ class Guess(NamedTuple):
 
 
 class NameKind(NamedTuple):
-    """What tells the readings of a name apart: a person of a sex (GENDERS), a place, or neither."""
+    """The kind of a name: a person of a sex (GENDERS), a place, or neither."""
 
     human: bool = False
     sex: str = ""
@@ -81,7 +81,7 @@ class Inflection(Inflector):
     def inflect(self, asked: CasedLabel) -> str | None:
         """Return the label in the case; None in other letters, or where no word has a nominative.
 
-        `gender` tells surnames apart: Шмидт inflects for a man, not for a woman.
+        `gender` selects the declension of surnames: Шмидт inflects for a man, not for a woman.
         """
         label, case, gender, _, kinds = asked
         case = SAME.get(case, case)
@@ -152,7 +152,7 @@ class Inflection(Inflector):
 
 
 def can_be_guessed(word: str) -> bool:
-    """Return whether the last letter of a name tells how it inflects; a soft one does not."""
+    """Return whether the last letter of a name determines its inflection; a soft one does not."""
     return len(word) > 1 and not word.isupper() and not word.endswith("ь")
 
 
@@ -208,7 +208,7 @@ def fits(parse: Any, sex: str) -> bool:
 
 
 def rank(parse: Any, name: bool, kind: NameKind) -> tuple[bool, ...]:
-    """Return what sorts the likelier readings first; equal ones stay in pymorphy's order."""
+    """Return a sort key that puts the likelier readings first; equal ones keep pymorphy's order."""
     grammemes = parse.tag.grammemes
     proper = "Geox" in grammemes or (bool(PEOPLE & grammemes) and not kind.place)
     closed = parse.word[-1] not in "аеиоуыэюя"
@@ -223,7 +223,7 @@ def rank(parse: Any, name: bool, kind: NameKind) -> tuple[bool, ...]:
 
 
 def gender_key(parse: Any) -> str:
-    """Return what an adjective must share with its noun: plural, or the gender."""
+    """Return the tag that an adjective shares with its noun: plural, or the gender."""
     grammemes = parse.tag.grammemes
     return "plur" if "plur" in grammemes else next(iter(grammemes & {"masc", "femn", "neut"}), "")
 
