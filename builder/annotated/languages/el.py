@@ -128,8 +128,8 @@ def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the article before a label in a case, None for a name that Greek does not have.
 
-    σε takes the accusative; την and στην keep their ν before a vowel and κ π τ ξ ψ μπ ντ γκ τσ τζ, and
-    before other scripts; there is no indefinite plural article.
+    σε takes the accusative. την and στην keep their ν before a vowel, before κ π τ ξ ψ μπ ντ γκ τσ
+    τζ, and before other scripts. There is no indefinite plural article.
     """
     gender, number, _ = entity.agreement
     case = case if case in ("GEN", "ACC") else "NOM"

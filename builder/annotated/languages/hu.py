@@ -48,8 +48,8 @@ class Inflection(ByRule):
     def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
         """Return the head with the ending; None for foreign spelling, digits and abbreviations.
 
-        The letters of a foreign name do not determine its final sound. Towns of unknown country in -an
-        or -on are ambiguous. Words after an article behind the head stay unchanged.
+        The letters of a foreign name do not determine its final sound. Towns of unknown country in
+        -an or -on are ambiguous. Words after an article behind the head stay unchanged.
         """
         last = re.split(r"[ -]", head)[-1]
         if last.isupper() or FOREIGN.search(last.casefold()):

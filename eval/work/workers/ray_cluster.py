@@ -112,16 +112,9 @@ def _collect(
         pool.submit(_score, task)
     while pending:
         number, scored = _next_result(ray, pool)
-<<<<<<< HEAD
         if done := pending.pop(number, None):
             report(done, len(done.prompts), len(done.prompts))
             yield done, scored
-=======
-        if number in pending:
-            task = pending.pop(number)
-            report(task, len(task.prompts), len(task.prompts))
-            yield task, scored
->>>>>>> h-store
         # A worker whose node has died is restarted only when another node has room. Until then it
         # keeps its tasks, so idle workers score them too; the first result counts.
         for task in pending.values():
