@@ -1,8 +1,8 @@
 """Russian and Ukrainian labels in their cases, with pymorphy3.
 
 In a label of several words those inflect that agree with its head: the adjectives before it, the
-head, an adjective behind it, and of a person's name all parts. Other words after the head stay, such
-as a genitive, a preposition or a title, except after words like город; so does text in
+head, an adjective behind it, and of a person's name all parts. Other words after the head stay,
+such as a genitive, a preposition or a title, except after words like город; so does text in
 parentheses, and behind a comma if it is no person. Names that no dictionary has inflect by their
 last letter in Russian (`names_ru`).
 """
