@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.builder.objects.find import Found
+from polyprobe.builder.objects.find import ObjectSpan
 from polyprobe.builder.objects.lemmatizers import UNINFLECTED
 from polyprobe.builder.sources.fluent_mlama import REPOSITORY
 
@@ -45,7 +45,7 @@ class Line(NamedTuple):
     """What a way finds in a language: for the right labels, and for how many of the wrong ones."""
 
     way: Way
-    found: Sequence[Found | None]
+    found: Sequence[ObjectSpan | None]
     wrong: int
     relabelled: int
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rapidfuzz.fuzz import ratio
 
 from polyprobe.builder.objects import find as objects
-from polyprobe.builder.objects.find import UNSEGMENTED, Found
+from polyprobe.builder.objects.find import UNSEGMENTED, ObjectSpan
 from polyprobe.builder.objects.lemmatizers import Lemmatizer, Word, load_lemmatizer
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE, FAILED, FILE, REPOSITORY, SEPARATOR
 from polyprobe.system.download import read_files
@@ -51,7 +51,7 @@ class Row(NamedTuple):
         """Tell whether the label stands in the sentence as it is."""
         return self.label in self.sentence
 
-    def agrees(self, found: Found | None) -> bool:
+    def agrees(self, found: ObjectSpan | None) -> bool:
         """Tell whether both the object and all before it are the paper's."""
         return bool(found) and (self.sentence[: found.start], found.form) == (
             self.prompt,
@@ -117,7 +117,7 @@ def relabel(rows: Sequence[Row], seed: int = 0) -> list[Row]:
     return others
 
 
-def find(rows: Sequence[Row], way: Way, stanza_dir: Path | None) -> list[Found | None]:
+def find(rows: Sequence[Row], way: Way, stanza_dir: Path | None) -> list[ObjectSpan | None]:
     """Return where a way finds the rows' labels: all of a language, or of a relation, in a call."""
     if way.name == FUZZY:
         noun = HEADS[rows[0].language] if way.drop_head_noun else ""
@@ -127,7 +127,7 @@ def find(rows: Sequence[Row], way: Way, stanza_dir: Path | None) -> list[Found |
     calls: dict[str, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         calls[row.relation if way.by_relation else ""].append(place)
-    found: list[Found | None] = [None] * len(rows)
+    found: list[ObjectSpan | None] = [None] * len(rows)
     for places in calls.values():
         answers = objects.find_objects(
             [rows[place].sentence for place in places],
@@ -144,7 +144,7 @@ def find(rows: Sequence[Row], way: Way, stanza_dir: Path | None) -> list[Found |
     return found
 
 
-def find_fuzzy(sentence: str, label: str, language: str) -> Found | None:
+def find_fuzzy(sentence: str, label: str, language: str) -> ObjectSpan | None:
     """Return the window of as many words as the label that is most alike, of equals the rightmost.
 
     A word is a character where words are written without blanks.
@@ -156,7 +156,7 @@ def find_fuzzy(sentence: str, label: str, language: str) -> Found | None:
         start, end = first.start(), last.end()
         score = ratio(sentence[start:end], label)
         if score >= max(THRESHOLD, best.score if best else 0):
-            best = Found(start, end, sentence[start:end], score)
+            best = ObjectSpan(start, end, sentence[start:end], score)
     return best
 
 

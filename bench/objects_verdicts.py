@@ -14,7 +14,7 @@ from math import sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.builder.objects.find import Found
+from polyprobe.builder.objects.find import ObjectSpan
 
 from .objects_rows import Row
 
@@ -80,13 +80,13 @@ def list_wrong(judged: Sequence[Judged]) -> set[tuple[str, ...]]:
     return read_alike() | {line[:4] for line in judged if line.verdict in ("ours", "neither")}
 
 
-def name_answer(row: Row, found: Found | None) -> tuple[str, ...]:
+def name_answer(row: Row, found: ObjectSpan | None) -> tuple[str, ...]:
     """Return an answer as `Judged.answer` writes it."""
     return (*row.fact, *((str(found.start), str(found.end)) if found else ("", "")))
 
 
 def list_disagreements(
-    rows: Sequence[Row], found: Sequence[Found | None]
+    rows: Sequence[Row], found: Sequence[ObjectSpan | None]
 ) -> dict[tuple[str, ...], Row]:
     """Return the answers that differ from the paper's."""
     pairs = zip(rows, found, strict=True)
@@ -96,7 +96,7 @@ def list_disagreements(
 def correct(
     run: str,
     rows: Sequence[Row],
-    found: Sequence[Found | None],
+    found: Sequence[ObjectSpan | None],
     judged: Sequence[Judged],
     wrong: Collection[tuple[str, ...]],
 ) -> Rate:

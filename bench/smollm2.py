@@ -82,7 +82,7 @@ def compare() -> dict[str, Difference]:
     The runs ask for the same facts in the same order (`count_matched`), with other candidates.
     """
     one, other = (ScoredFacts(read_aligned(Run(run(config)))) for config in CONFIGS)
-    return {name: compare_figures(*map(BY_NAME[name].sums, (other, one)))[-1] for name in MEANS}
+    return {name: compare_figures(*map(BY_NAME[name].measure, (other, one)))[-1] for name in MEANS}
 
 
 def fetch_model(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""`polyprobe demo`: the embedded model over the embedded dataset, offline."""
+"""`polyprobe demo`: evaluate the embedded model on the embedded dataset, offline."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,30 +19,28 @@ GROUPS = (
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="The run folder.")] = Path("demo-run"),
+    output: Annotated[Path, typer.Option(help="Run folder.")] = Path("demo-run"),
     every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
 ) -> None:
-    """Run the embedded model over the embedded dataset: six languages it was taught, six not."""
+    """Evaluate the embedded model in six languages of its training data and six others."""
     with explain_missing_extras("evaluating"):
         from polyprobe.eval.evaluate import run_evaluation
 
     say = Console().print
-    say("geolm, a small model that was taught the facts of geofacts in " + " ".join(TAUGHT))
-    say(
-        "and never saw another language. It should agree with itself in these, and guess elsewhere."
-    )
+    say("geolm is a small model trained on the facts of geofacts in " + " ".join(TAUGHT) + ".")
+    say("It should be consistent between these languages, and guess in all others.")
     languages = None if every else [*TAUGHT, *UNTAUGHT]
     finished = run_evaluation("geolm", "geofacts", output=output, languages=languages)
     show_run(finished)
     say("\nadjusted RankC (0 is chance, 1 is agreement):")
     for group, value in group_means(finished.results["rankc_adjusted"]).items():
         say(f"  {group}: {value:z.3f}", highlight=False)
-    say("\nThe same for a model of your own:", highlight=False)
+    say("\nTo evaluate your own model:", highlight=False)
     say("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)
 
 
 def group_means(pairs: dict[str, float]) -> dict[str, float]:
-    """Return the mean of each group of pairs, by how many of the two languages were taught."""
+    """Return the mean of each group of pairs, by the number of languages in the training data."""
     groups: dict[str, list[float]] = {group: [] for group in reversed(GROUPS)}
     for pair, value in pairs.items():
         groups[GROUPS[sum(language in TAUGHT for language in pair.split("-"))]].append(value)

@@ -1,4 +1,4 @@
-"""`polyprobe export`: a run's results, or a dataset's rows, in the forms that others read."""
+"""`polyprobe export`: export a run's results, or a dataset as tasks of other harnesses."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,20 +16,20 @@ DATASET = "A dataset as tasks"
 
 def export(
     source: Annotated[
-        Path, typer.Argument(help="A run folder; for a harness a dataset's folder or name.")
+        Path, typer.Argument(help="Run folder; for a harness the folder or name of a dataset.")
     ],
     format: Annotated[
         str,
         typer.Option(
-            help="Of a run: eval-results, model-index, every-eval-ever, csv, latex. "
-            "Of a dataset: lm-eval, lighteval.",
+            help="For a run: eval-results, model-index, every-eval-ever, csv, latex. "
+            "For a dataset: lm-eval, lighteval.",
             show_default=False,
         ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
-            help="A file; a folder for every-eval-ever and of a dataset. In the run by default."
+            help="File; a folder for every-eval-ever and datasets (default: in the run folder)."
         ),
     ] = None,
     dataset_id: Annotated[
@@ -37,23 +37,28 @@ def export(
     ] = None,
     card: Annotated[
         Path | None,
-        typer.Option(help="model-index: a model's README.md to put it in.", rich_help_panel=RUN),
+        typer.Option(
+            help="For model-index: a model's README.md to add it to.", rich_help_panel=RUN
+        ),
     ] = None,
     config: Annotated[
-        str | None, typer.Option(help="The configuration.", rich_help_panel=DATASET)
+        str | None, typer.Option(help="Configuration.", rich_help_panel=DATASET)
     ] = None,
     languages: Annotated[
-        str | None, typer.Option(help="Such as en,fr; all by default.", rich_help_panel=DATASET)
+        str | None,
+        typer.Option(
+            help="Comma-separated language codes (default: all).", rich_help_panel=DATASET
+        ),
     ] = None,
     scoring: Annotated[
         str | None,
         typer.Option(
-            help="bmlama (default) or object: which protocol the tasks come close to.",
+            help="Protocol that the tasks follow: bmlama or object (default: bmlama).",
             rich_help_panel=DATASET,
         ),
     ] = None,
 ) -> None:
-    """Write results where people look for them, or tasks for other harnesses."""
+    """Export results to other formats, or a dataset to tasks of other harnesses."""
     from polyprobe.publish.export import RUN_FORMATS, export_run
     from polyprobe.publish.harness import HARNESSES, export_dataset
     from polyprobe.system.errors import unknown
@@ -80,7 +85,7 @@ def export(
 
 
 def find_dataset(given: Path, format: str) -> Path:
-    """Return the folder that `polyprobe eval --dataset` or else `polyprobe push` would take."""
+    """Return the dataset folder as `eval --dataset` finds it, else as `push` does."""
     from polyprobe.publish.push.source import find_folder
     from polyprobe.schema.locate import locate
 
@@ -91,8 +96,8 @@ def find_dataset(given: Path, format: str) -> Path:
 
 
 def refuse(options: Mapping[str, object], format: str) -> None:
-    """Refuse options that the format knows nothing of."""
+    """Refuse options of other formats."""
     for name, value in options.items():
         if value is not None:
             option = name.replace("_", "-")
-            raise PolyprobeError(f"--{option} is no option of --format {format}")
+            raise PolyprobeError(f"--{option} is not an option of --format {format}")

@@ -1,4 +1,4 @@
-"""`polyprobe report`: runs as one HTML file."""
+"""`polyprobe report`: write runs as one HTML file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +8,10 @@ from rich.console import Console
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders; several: side by side.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
     output: Annotated[Path, typer.Option(help="The HTML file to write.")],
 ) -> None:
-    """Write one HTML file, to be opened without a network, from one run or several."""
+    """Write one self-contained HTML file from one run or several."""
     from polyprobe.eval.report import write_report
 
     write_report(runs, output)

@@ -13,8 +13,8 @@ from polyprobe.eval.scoring.load import ModelOptions, load
 from polyprobe.eval.work.choose import (
     WorkerChoices,
     choose_workers,
-    forget_own,
     open_store,
+    remove_own_store,
     take_workers,
 )
 from polyprobe.eval.work.fill import fill_scores
@@ -104,5 +104,5 @@ def run_evaluation(
             workers = choose_workers(who, settings.model, loading, loaded)
             del loaded  # free its memory for workers elsewhere
             fill_scores(run, todo, open_store(run, who), workers)
-        forget_own(run)
+        remove_own_store(run)
         return FinishedRun(run, compute_results(run), texts)

@@ -1,6 +1,6 @@
-"""Make the folder of a metric self-contained: the form in which it is pushed and installed.
+"""Make the folder of a metric self-contained, for push and install.
 
-In this repository metrics import what they share by its full name (`polyprobe.metrics.shared`).
+In this repository metrics import shared modules by their full name (`polyprobe.metrics.shared`).
 `evaluate` copies the siblings that a module imports as `from .NAME import`; a Space runs `app.py`
 with its folder on the path. A bundle contains every imported file, and imports it in these forms.
 """
@@ -18,9 +18,9 @@ _IMPORT = re.compile(rf"^(\s*from ){re.escape(ROOT)}\.(?:\w+\.)*(\w+)(?= import\
 
 
 def bundle(folder: Path, target: Path) -> Path:
-    """Copy a metric's folder to `target/NAME` with every file that it imports, and return that.
+    """Copy a metric's folder to `target/NAME` with every file that it imports; return the copy.
 
-    Python files that neither the module nor `app.py` reaches are left out.
+    Python files that neither the module nor `app.py` imports are left out.
 
     Raises:
         PolyprobeError: a file is not Python, or two imported files have the same name.
@@ -39,7 +39,7 @@ def bundle(folder: Path, target: Path) -> Path:
 
 
 def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:
-    """Return {file name in the bundle: file} of some files and all that they import of ours."""
+    """Return file name in the bundle → file, for some files and all polyprobe files they import."""
     found: dict[str, Path] = {}
     paths = [folder / name for name in names if (folder / name).is_file()]
     while paths:
@@ -54,15 +54,15 @@ def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:
 
 
 def find_module(folder: Path, name: str) -> Path | None:
-    """Return the file of an imported module: one of polyprobe's metrics, or one in the folder."""
+    """Return the file of an imported module in polyprobe.metrics or the folder, or None."""
     if name.startswith(f"{ROOT}."):
         return Path(polyprobe.__path__[0], *name.split(".")[1:]).with_suffix(".py")
-    beside = folder / f"{name.split('.')[0]}.py"
-    return beside if beside.is_file() else None
+    sibling = folder / f"{name.split('.')[0]}.py"
+    return sibling if sibling.is_file() else None
 
 
 def read_imports(path: Path) -> list[tuple[str, bool]]:
-    """Return the modules that a file imports, and whether it is as `from .NAME`.
+    """Return the modules that a file imports, and whether the import is relative (`from .NAME`).
 
     Raises:
         PolyprobeError: the file is not Python in UTF-8.

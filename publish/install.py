@@ -11,7 +11,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
 
 from .bundle import bundle
-from .push.source import find_kind, is_dataset, is_metric
+from .push.source import find_kind, has_parquet, is_metric
 
 
 def find_folders() -> tuple[list[Path], list[Path]]:
@@ -23,8 +23,8 @@ def find_folders() -> tuple[list[Path], list[Path]]:
     metrics = sorted(folder for folder in (package / "metrics").iterdir() if is_metric(folder))
     embedded = package / "datasets" / "geofacts"
     local = sorted(folder for folder in Path("datasets").glob("*") if folder.is_dir())
-    datasets = {folder.name: folder for folder in [embedded, *local] if is_dataset(folder)}
-    skipped = [folder for folder in local if not is_dataset(folder)]
+    datasets = {folder.name: folder for folder in [embedded, *local] if has_parquet(folder)}
+    skipped = [folder for folder in local if not has_parquet(folder)]
     return metrics + list(datasets.values()), skipped
 
 

@@ -20,7 +20,7 @@ COLUMNS = {
 
 
 def check(tables: dict[str, pa.Table], name: str) -> None:
-    """Raise PolyprobeError at the first table that cannot be evaluated; name says which dataset."""
+    """Raise PolyprobeError at the first invalid table; `name` is the dataset's."""
     first = next(iter(tables))
     for language, table in tables.items():
         _check_columns(table.schema, f"{name}: language '{language}'")
@@ -45,7 +45,7 @@ def _check_columns(schema: pa.Schema, place: str) -> None:
 
 
 def _holds(kind: pa.DataType) -> str | None:
-    """Return in the words of COLUMNS what a column of this type holds."""
+    """Return the content of a column of this type, in the words of COLUMNS."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return f"lists of {_holds(kind.value_type)}"
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -90,7 +90,7 @@ def _answer_out_of_range(table: pa.Table) -> np.ndarray:
 
 CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     f"the prompt must hold the slot {SLOT} exactly once": _bad_slot,
-    "a value is missing": _missing_value,  # those below expect that none is
+    "a value is missing": _missing_value,  # the checks below rely on it
     "there are no candidates": _no_candidates,
     "a candidate is empty": _empty_candidate,
     "there is no right answer": _no_answer,
@@ -124,11 +124,11 @@ def _refuse(bad: np.ndarray, table: pa.Table, place: str, problem: str) -> None:
         row = int(np.flatnonzero(bad)[0])
         raise PolyprobeError(
             f"{place}, row {row} ({table['fact_id'][row].as_py()}): {problem} "
-            f"({int(bad.sum())} such rows); mend the dataset or rebuild it"
+            f"({int(bad.sum())} such rows); correct the dataset or rebuild it"
         )
 
 
 def _rows_with(lists: pa.ChunkedArray, bad: np.ndarray) -> np.ndarray:
-    """Return for each row whether one of its list's flattened elements is bad."""
+    """Return whether a list has a bad element, for each row."""
     rows = np.asarray(pc.list_parent_indices(lists))
     return np.bincount(rows[bad], minlength=len(lists)).astype(bool)

@@ -12,14 +12,14 @@ from .checks import COLUMNS
 def fingerprint(table: pa.Table, also: Sequence[str] = ()) -> str:
     """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split.
 
-    `also` names further columns that the scores depend on; those that are missing are left out.
+    `also` names further columns that the scores depend on; missing ones are ignored.
     """
     columns = table.select([*COLUMNS, *(x for x in also if x in table.schema.names)]).to_pydict()
     return hashlib.sha256(json.dumps(columns, ensure_ascii=False).encode()).hexdigest()[:12]
 
 
 def key_rows(ids: Sequence[str]) -> list[tuple[str, int]]:
-    """Return each row's fact id and how many rows (templates) of the same fact stand before it.
+    """Return each row's fact id and the number of earlier rows (templates) of the same fact.
 
     >>> key_rows(["a", "a", "b"])
     [('a', 0), ('a', 1), ('b', 0)]

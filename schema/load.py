@@ -18,17 +18,17 @@ from .locate import locate, suggest
 def load_facts(
     dataset: str, config: str | None = None, languages: Sequence[str] | None = None
 ) -> dict[str, pa.Table]:
-    """Return one Arrow table a language, checked: same facts, same candidates' number, row by row.
+    """Return one checked Arrow table for each language, with parallel rows.
 
     Args:
         dataset: a folder, the name of a folder under ./datasets, the name of an embedded or
-            installed dataset, or OWNER/NAME on the Hub; looked for in this order.
-        config: a configuration of it; None takes its default.
-        languages: split names, in the order wanted; None takes all in the order of the card.
+            installed dataset, or OWNER/NAME on the Hub; searched in this order.
+        config: a configuration (default: the dataset's own default).
+        languages: split names, in the order of the result (default: all, as in the card).
 
     Raises:
-        PolyprobeError: nothing of that name, an unknown language, splits that are not parallel,
-            or a row that no model can be asked (see `CHECKS`).
+        PolyprobeError: unknown dataset or language, splits that are not parallel, or an invalid row
+            (see `CHECKS`).
     """
     tables = read_splits(dataset, config, languages)
     check(tables, _name(dataset, config))
@@ -38,12 +38,12 @@ def load_facts(
 def read_splits(
     dataset: str, config: str | None = None, languages: Sequence[str] | None = None
 ) -> dict[str, pa.Table]:
-    """Return what `load_facts` does, unchecked: a table as it stands in the file a language."""
+    """Return the tables of `load_facts` without checks."""
     place = locate(dataset)
     name = _name(dataset, config)
     with _plain_errors(name, place):
-        # A folder is streamed: datasets 5.2 caches it by the text of its card alone, and would
-        # serve what stood there before the Parquet changed.
+        # Stream folders: datasets 5.2 caches them by the text of the card alone, and would return
+        # old rows after a change of the Parquet files.
         splits = datasets.load_dataset(place, config, streaming=os.path.isdir(place))
         chosen = _known(languages, list(splits), name)
         return {language: _read(splits[language]) for language in chosen}
@@ -73,9 +73,9 @@ def _known(wanted: Iterable[str] | None, available: list[str], name: str) -> lis
 
 @contextmanager
 def _plain_errors(name: str, place: str) -> Iterator[None]:
-    """Turn what `datasets` raises into one line, and keep its own bars and log lines silent.
+    """Turn exceptions of `datasets` into one line, and silence its bars and logs.
 
-    Foreign cards and files make it fail in many ways, so everything is caught.
+    Invalid cards and files raise many types, so all exceptions are caught.
     """
     level = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)

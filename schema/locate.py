@@ -12,12 +12,12 @@ FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
 
 
 def list_folders() -> tuple[Path, Path]:
-    """Return the folders that hold datasets by their name: the user's own, the embedded ones."""
+    """Return the folders of named datasets: the user's and the embedded ones."""
     return Path("datasets"), Path(str(files("polyprobe"))) / "datasets"
 
 
 def is_dataset(folder: Path) -> bool:
-    """Tell whether Parquet lies where `datasets` looks for it in a folder."""
+    """Return whether a folder has Parquet files where `datasets` expects them."""
     return any(found for pattern in FILES for found in folder.glob(pattern))
 
 
@@ -28,7 +28,7 @@ def list_datasets() -> list[str]:
 
 
 def suggest(name: str) -> str:
-    """Return what to say of a name that nothing has: the nearest, and all those known."""
+    """Return a hint for an unknown name: the nearest name, and all known ones."""
     known = list_datasets()
     near = get_close_matches(name, known, n=1, cutoff=0.5)
     guess = f"did you mean {near[0]!r}? " if near else ""
@@ -36,9 +36,9 @@ def suggest(name: str) -> str:
 
 
 def _list_installed() -> Iterator[str]:
-    """Yield the names in the cache of `datasets` that have no owner.
+    """Yield the names without an owner in the cache of `datasets`.
 
-    A folder named like a format (`parquet`) holds what was loaded from files of that format.
+    A folder named like a format (`parquet`) is the cache of plain files of that format.
     """
     for folder in Path(datasets.config.HF_DATASETS_CACHE).glob("[!._]*"):
         other = "___" in folder.name or Path(packaged_modules.__path__[0], folder.name).is_dir()
@@ -47,7 +47,7 @@ def _list_installed() -> Iterator[str]:
 
 
 def locate(dataset: str) -> str:
-    """Return what `datasets.load_dataset` shall open: an absolute folder, or the name itself."""
+    """Return the argument of `datasets.load_dataset`: an absolute folder, or the name itself."""
     for folder in (Path(dataset), *(place / dataset for place in list_folders())):
         if dataset and is_dataset(folder):
             return str(folder.resolve())

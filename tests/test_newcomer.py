@@ -32,11 +32,13 @@ def tree(tmp_path_factory) -> Path:
         if (name.split("/")[0] in ROOMS or "/" not in name) and (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tree / name)
+    scorers = tree / "eval" / "scoring" / "scorers"
     for block in read_blocks("docs/adding.md"):
-        if head := HEAD.match(block.text):
+        head = HEAD.match(block.text)
+        if head and ((scorers / "family.py").exists() or "scorers" not in head["path"]):
             place(tree / head["path"], head["where"], head["name"], block.text[head.end() :])
-    scorers = tree / "eval" / "scoring" / "scorers" / "__init__.py"
-    scorers.write_text(re.sub(r"\bCAUSAL\)", "SUMMED, CAUSAL)", scorers.read_text()))
+    table = scorers / "__init__.py"
+    table.write_text(re.sub(r"\bCAUSAL\)", "SUMMED, CAUSAL)", table.read_text()))
     return tree
 
 
@@ -101,7 +103,7 @@ def test_a_model_family(tree, run, tmp_path):
     write_gpt2(tmp_path / "model")
     write_facts(tmp_path / "facts")
     run("eval", "model", "--dataset", "facts", "--output", "run")
-    assert "sentence-sum" in (tmp_path / "run" / "results.json").read_text()
+    assert "bmlama-sum" in (tmp_path / "run" / "results.json").read_text()
 
 
 def write_gpt2(folder: Path) -> None:
@@ -111,7 +113,14 @@ def write_gpt2(folder: Path) -> None:
     pieces = ByteLevelBPETokenizer()
     pieces.train_from_iterator(["Paris is the capital of France."] * 2, 300, special_tokens=["<s>"])
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, bos_token="<s>")
-    config = GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=len(tokenizer))
+    config = GPT2Config(
+        n_embd=16,
+        n_layer=1,
+        n_head=2,
+        vocab_size=len(tokenizer),
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.bos_token_id,
+    )
     GPT2LMHeadModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 

@@ -1,1 +1,1 @@
-"""X-FACTR's annotated prompts: read, and written out with the forms that its marks ask for."""
+"""X-FACTR's annotated prompts: parse them and render them with inflected forms."""

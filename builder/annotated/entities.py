@@ -1,17 +1,17 @@
-"""An entity as a prompt needs it, and what stands before it; shared by the languages' rules."""
+"""Entities and articles in a prompt, shared by the rules of all languages."""
 
 from typing import NamedTuple
 
 from .gender import Agreement, Traits
 
-# Private characters around the labels in a sentence that is not yet joined: before X's, before
-# Y's, behind either.
+# Private characters around labels in a sentence before `Rules.join`: before X,
+# before Y, after both.
 X_MARK, Y_MARK, END = "\ue000", "\ue001", "\ue002"
 MARK = f"[{X_MARK}{Y_MARK}]"
 
 
-class Entity(NamedTuple):
-    """A label, what is known of the entity, and what agrees with it."""
+class PromptEntity(NamedTuple):
+    """A label, the entity's traits, and its gender and number."""
 
     label: str
     traits: Traits
@@ -19,9 +19,11 @@ class Entity(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """What stands before a label, and the label, without an article that went into it.
+    """The words before a label, and the label without an article merged into them.
 
-    `sure` where a rule tells the preposition; `gendered` where another gender had another form.
+    Attributes:
+        sure: whether a rule determines the preposition.
+        gendered: whether another gender has another form.
     """
 
     article: str

@@ -1,8 +1,8 @@
-"""What X-FACTR's archive tells of an entity: its sex and its kinds; and what agrees with it.
+"""Sex and kinds of entities from X-FACTR's archive, and their grammatical gender and number.
 
 The files `*_gender.txt` have male, female or none for each entity, `*_instanceof.txt` Wikidata's
-classes with English names. The authors look for words in those names; here the last word before
-"of", "in" or "with" tells the kind: "town in Hungary" is a town, "English country house" no
+classes with English names. The authors search words in those names. Here the last word before "of",
+"in" or "with" determines the kind: "town in Hungary" is a town, "English country house" is not a
 country.
 """
 
@@ -17,7 +17,7 @@ SG, PL = "SG", "PL"
 SEXES = {"male": MASC, "female": FEM}
 SAMPLES = ("TREx", "mTREx", "mTRExf")
 
-# kind: whole names of classes, and last words of names, that tell it
+# kind: names of classes, or last words of names
 KINDS = {
     "human": "human, fictional human, human biblical figure, human who may be fictional",
     "country": "country, sovereign state, state with limited recognition, island nation, nation",
@@ -43,14 +43,14 @@ NO_LANGUAGES = ("programming", "edition", "markup", "formal", "object-based", "q
 
 
 class Traits(NamedTuple):
-    """What the archive knows of an entity: MASC, FEM or '' for its sex, and kinds of KINDS."""
+    """Traits of an entity: sex (MASC, FEM or '') and kinds (keys of KINDS)."""
 
     sex: str = ""
     kinds: frozenset[str] = frozenset()
 
 
 class Agreement(NamedTuple):
-    """The gender and number that words agree with; `sure` where a rule tells, not a default."""
+    """Gender and number for agreement; `sure` if they follow from a rule, not a default."""
 
     gender: str
     number: str = SG
@@ -76,15 +76,15 @@ def read_traits(repository: Repository, mirror: Path | None) -> dict[str, Traits
         for entity, *names in (line.split("\t") for line in content.decode("utf-8").splitlines()):
             classes[entity] = tuple(name.partition(",")[2] for name in names)
     return {
-        entity: Traits(sexes.get(entity, ""), frozenset(tell_kinds(classes.get(entity, ()))))
+        entity: Traits(sexes.get(entity, ""), frozenset(find_kinds(classes.get(entity, ()))))
         for entity in sexes.keys() | classes.keys()
     }
 
 
-def tell_kinds(classes: Iterable[str]) -> Iterator[str]:
-    """Yield the kinds that names of classes tell.
+def find_kinds(classes: Iterable[str]) -> Iterator[str]:
+    """Yield the kinds of an entity from the names of its classes.
 
-    >>> sorted(set(tell_kinds(["town in Hungary", "big city", "object-based language"])))
+    >>> sorted(set(find_kinds(["town in Hungary", "big city", "object-based language"])))
     ['Hungarian town', 'city']
     """
     for name in classes:
@@ -99,19 +99,16 @@ def tell_kinds(classes: Iterable[str]) -> Iterator[str]:
         if last == "language" and first.endswith("programming"):
             continue
         whole = head if head in NAMES or last == "human" else last
-        yield from (NAMES[told] for told in {name, whole} if told in NAMES)
+        yield from (NAMES[known] for known in {name, whole} if known in NAMES)
 
 
 def agree_plainly(label: str, traits: Traits) -> Agreement:
-    """Return the sex of a person; for what the archive has no sex of, a masculine by default."""
+    """Return a person's sex, masculine (not sure) if it is unknown."""
     return Agreement(traits.sex or MASC, SG, bool(traits.sex))
 
 
 def agree_hebrew(label: str, traits: Traits) -> Agreement:
-    """Return the gender: cities, countries, firms are feminine, so are words in -ה and -ת.
-
-    Languages, whose names end in ת, are feminine as well.
-    """
+    """Return the gender: feminine for places, companies, languages and words in -ה, -ת."""
     if traits.sex or "human" in traits.kinds:
         return agree_plainly(label, traits)
     if traits.kinds & {"country", "city", "company", "language", "club", "band", "university"}:

@@ -1,13 +1,13 @@
-"""The grammar of X-FACTR's annotated prompts: read into a small tree, and written back.
+"""The grammar of X-FACTR's annotated prompts: parse them into a tree and write it back.
 
-In square brackets, where X stands for Y too:
+In square brackets, X or Y:
 
 - slot: `X`, `X.CASE` (the label in that case), `Y;be` (Turkish: with the copula's ending);
 - article: `NAME;X`, `NAME.CASE;X`, `NAME;X.TAG`, `NAME;X-Gender`: the form that fits the label;
 - choice: `form;COND|form;COND|…`, COND `X-Gender=…` or `X-Number=…`: the form that fits, in
-  Bengali also `human: form ; non-human: form`, by what X is.
+  Bengali also `human: form ; non-human: form` for X.
 
-All else is text. `write_prompt(parse_prompt(prompt)) == prompt`, character for character.
+Everything else is text. `write_prompt(parse_prompt(prompt)) == prompt`, character for character.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from polyprobe.system.errors import PolyprobeError
 
-# The names under which the cases stand in the prompts, in capitals; UniMorph's but for INST.
+# The prompts' names of cases, in capitals; UniMorph's except INST.
 CASES = frozenset(
     {"NOM", "GEN", "DAT", "ACC", "INS", "ESS", "LOC", "ABL", "INST", "IN+ESS", "ON+ESS", "IN+ABL"}
 )
@@ -31,13 +31,13 @@ BY_KIND = re.compile(r"human: ([^][;|]+) ; non-human: ([^][;|]+)")
 
 
 class Text(NamedTuple):
-    """Words that stay as they are."""
+    """Fixed words."""
 
     text: str
 
 
 class Slot(NamedTuple):
-    """The place of X's or Y's label, in the case as the prompt spells it, '' for none."""
+    """The place of X's or Y's label; `case` as spelled in the prompt, '' for none."""
 
     end: str
     case: str = ""
@@ -45,10 +45,11 @@ class Slot(NamedTuple):
 
 
 class Article(NamedTuple):
-    """An article or a preposition with one, as it fits X's or Y's label.
+    """An article, or a preposition with an article, that agrees with X's or Y's label.
 
-    `case` is its own case where it is not the label's; `tag` is a gender that it has whatever the
-    label's (`Fem`), or `Gender`, which says that it goes by gender alone.
+    Attributes:
+        case: its case, '' for the label's.
+        tag: a fixed gender (`Fem`), or `Gender` for agreement in gender only.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Article(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What must be true of X or Y: its `feature` (of VALUES) has the value."""
+    """A condition: the `feature` (key of VALUES) of X or Y has the value."""
 
     end: str
     feature: str
@@ -66,14 +67,14 @@ class Condition(NamedTuple):
 
 
 class Option(NamedTuple):
-    """A form and all that must be true of X and Y for it."""
+    """A form and all its conditions."""
 
     form: str
     conditions: tuple[Condition, ...]
 
 
 class Choice(NamedTuple):
-    """Forms of which one fits."""
+    """Alternative forms."""
 
     options: tuple[Option, ...]
 
@@ -83,7 +84,7 @@ Prompt: TypeAlias = tuple[Node, ...]
 
 
 def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
-    """Return the prompt's tree; PolyprobeError where a bracket is none of the grammar's.
+    """Return the prompt's tree; PolyprobeError for an invalid bracket.
 
     >>> parse_prompt("[DEF;X] [X.Nom] =")[0]
     Article(name='DEF', end='X', case='', tag='')
@@ -92,7 +93,7 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
 
 
 def _read_nodes(prompt: str, place: str) -> Iterator[Node]:
-    """Yield the nodes from left to right; texts between them are not empty."""
+    """Yield the nodes from left to right, without empty texts."""
     end = 0
     for match in BRACKET.finditer(prompt):
         if match.start() > end:
@@ -107,14 +108,14 @@ def _read_nodes(prompt: str, place: str) -> Iterator[Node]:
 
 
 def _read_text(prompt: str, start: int, end: int, place: str) -> Text:
-    """Return the text between two brackets; PolyprobeError where it has half a bracket."""
+    """Return the text between two brackets; PolyprobeError for an unmatched bracket."""
     if stray := re.search(r"[][]", prompt[start:end]):
         raise unreadable(prompt, start + stray.start(), place)
     return Text(prompt[start:end])
 
 
 def unreadable(prompt: str, position: int, place: str) -> PolyprobeError:
-    """Return the error for what stands at a position, counted from 0."""
+    """Return the error for a position, counted from 0."""
     return PolyprobeError(
         f"prompt {place}: cannot read {prompt[position:][:30]!r} at character {position}; "
         "expected a slot like [X.Gen], an article like [DEF;X] or a choice like "
@@ -123,7 +124,7 @@ def unreadable(prompt: str, position: int, place: str) -> PolyprobeError:
 
 
 def parse_slot(mark: str) -> Slot | None:
-    """Return the slot that a bracket's content is, None if it is none."""
+    """Parse a bracket's content as a slot; None if it is something else."""
     found = SLOT.fullmatch(mark)
     if not found or not is_case(found[2]):
         return None
@@ -131,7 +132,7 @@ def parse_slot(mark: str) -> Slot | None:
 
 
 def parse_article(mark: str) -> Article | None:
-    """Return the article that a bracket's content is, None if it is none."""
+    """Parse a bracket's content as an article; None if it is something else."""
     found = ARTICLE.fullmatch(mark)
     if not found or not is_case(found[2]) or found[4] == GENDER:
         return None
@@ -139,12 +140,12 @@ def parse_article(mark: str) -> Article | None:
 
 
 def is_case(case: str | None) -> bool:
-    """Tell whether it is a case of the grammar's, in whatever letters, or none at all."""
+    """Return whether this is None or one of CASES, in any letter case."""
     return case is None or case.upper() in CASES
 
 
 def parse_choice(mark: str) -> Choice | None:
-    """Return the choice that a bracket's content is, None if it is none."""
+    """Parse a bracket's content as a choice; None if it is something else."""
     if found := BY_KIND.fullmatch(mark):
         return Choice(
             (
@@ -158,7 +159,7 @@ def parse_choice(mark: str) -> Choice | None:
 
 
 def _parse_option(option: str) -> Option | None:
-    """Return a form with its conditions, None where it has none or one cannot be read."""
+    """Return a form with its conditions; None if there are none or one is invalid."""
     form, *given = option.split(";")
     found = [CONDITION.fullmatch(condition) for condition in given]
     conditions = tuple(
@@ -168,12 +169,12 @@ def _parse_option(option: str) -> Option | None:
 
 
 def write_prompt(nodes: Iterable[Node]) -> str:
-    """Return the prompt that the tree was read from."""
+    """Return the prompt of a tree."""
     return "".join(map(write_node, nodes))
 
 
 def write_node(node: Node) -> str:
-    """Return the node as it stands in a prompt."""
+    """Return the text of a node in a prompt."""
     match node:
         case Text():
             return node.text

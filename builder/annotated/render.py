@@ -1,10 +1,10 @@
-"""Writing an annotated prompt out with a subject and an object, as its marks ask."""
+"""Render an annotated prompt with a subject and an object."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .entities import END, X_MARK, Y_MARK, Entity
+from .entities import END, X_MARK, Y_MARK, PromptEntity
 from .gender import FEM, PL, Agreement, Traits
 from .grammar import Article, Choice, Option, Prompt, Slot, Text
 from .inflection import load_inflector
@@ -23,9 +23,12 @@ LABEL = re.compile(rf"{Y_MARK}([^{END}]*){END}")
 
 
 class Rendering(NamedTuple):
-    """A sentence with `[Y]` or the object in its place, the object's form, what was not honoured.
+    """A rendered sentence.
 
-    `form` is the label inflected, or without the article that went into the sentence.
+    Attributes:
+        text: the sentence with `[Y]`, or with the object.
+        form: the object's label, inflected, or without an article merged into the sentence.
+        lost: marks that could not be applied: KEPT, GUESSED, …
     """
 
     text: str
@@ -34,12 +37,12 @@ class Rendering(NamedTuple):
 
 
 class Renderer:
-    """Renders the prompts of one language; what it has once looked up it keeps."""
+    """Renders the prompts of one language; entities are cached."""
 
     def __init__(self, language: str, inflector: Inflector | None = None) -> None:
         self.inflector = inflector or load_inflector(language)
         self.rules = RULES.get(language, PLAIN)
-        self._entities: dict[tuple[str, Traits], Entity] = {}
+        self._entities: dict[tuple[str, Traits], PromptEntity] = {}
 
     def render(
         self,
@@ -50,7 +53,7 @@ class Renderer:
         object_traits: Traits = UNKNOWN,
         fill: bool = False,
     ) -> Rendering:
-        """Return the sentence, with the object in it if `fill`, else with `[Y]` in its place."""
+        """Return the sentence, with the object if `fill`, else with `[Y]`."""
         entities = {
             "X": self.describe(subject, subject_traits),
             "Y": self.describe(object_, object_traits),
@@ -67,19 +70,19 @@ class Renderer:
         text = LABEL.sub(r"\1" if fill else "[Y]", joined).replace(X_MARK, "").replace(END, "")
         return Rendering(text, slot[1] if slot else object_, tuple(dict.fromkeys(lost)))
 
-    def describe(self, label: str, traits: Traits) -> Entity:
-        """Return the label with what agrees with it: a person's sex, else the head's gender."""
+    def describe(self, label: str, traits: Traits) -> PromptEntity:
+        """Return the label with its agreement: a person's sex, else the gender of the head."""
         key = (label, traits)
         if key not in self._entities:
             known = None
             if not traits.sex and "human" not in traits.kinds:
                 known = self.inflector.agree(label)
             agreement = known or self.rules.agree(label, traits)
-            self._entities[key] = Entity(label, traits, agreement)
+            self._entities[key] = PromptEntity(label, traits, agreement)
         return self._entities[key]
 
-    def inflect(self, slot: Slot, entity: Entity, lost: list[str]) -> str:
-        """Return the label in the slot's case; as it is where that is not known."""
+    def inflect(self, slot: Slot, entity: PromptEntity, lost: list[str]) -> str:
+        """Return the label in the slot's case, unchanged if the form is unknown."""
         case = "COP" if slot.copula else slot.case.upper()
         if case in ("", "NOM"):
             return entity.label
@@ -93,15 +96,14 @@ class Renderer:
     def write_pieces(
         self,
         prompt: Prompt,
-        entities: dict[str, Entity],
+        entities: dict[str, PromptEntity],
         slots: dict[str, Slot],
         forms: dict[str, str],
         lost: list[str],
     ) -> Iterator[str]:
-        """Yield what stands for each node; a slot's mark for its label, which `forms` has.
+        """Yield the text of each node; a slot yields its marks, since `forms` has the label.
 
-        An article that takes the label's own changes `forms`. One that begins the sentence has a
-        capital.
+        An article that merges with the label's own changes `forms`. The first word is capitalized.
         """
         for position, node in enumerate(prompt):
             match node:
@@ -122,11 +124,11 @@ class Renderer:
                     yield capitalise(form) if position == 0 else form
 
     def write_article(
-        self, node: Article, entity: Entity, case: str, forms: dict[str, str], lost: list[str]
+        self, node: Article, entity: PromptEntity, case: str, forms: dict[str, str], lost: list[str]
     ) -> str:
-        """Return the article before a label, and put the label without its own into `forms`.
+        """Return the article before a label; put the label without its own article into `forms`.
 
-        Without `forms` another word stands behind the article.
+        Without `forms` another word follows the article.
         """
         if node.tag.upper() == FEM:
             entity = entity._replace(agreement=Agreement(FEM, entity.agreement.number))
@@ -156,10 +158,10 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def choose(choice: Choice, entities: dict[str, Entity], lost: list[str]) -> str:
-    """Return the form all of whose conditions hold, one by number before one by gender alone.
+def choose(choice: Choice, entities: dict[str, PromptEntity], lost: list[str]) -> str:
+    """Return the form whose conditions all hold; number takes precedence over gender.
 
-    Where none holds it is the first, as with the authors.
+    Without such a form return the first, as the authors do.
     """
     fitting = [
         option
@@ -172,25 +174,27 @@ def choose(choice: Choice, entities: dict[str, Entity], lost: list[str]) -> str:
         for condition in option.conditions
     }
     if len({option.form for option in choice.options}) > 1:
-        lost += judge(features, entities)
+        lost += find_guesses(features, entities)
     return max(fitting, key=is_by_number).form if fitting else choice.options[0].form
 
 
 def is_by_number(option: Option) -> bool:
-    """Tell whether an option names a number."""
+    """Return whether an option has a condition on number."""
     return any(condition.feature == "Number" for condition in option.conditions)
 
 
-def holds(end: str, feature: str, value: str, entity: Entity) -> bool:
-    """Tell whether a condition holds for its entity."""
+def holds(end: str, feature: str, value: str, entity: PromptEntity) -> bool:
+    """Return whether a condition holds for its entity."""
     if feature == "Human":
         return (value == "YES") == ("human" in entity.traits.kinds)
     has = entity.agreement.gender if feature == "Gender" else entity.agreement.number
     return has == value
 
 
-def judge(features: set[tuple[str, str]], entities: dict[str, Entity]) -> Iterator[str]:
-    """Yield what a choice by these features cannot honour."""
+def find_guesses(
+    features: set[tuple[str, str]], entities: dict[str, PromptEntity]
+) -> Iterator[str]:
+    """Yield the marks that a choice by these features cannot apply."""
     for end in sorted({end for end, feature in features if feature == "Gender"}):
         if not entities[end].agreement.sure:
             yield GUESSED

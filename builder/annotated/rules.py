@@ -1,28 +1,28 @@
-"""What each language has beside inflection: agreement, articles, and how words meet."""
+"""Rules of each language besides inflection: agreement, articles, adjacent words."""
 
 import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .entities import MARK, Entity, Phrase
+from .entities import MARK, Phrase, PromptEntity
 from .gender import Agreement, Traits, agree_hebrew, agree_plainly
 from .languages import el as articles_el
 from .languages import es as articles_es
 from .languages import fr as articles_fr
 
 
-def write_none(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+def write_none(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return None: the language has no articles."""
     return None
 
 
 def join_plainly(text: str) -> str:
-    """Return the text: words do not change beside each other."""
+    """Return the text: adjacent words do not change."""
     return text
 
 
 def join_russian(text: str) -> str:
-    """Return the text with во and со before what begins with two consonants: во Франции."""
+    """Return the text with во and со before two consonants: во Франции."""
     consonants = "бвгджзклмнпрстфхцчшщ"
     text = re.sub(
         rf"\b([Вв]) (?={MARK}([вф][{consonants}]|льв))", r"\1о ", text, flags=re.IGNORECASE
@@ -33,10 +33,9 @@ def join_russian(text: str) -> str:
 
 
 def join_hebrew(text: str) -> str:
-    """Return the text with the article ה gone behind a prefixed ב, כ, ל: בממלכה המאוחדת.
+    """Return the text without the article ה after a prefixed ב, כ, ל: בממלכה המאוחדת.
 
-    That a ה is the article is seen where the next word has it too, but for nouns that begin with
-    one: בהר הבית.
+    A ה is the article if the next word has it too, except in nouns that begin with ה: בהר הבית.
     """
     nouns = "(התאחדות|הסתדרות|הוצאת|היכל|הסכם|הוד|הרי|הר) "
     return re.sub(rf"(?<=[בכל])({MARK})(?!{nouns})ה(?=\S+ ה)", r"\1", text)
@@ -48,13 +47,10 @@ def join_hungarian(text: str) -> str:
 
 
 class Rules(NamedTuple):
-    """A language's own: `agree(label, traits)`, `write_article(name, form, entity, case)`.
-
-    `join` takes a sentence with its labels marked (`entities`).
-    """
+    """The functions of a language; `join` takes a sentence with marked labels (`entities`)."""
 
     agree: Callable[[str, Traits], Agreement] = agree_plainly
-    write_article: Callable[[str, str, Entity, str], Phrase | None] = write_none
+    write_article: Callable[[str, str, PromptEntity, str], Phrase | None] = write_none
     join: Callable[[str], str] = join_plainly
 
 

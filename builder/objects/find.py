@@ -1,9 +1,9 @@
-"""Find the object in a translated sentence, in whatever form it stands there.
+"""Find the object in a translated sentence, inflected or not.
 
 Fluent-mLAMA (arXiv:2510.15115, 3.2) searches the lemmas of the object's label in the sentence with
-Stanza. Here a run of words is scored against the label by form and lemma (`similarity`); the
-rightmost of about the best is the object; a run that is more alike to another label of the same
-call is none. Measured against the paper's own extraction: bench/objects.md.
+Stanza. Here each run of words is scored against the label by form and lemma (`similarity`). The
+object is the rightmost of the runs with about the best score. A run that is more similar to another
+label of the call is excluded. Comparison with the paper's extraction: bench/objects.md.
 """
 
 import re
@@ -29,17 +29,17 @@ from .spans import (
 )
 
 UNSEGMENTED = ("bo", "ja", "km", "lo", "my", "th", "yue", "zh")
-"""Languages written without blanks between words, by the first subtag."""
-MARKS = "!?.…+#"  # which end a name (Yahoo!, Apple Inc., C++)
-ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, if it is no word of its own
+"""Languages without blanks between words, by first subtag."""
+MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
+ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, unless it is a separate word
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
-SHORT = 3  # aliases of so few letters are codes as well (en, es, ru)
+SHORT = 3  # letters; shorter aliases can be codes (en, es, ru)
 
 
-class Found(NamedTuple):
-    """Where the object stands in a sentence: characters `[start, end)`, the form, a score to 100.
+class ObjectSpan(NamedTuple):
+    """An object in a sentence: characters `[start, end)`, form, and score.
 
-    100 is a form, or all lemmas, equal to the label's.
+    The score is 0 to 100; 100 means that the form, or all lemmas, equal the label's.
     """
 
     start: int
@@ -57,28 +57,28 @@ def find_objects(
     aliases: Sequence[Sequence[str]] | None = None,
     drop_head_noun: bool = False,
     threshold: float = 75,
-) -> list[Found | None]:
-    """Return for each sentence where its label stands in it, None where it does not.
+) -> list[ObjectSpan | None]:
+    """Return the object in each sentence, None if it is not found.
 
     Args:
-        sentences: the translated sentences; all of a language in one call is best: what the labels
-            share, and which of them is nearest, is told from the call's own labels.
-        labels: the object's label for each of them; what stands in parentheses does not count.
-        language: their code, as `uk`.
+        sentences: translated sentences. Pass all sentences of a language in one call: shared nouns
+            and rival labels are determined from the labels of the call.
+        labels: the object's label for each sentence; parentheses are ignored.
+        language: code, such as `uk`.
         lemmatizer: `stanza`, `simplemma`, `none`, or `auto`, see `lemmatizers.load_lemmatizer`.
-        stanza_dir: the folder of Stanza's models.
-        aliases: further names for each object, tried where the label is not found.
-        drop_head_noun: leave the noun out of the form that many labels share (`язык` in `русский
-            язык`), as Fluent-mLAMA's data has it for Russian. A sentence without it is found
-            anyway.
-        threshold: the lowest score, from 0 to 100, at which a span counts.
+        stanza_dir: folder of Stanza's models.
+        aliases: further names for each object, searched if the label is not found.
+        drop_head_noun: exclude from the form a noun that many labels share (`язык` in `русский
+            язык`), as in Fluent-mLAMA's Russian data. Sentences without the noun are found in
+            either case.
+        threshold: lowest score of a span, 0 to 100.
 
     Returns:
-        One entry a sentence. `form` is whole words; in languages without blanks it is the label as
-        written, or the most alike characters.
+        One entry for each sentence. `form` is whole words; in languages without blanks it is the
+        label, or the most similar characters.
 
     Raises:
-        PolyprobeError: unequal numbers, an unknown lemmatiser or one that lacks the language.
+        PolyprobeError: lists of different lengths, an unknown lemmatizer or language.
     """
     aliases = [()] * len(labels) if aliases is None else aliases
     if not len(sentences) == len(labels) == len(aliases):
@@ -103,13 +103,13 @@ def find_objects(
 
 
 def list_short(label: str) -> list[str]:
-    """Return the label without what tells where it lies: `Boston` of `Boston, Massachusetts`."""
+    """Return the label without its location: `Boston` of `Boston, Massachusetts`."""
     short, comma, _ = label.partition(", ")
     return [short] if comma and short.strip() else []
 
 
 class Reader:
-    """The sentences and names of a call as words, the nouns its labels share, and their rivals."""
+    """The words of a call's sentences and names, the nouns its labels share, and rival labels."""
 
     def __init__(
         self,
@@ -132,10 +132,10 @@ class Reader:
         }
         self._rivals = list_rivals(self._names[label] for label in labels if label in self._names)
 
-    def find(self, sentence: str, names: Sequence[str], drop_head_noun: bool) -> Found | None:
-        """Return where the label stands in a sentence, or else the best of the aliases.
+    def find(self, sentence: str, names: Sequence[str], drop_head_noun: bool) -> ObjectSpan | None:
+        """Return the label in a sentence, else the best alias, else None.
 
-        An alias that is equal goes before a label to its left that is not.
+        An alias with score 100 replaces an inexact label to its left.
         """
         found = choose_span(self._search(sentence, names[0]))
         if not found or found.score < 100:
@@ -158,10 +158,9 @@ class Reader:
         end = ending.end() if ending and ending[0].islower() else end
         mark = names[0][len(names[0].rstrip(MARKS)) :]
         end += len(mark) if sentence[start : end + len(mark)] == names[0] else 0
-        return Found(start, end, sentence[start:end], found.score)
+        return ObjectSpan(start, end, sentence[start:end], found.score)
 
     def _search(self, sentence: str, name: str) -> list[Span]:
-        """Return the spans of a name in a sentence."""
         if name not in self._names:
             return []
         own = self._names[name]
@@ -172,7 +171,7 @@ class Reader:
         return [] if spared is own else self._search_name(sentence, spared)
 
     def _search_name(self, sentence: str, own: Name) -> list[Span]:
-        """Return the spans that are alike enough and not more alike to another label."""
+        """Return the spans above the threshold that are not more similar to another label."""
         words = self._words[sentence]
         return [
             span
@@ -181,7 +180,7 @@ class Reader:
         ]
 
     def _search_alias(self, sentence: str, alias: str) -> list[Span]:
-        """Return the spans of an alias; a short one counts as it is written, and not in small."""
+        """Return the spans of an alias; short ones must match exactly and not be lower-case."""
         spans = self._search(sentence, alias)
         if len(alias) > SHORT:
             return spans
@@ -193,26 +192,26 @@ class Reader:
         ]
 
     def _ends_in_noun(self, label: str, behind: Sequence[Word]) -> bool:
-        """Tell whether an alias found stands before the generic noun that its label ends in."""
+        """Return whether the next word is the generic noun at the end of the label."""
         own = self._names.get(label)
         noun = own.words[-1] if own and len(own.words) - 1 in own.generic else None
         return bool(noun and behind and behind[0].lemma == noun.lemma)
 
 
-def find_characters(sentence: str, names: Sequence[str], threshold: float) -> Found | None:
-    """Return where the first of the names that is written in a sentence stands, the rightmost.
+def find_characters(sentence: str, names: Sequence[str], threshold: float) -> ObjectSpan | None:
+    """Return the rightmost occurrence of the first name that is in a sentence.
 
-    Where none is, the characters most alike to the label, if they are alike enough.
+    Without one, return the characters most similar to the label, if above the threshold.
     """
     names = [PARENTHESIS.sub("", name) or name for name in names if re.search(r"\w", name)]
     for name in names:
         place = sentence.rfind(name)
         if place >= 0:
-            return Found(place, place + len(name), name, 100.0)
+            return ObjectSpan(place, place + len(name), name, 100.0)
     if not names:
         return None
     near = partial_ratio_alignment(names[0], sentence, score_cutoff=threshold)
     if not near or near.dest_end - near.dest_start < len(names[0]) * threshold / 100:
         return None
     form = sentence[near.dest_start : near.dest_end]
-    return Found(near.dest_start, near.dest_end, form, near.score)
+    return ObjectSpan(near.dest_start, near.dest_end, form, near.score)

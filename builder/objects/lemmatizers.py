@@ -1,4 +1,4 @@
-"""Words and their lemmas: one interface, behind it Stanza, simplemma, or none."""
+"""Words and lemmas of texts, from Stanza, simplemma, or without lemmas."""
 
 import os
 import re
@@ -6,21 +6,20 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.schema.stanza import stanza_name
+from polyprobe.system.errors import PolyprobeError, one_line, unknown
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
 UNINFLECTED = ("bo", "ja", "km", "lo", "my", "th", "vi", "yue", "zh")
-"""Languages whose nouns do not change, or have their endings apart from them, by first subtag."""
-STANZA_NAMES = {"no": "nb", "iw": "he"}
+"""Languages whose nouns have no endings, or separate ones, by first subtag."""
 SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"}
-UNSEEN = (
-    "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen, joiners: inside a word, not of its spelling
-)
+UNSEEN = "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen and joiners: not part of the spelling
 OPTIONAL = "".join(map(chr, (*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x653))))
-"""Accents over letters that are written without them, Hebrew's and Arabic's vowels."""
+"""Optional accents, and the vowels of Hebrew and Arabic."""
 LETTER = (
     "\\w"
     + UNSEEN
@@ -37,7 +36,7 @@ LEFT_OUT = str.maketrans("", "", UNSEEN + OPTIONAL)
 
 
 class Word(NamedTuple):
-    """A word of a text: its characters `[start, end)`, form and lemma, folded for comparison."""
+    """A word of a text: characters `[start, end)`, form and lemma, both folded."""
 
     start: int
     end: int
@@ -46,7 +45,7 @@ class Word(NamedTuple):
 
 
 class Lemmatizer(ABC):
-    """What cuts texts into words and finds their lemmas; `name` stands on the dataset's card."""
+    """Splits texts into words and lemmatizes them; `name` is printed on the card."""
 
     name: str
 
@@ -73,10 +72,10 @@ class Plain(Lemmatizer):
 
 
 class Stanza(Lemmatizer):
-    """Words and lemmas of a Stanza pipeline: tokenize, mwt, pos and lemma, as far as it has them.
+    """Words and lemmas of a Stanza pipeline: tokenize, mwt, pos and lemma where available.
 
-    A token that stands for several words (`del`) keeps its form as its lemma; tokens without a
-    blank or a mark between them are one word.
+    The lemma of a token of several words (`del`) is its form. Adjacent tokens without a blank or a
+    mark between them are one word.
     """
 
     def __init__(self, pipeline: Any, name: str) -> None:
@@ -84,7 +83,7 @@ class Stanza(Lemmatizer):
         self._pipeline = pipeline
 
     def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text; equal texts are read once, all in batches."""
+        """Return the words of each text; equal texts are processed once, in batches."""
         distinct = [text for text in dict.fromkeys(texts) if text.strip()]
         documents = self._pipeline.bulk_process(distinct) if distinct else []
         words = {
@@ -95,7 +94,7 @@ class Stanza(Lemmatizer):
 
 
 def join_tokens(text: str, document: Any) -> Iterable[Word]:
-    """Yield the words of a document: its tokens without the marks at their ends."""
+    """Yield the tokens of a document as words, without marks at their ends."""
     last: Word | None = None
     for token in (token for sentence in document.sentences for token in sentence.tokens):
         found = TRIMMED.search(text[token.start_char : token.end_char])
@@ -115,24 +114,28 @@ def join_tokens(text: str, document: Any) -> Iterable[Word]:
 
 
 def fold(text: str) -> str:
-    """Return a word for comparison: composed, case-folded, without what is written either way.
+    """Return a word composed, case-folded and without spelling variants.
 
-    That is г/ґ, и/і, accents that no letter is composed with (`Ки́їв`, `İ` in small), soft hyphens.
+    The variants are г/ґ, и/і, accents outside composed letters (`Ки́їв`, lower-case `İ`) and soft
+    hyphens.
     """
     composed = unicodedata.normalize("NFC", text).casefold().translate(FOLDED)
     return composed.translate(LEFT_OUT) or composed
 
 
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:
-    """Return a lemmatiser for a language: `stanza`, `simplemma`, `none`, or `auto`.
+    """Return a lemmatizer for a language.
 
-    `auto` is Stanza where its models lie already, else simplemma if it knows the language, else
-    none. A language whose words do not change (`UNINFLECTED`) needs none. Stanza's models are those
-    in `stanza_dir`; without it in STANZA_RESOURCES_DIR or its own folder, and fetched if missing.
+    Args:
+        name: `stanza`, `simplemma`, `none`, or `auto`: Stanza if its models are on disk, else
+            simplemma if it has the language, else none. Languages in UNINFLECTED get none.
+        language: code.
+        stanza_dir: folder of Stanza's models (default: STANZA_RESOURCES_DIR or Stanza's own, where
+            missing models are downloaded).
 
     Raises:
-        PolyprobeError: an unknown name, a language that the lemmatiser does not know, models that
-            cannot be fetched or read, a missing package.
+        PolyprobeError: an unknown name or language, models that cannot be downloaded or read, a
+            missing package.
     """
     if name not in LEMMATIZERS:
         raise unknown("lemmatizer", name, "polyprobe", LEMMATIZERS)
@@ -146,7 +149,7 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
 
 
 def choose(language: str, stanza_dir: Path | str | None) -> str:
-    """Return the best lemmatiser that can be had for a language without the network."""
+    """Return the best lemmatizer of a language that needs no download."""
     if (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir():
         return "stanza"
     known = SIMPLEMMA_NAMES.get(language, language) in simplemma_languages()
@@ -154,7 +157,7 @@ def choose(language: str, stanza_dir: Path | str | None) -> str:
 
 
 def simplemma_languages() -> set[str]:
-    """Return the codes that simplemma knows; none where it is not installed."""
+    """Return the codes of simplemma, none if it is not installed."""
     try:
         from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
     except ModuleNotFoundError:
@@ -163,7 +166,7 @@ def simplemma_languages() -> set[str]:
 
 
 def load_simplemma(language: str) -> Lemmatizer:
-    """Return simplemma for a language."""
+    """Return the lemmatizer of simplemma."""
     try:
         import simplemma
     except ModuleNotFoundError as error:
@@ -174,9 +177,9 @@ def load_simplemma(language: str) -> Lemmatizer:
     return Plain(partial(simplemma.lemmatize, lang=code), f"simplemma {version('simplemma')}")
 
 
-@lru_cache(maxsize=4)  # a call a relation loads it once
+@lru_cache(maxsize=4)  # each relation asks for it
 def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
-    """Return a Stanza pipeline for a language."""
+    """Return the lemmatizer of a Stanza pipeline."""
     try:
         import stanza
     except ModuleNotFoundError as error:
@@ -186,9 +189,9 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
         if folder is not None:
             has = sorted(path.parent.name for path in place.glob("*/lemma"))
             raise PolyprobeError(
-                f"{place} holds no Stanza model of '{code}' with a lemmatizer; it has "
-                f"{', '.join(has) or 'none'}; stanza.download('{code}', model_dir=…) fetches one, "
-                "or take --lemmatizer simplemma"
+                f"{place} has no Stanza model of '{code}' with a lemmatizer; available: "
+                f"{', '.join(has) or 'none'}; download it with stanza.download('{code}', "
+                "model_dir=…), or use --lemmatizer simplemma"
             )
         fetch_stanza(stanza, code)
     parts = [part for part in ("tokenize", "mwt", "pos", "lemma") if (place / code / part).is_dir()]
@@ -202,11 +205,10 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
             lemma_store_results=True,
             logging_level="ERROR",
         )
-    except Exception as error:  # torch's unpickling raises whatever a damaged file makes of it
+    except Exception as error:  # unpickling a damaged file can raise anything
         raise PolyprobeError(
             f"cannot load the Stanza models of '{code}' in {place} "
-            f"({' '.join(str(error).split())[:200]}); fetch them again, or take "
-            "--lemmatizer simplemma"
+            f"({one_line(error)}); download them again, or use --lemmatizer simplemma"
         ) from error
     return Stanza(pipeline, f"stanza {version('stanza')} ({code}: {', '.join(parts)})")
 
@@ -215,15 +217,15 @@ def fetch_stanza(stanza: Any, code: str) -> None:
     """Download Stanza's models of a language into its own folder."""
     try:
         stanza.download(code, processors="tokenize,mwt,pos,lemma", verbose=False)
-    except Exception as error:  # requests', and Stanza's own for a language it does not know
+    except Exception as error:  # from requests, or Stanza's own for an unknown language
         raise PolyprobeError(
-            f"cannot fetch the Stanza models of '{code}' ({' '.join(str(error).split())[:200]}); "
-            "try again, name a folder that has them with --stanza, or take --lemmatizer simplemma"
+            f"cannot download the Stanza models of '{code}' ({one_line(error)}); try again, give a "
+            "folder of models with --stanza, or use --lemmatizer simplemma"
         ) from error
 
 
 def find_stanza(folder: Path | str | None) -> Path:
-    """Return the folder of Stanza's models: the one given, or that which Stanza takes by itself."""
+    """Return the given folder of models, or Stanza's default."""
     if folder is not None:
         return Path(folder).expanduser()
     try:
@@ -233,21 +235,9 @@ def find_stanza(folder: Path | str | None) -> Path:
     return Path(DEFAULT_MODEL_DIR)
 
 
-def stanza_name(language: str) -> str:
-    """Return Stanza's code of a language."""
-    return STANZA_NAMES.get(language, language)
-
-
 def missing(package: str) -> PolyprobeError:
-    """Return the error for a package that is not installed."""
+    """Return the error for a missing package."""
     return PolyprobeError(
         f"finding objects with {package} needs the package {package}: "
         "pip install 'polyprobe[sentences]'"
     )
-
-
-def version(package: str) -> str:
-    """Return the version of an installed package."""
-    from importlib.metadata import version as installed
-
-    return installed(package)

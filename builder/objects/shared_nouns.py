@@ -1,4 +1,4 @@
-"""Nouns that the labels of a call share: a sentence may leave them out (`язык`, `bahasa`)."""
+"""Nouns that the labels of a call share, which a sentence may omit (`язык`, `bahasa`)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -13,9 +13,12 @@ SHARE_SMALL, SHARE_MOST = 0.2, 0.6  # of the labels of several words
 
 
 class Shared(NamedTuple):
-    """Nouns that many labels share: lemmas a sentence may leave out, and the words to drop.
+    """Nouns that many labels share.
 
-    `edges` are the lemmas that stand at the same end of three labels or more.
+    Attributes:
+        generic: lemmas that a sentence may omit.
+        edges: lemmas at the same end of three labels or more.
+        heads: words of head nouns, for `drop_heads`.
     """
 
     generic: frozenset[str]
@@ -26,10 +29,10 @@ class Shared(NamedTuple):
 def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
     """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`.
 
-    Such a noun stands at the same end of three labels of several words or more, and hardly ever at
-    the other. It is a head noun where it is written small in most of them and in a fifth of all
-    such labels, or is in six of ten (but `New` among cities is in fewer). Sentences may leave it
-    out as well where four labels end in it (`Records` among all relations' labels).
+    Only labels of several words count. A shared noun is at the same end of three labels or more and
+    at most a third as often at the other end. It is a head noun if it is lower-case in most of
+    these labels and in a fifth of all labels, or in 60 % of all labels (`New` among cities is in
+    fewer). Sentences may also omit the last noun of four labels (`Records`).
     """
     several = {label: words for label, words in labels.items() if len(words) > 1}
     edges: dict[tuple[str, int], list[Word]] = defaultdict(list)
@@ -54,7 +57,7 @@ def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
 
 
 def drop_heads(words: Sequence[Word], heads: Collection[Word]) -> Sequence[Word]:
-    """Return words without head nouns at their ends, in whatever form; one at least stays."""
+    """Return words without head nouns at their ends, inflected or not; at least one remains."""
     while len(words) > 1 and any(compare_words(words[-1], head) >= LEAST for head in heads):
         words = words[:-1]
     while len(words) > 1 and any(compare_words(words[0], head) >= LEAST for head in heads):

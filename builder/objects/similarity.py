@@ -1,8 +1,8 @@
-"""How alike two words are: the same word inflected, or the same name spelled otherwise.
+"""Similarity of two words, 0 to 100: inflected forms, or spellings of one name.
 
-Measured from 0 to 100. Inflection changes the end of a word (Praha, Praze), a transliteration a
-letter or two of a long one (Пенсильванія, Пенсільванії); a plain edit distance takes for alike what
-only ends alike (geology, ecology). Words come case-folded, with their lemma (`lemmatizers.Word`).
+Inflection changes the end of a word (Praha, Praze), transliteration one or two letters of a long
+word (Пенсильванія, Пенсільванії). A plain edit distance would also match words with the same end
+(geology, ecology). Words are case-folded and have a lemma (`lemmatizers.Word`).
 """
 
 import re
@@ -14,26 +14,26 @@ from rapidfuzz.distance import Indel, Levenshtein
 
 from .lemmatizers import Word
 
-ENDING = 3  # letters that inflection changes at most
-MISSPELT = 4  # one letter of so many may differ in a name spelled otherwise
-EACH_LETTER = 5  # what a changed letter of an ending costs
-SURE_STEM, LEAST_BOUND = 4, 75.0  # letters; what a shorter stem is worth at least
+ENDING = 3  # maximum letters that inflection changes
+MISSPELT = 4  # letters for each one that may differ between spellings
+EACH_LETTER = 5  # cost of each letter of the endings
+SURE_STEM, LEAST_BOUND = 4, 75.0  # letters; least score of a shorter stem
 VOWELS = frozenset("aeiouyøæœаеиоуыэюяєіїйьъαεηιουω")
-NEARLY = 99.0  # words that are not equal
+NEARLY = 99.0  # greatest score of unequal words
 DOUBLED = re.compile(r"(\D)\1+")
-SIMPLIFIED = 5.0  # what accents and doubled letters cost that only one of two words has
-SUFFIXED = 95.0  # an ending behind a mark: İstanbul'da, CBS-u
+SIMPLIFIED = 5.0  # cost of accents and doubled letters in only one of the words
+SUFFIXED = 95.0  # an ending after a mark: İstanbul'da, CBS-u
 MARKED_ENDING = re.compile(r"-\w{1,3}|['’]\w{1,8}")
 SOFTENED = frozenset(["gz", "hz", "kc", "хс", "гз", "кц"])  # Riga, Rize
-PREFIX_LETTERS = 2  # Hebrew and Arabic write short prepositions and the article with the word
+PREFIX_LETTERS = 2  # Hebrew and Arabic join short prepositions and the article to the word
 PREFIXED = 90.0
 JOINING = frozenset("אבגדהוזחטיכלמנסעפצקרשתابتثجحخدذرزسشصضطظعغفقكلمنهويپچژگکی")
 
 
 def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
-    """Return how alike a word of a sentence and one of a label are: by form, lemma, or both.
+    """Return the similarity of a sentence's word and a label's, by form or lemma.
 
-    In a language that does not inflect only the spelling may differ.
+    In a language without inflection only the spelling may differ.
     """
     if word.lemma == label.lemma or word.form == label.form:
         return 100.0
@@ -49,11 +49,11 @@ def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
 
 @lru_cache(1 << 18)
 def compare_forms(word: str, label: str) -> float:
-    """Return how alike two forms are: 0 unless one can be the other inflected or misspelt.
+    """Return the similarity of two forms, 0 unless one can be an inflection or spelling variant.
 
-    An ending may change: then the edit distance counts, or five points a letter, if that is more
-    and the stem has four letters or one letter changes. In a longer word one letter of four may
-    differ anywhere.
+    After a shared stem the score is the edit similarity, or 100 less five for each letter of the
+    endings if that is greater and the stem has four letters or one letter changes. In a longer word
+    one letter of four may differ anywhere.
 
     >>> compare_forms("праге", "прага"), compare_forms("итальянский", "испанский")
     (90.0, 0.0)
@@ -79,17 +79,18 @@ def compare_forms(word: str, label: str) -> float:
 
 @lru_cache(1 << 18)
 def compare_lemmas(word: str, label: str) -> float:
-    """Return how alike two lemmas are: by edit distance, if they share a stem or are long."""
+    """Return the edit similarity of two lemmas that share a stem or are long, else 0."""
     if share_stem(word, label):
         return min(NEARLY, Indel.normalized_similarity(word, label) * 100)
     return compare_spelling(word, label)
 
 
 def share_stem(word: str, label: str) -> int:
-    """Return the number of letters before the endings of two words, 0 if they cannot be one word.
+    """Return the length of the common stem of two words, 0 if they cannot be one word.
 
-    The stem is half of the shorter word or more, two letters at least, of a word of up to four all
-    but one, and then not another consonant (Iran, Iraq); an ending is of up to three letters.
+    The stem has at least half the letters of the shorter word, at least two, and all but one of a
+    word of up to four letters, unless the endings are two consonants (Iran, Iraq). Endings have up
+    to three letters.
     """
     differ = (a != b for a, b in zip(word, label, strict=False))
     stem = next((place for place, other in enumerate(differ) if other), None)
@@ -107,7 +108,7 @@ def share_stem(word: str, label: str) -> int:
 
 
 def has_vowel(ending: str) -> bool:
-    """Tell whether letters have a vowel, or a sign that softens, in Latin, Cyrillic or Greek."""
+    """Return whether letters include a vowel or soft sign of Latin, Cyrillic or Greek."""
     return any(letter in VOWELS for letter in normalize("NFD", ending))
 
 
@@ -119,9 +120,9 @@ def simplify(word: str) -> str:
 
 
 def compare_spelling(word: str, label: str) -> float:
-    """Return how alike two words of six letters and more are that differ in one of four.
+    """Return the similarity of two words of six letters or more that differ in one of four.
 
-    One may be longer by a letter: by two it is another name (Австрия, Австралия).
+    Their lengths may differ by one letter; by two they are different names (Австрия, Австралия).
     """
     shorter, longer = sorted((len(word), len(label)))
     if shorter < 6 or longer > shorter + 1:
@@ -132,6 +133,6 @@ def compare_spelling(word: str, label: str) -> float:
 
 
 def is_prefixed(word: str, label: str) -> bool:
-    """Tell whether a Hebrew or Arabic word is the label's behind a prefix of one or two letters."""
+    """Return whether a Hebrew or Arabic word is the label with a prefix of one or two letters."""
     prefix = word.removesuffix(label)
     return prefix != word and 0 < len(prefix) <= PREFIX_LETTERS and prefix[0] in JOINING

@@ -1,4 +1,4 @@
-"""Where a label stands in a sentence: runs of words that are the label's, inflected or not."""
+"""Runs of words in a sentence that match a label, inflected or not."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -8,21 +8,25 @@ from typing import NamedTuple
 from .lemmatizers import Word
 from .similarity import compare_words
 
-LEAST = 60.0  # below it a word of the sentence is not that of the label
-INSERTED = 5.0  # what a word costs that stands inside and is not of the label
-OMITTED = 10.0  # what an article or preposition of the label costs that the sentence leaves out
-BETTER = 10.0  # by so much another label must be more alike
-MARGIN = 20.0  # so much worse than the best place the rightmost may be
+LEAST = 60.0  # least similarity of a sentence's word and a label's
+INSERTED = 5.0  # cost of an inserted word
+OMITTED = 10.0  # cost of an omitted article or preposition of the label
+BETTER = 10.0  # by which another label must score higher
+MARGIN = 20.0  # by which the rightmost run may score below the best
 ARTICLES = frozenset(["the", "los", "las", "les", "den", "der", "die", "das"])
 MARK = re.compile(r"[—–«»\"“”„():;,]|\s-\s")
 
 
 class Name(NamedTuple):
-    """A label or alias as words; `needed` are those that a sentence may not leave out.
+    """A label or alias as words; the sets contain positions of words.
 
-    Not needed are generic nouns, that the labels of a call share (`generic`), and the articles and
-    prepositions in a name of several words; `small` are written small; `marked` tells whether it
-    has marks between its words, `inflected` whether its language inflects.
+    Attributes:
+        needed: words that a sentence must have: all but generic nouns, and but articles and
+            prepositions in a name of several words.
+        generic: nouns that the labels of a call share.
+        small: lower-case words.
+        marked: whether there are marks between the words.
+        inflected: whether the language inflects.
     """
 
     words: tuple[Word, ...]
@@ -34,14 +38,14 @@ class Name(NamedTuple):
 
 
 class Rival(NamedTuple):
-    """Another label of the call, and its words, or those that are not generic."""
+    """Another label of the call, with all its words or without the generic ones."""
 
     name: Name
     words: tuple[Word, ...]
 
 
 class Span(NamedTuple):
-    """Words `[first, last]` of a sentence, how alike they are to a name, and how much of it."""
+    """Words `[first, last]` of a sentence, their score, and the number of matched words."""
 
     first: int
     last: int
@@ -52,7 +56,7 @@ class Span(NamedTuple):
 def make_name(
     label: str, words: Sequence[Word], generic: Collection[str], inflected: bool = True
 ) -> Name:
-    """Return a label as a name; `generic` are lemmas of nouns that sentences may leave out."""
+    """Return a label as a name; `generic` are lemmas of nouns that sentences may omit."""
     shared = frozenset(place for place, word in enumerate(words) if word.lemma in generic)
     little = frozenset(place for place, _ in enumerate(words) if is_little(label, words, place))
     needed = tuple(place for place, _ in enumerate(words) if place not in shared | little)
@@ -64,7 +68,7 @@ def make_name(
 
 
 def is_little(label: str, words: Sequence[Word], place: int) -> bool:
-    """Tell whether a word is an article or a preposition in a name of several words."""
+    """Return whether a word is an article or a preposition in a name of several words."""
     word = words[place]
     if max(len(other.form) for other in words) <= 3 or len(word.form) > 3:
         return False
@@ -75,8 +79,8 @@ def is_little(label: str, words: Sequence[Word], place: int) -> bool:
 def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Name:
     """Return a name whose first or last word is not needed, if the sentence has it elsewhere.
 
-    So the sentence does not say it twice (`Bahasa asli … adalah Tamil`, `Его родной язык —
-    русский`). The noun is written small, or is among `shared`, the lemmas at an end of labels.
+    Sentences avoid the repetition (`Bahasa asli … adalah Tamil`, `Его родной язык — русский`). The
+    word must be lower-case or in `shared`, the lemmas at an end of labels.
     """
     edges = {0, len(name.words) - 1} & set(name.needed)
     lemmas = {word.lemma for word in words}
@@ -94,10 +98,10 @@ def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Na
 
 
 def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
-    """Return the runs of words that hold all of the name that is needed.
+    """Return the runs of words that contain all needed words of the name.
 
-    A run begins and ends with a word of the name. One foreign word may stand inside, if the name is
-    there as a whole and in order; generic nouns belong to the run where they stand beside the rest.
+    A run begins and ends with a word of the name. It may contain one other word if the name is
+    complete and in order. Adjacent generic nouns belong to the run.
     """
     grid = [[compare_words(word, part, name.inflected) for part in name.words] for word in words]
     places = {place for place, row in enumerate(grid) if max(row) >= LEAST}
@@ -111,10 +115,10 @@ def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
 
 
 def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> Span | None:
-    """Return a run of words with its score, None where it is none of the name's.
+    """Return a run of words with its score, None if it does not match the name.
 
-    Each word of the name takes the word of the run that is most alike, a word of the run is taken
-    once. The score is the mean of the needed words, weighted by length.
+    Words of the name and of the run are paired by similarity. The score is the mean over the needed
+    words, weighted by length.
     """
     taken = pair(grid, first, last)
     inside = last - first + 1 - len(taken)
@@ -125,7 +129,7 @@ def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> 
     whole = len(taken) == len(name.words) and ordered == sorted(ordered)
     if inside and (not whole or name.generic & taken.keys()):
         return None
-    if any(turns(taken, part, name.needed) for part in name.generic & taken.keys()):
+    if any(is_reversed(taken, part, name.needed) for part in name.generic & taken.keys()):
         return None
     weights = {part: len(name.words[part].form) for part in name.needed}
     score = sum(grid[taken[part]][part] * weight for part, weight in weights.items())
@@ -134,13 +138,13 @@ def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> 
     return Span(first, last, score / sum(weights.values()) - cost, len(taken))
 
 
-def turns(taken: Mapping[int, int], part: int, needed: Sequence[int]) -> bool:
-    """Tell whether a generic noun stands on the other side of the rest than in the label."""
+def is_reversed(taken: Mapping[int, int], part: int, needed: Sequence[int]) -> bool:
+    """Return whether a generic noun is on the other side of the needed words than in the label."""
     return any((part < other) != (taken[part] < taken[other]) for other in needed)
 
 
 def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, int]:
-    """Return for the words of the name the words of the run they go with, the most alike first."""
+    """Return {word of the name: word of the run}, paired greedily by similarity."""
     pairs = sorted(
         (
             (-score, abs(place - first - part), place, part)
@@ -157,9 +161,9 @@ def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, in
 
 
 def choose_span(spans: Sequence[Span]) -> Span | None:
-    """Return the rightmost of the runs that are about as good as the best, None without any.
+    """Return the rightmost run with about the best score, None without runs.
 
-    Of runs that end alike the one with most of the name is taken.
+    Of runs with the same end, the one with the most matched words is returned.
     """
     best = max((span.score for span in spans), default=0.0)
     near = [span for span in spans if span.score >= best - MARGIN]
@@ -167,7 +171,7 @@ def choose_span(spans: Sequence[Span]) -> Span | None:
 
 
 def list_rivals(names: Iterable[Name]) -> dict[int, list[Rival]]:
-    """Return what a run of so many words may be: each name whole, and without its generic nouns."""
+    """Return {number of words: names of that length}, with and without their generic nouns."""
     rivals: dict[int, dict[Rival, None]] = {}
     for name in names:
         bare = tuple(word for place, word in enumerate(name.words) if place not in name.generic)
@@ -179,11 +183,11 @@ def list_rivals(names: Iterable[Name]) -> dict[int, list[Rival]]:
 def is_beaten(
     words: Sequence[Word], span: Span, own: Name, rivals: Mapping[int, Sequence[Rival]]
 ) -> bool:
-    """Tell whether a run of words is more alike to another label of the call than to its own.
+    """Return whether a run of words is more similar to another label of the call.
 
-    The other must be better by ten points, since the sentence was made with the label; it need not
-    where the run leaves out a word of its own label and is another one whole (Oklahoma is not
-    Oklahoma City), unless that is a generic noun written small (`engleski jezik`).
+    The other label must score ten points more, since the sentence was made with the own label. It
+    need not if the run omits a word of its own label (Oklahoma is not Oklahoma City), unless the
+    word is a lower-case generic noun (`engleski jezik`).
     """
     whole = span.matched >= len(own.words) - len(own.generic & own.small)
     if span.score >= 100 and whole:
@@ -198,7 +202,7 @@ def is_beaten(
 
 
 def compare_runs(run: Sequence[Word], words: Sequence[Word], inflected: bool) -> float:
-    """Return how alike two runs of as many words are, word by word, weighted by length."""
+    """Return the similarity of two runs of equal length, word by word, weighted by length."""
     weights = [len(word.form) for word in words]
     scores = [compare_words(*pair, inflected) for pair in zip(run, words, strict=True)]
     return sum(map(mul, scores, weights)) / sum(weights)

@@ -71,7 +71,7 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
     compared = [f for f in SEPARATE if f.compared and (f.per == LANGUAGE or len(languages) > 1)]
     try:
         differences = {
-            f.name: compare_figures(*map(f.sums, facts), clusters=units, **options)
+            f.name: compare_figures(*map(f.measure, facts), clusters=units, **options)
             for f in track(compared, "comparing")
         }
     except ValueError as error:

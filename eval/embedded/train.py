@@ -44,7 +44,7 @@ _NAMES = {
 }
 
 
-class Recipe(NamedTuple):
+class ModelRecipe(NamedTuple):
     """How the model of a family is built and trained.
 
     Attributes:
@@ -68,7 +68,7 @@ class Recipe(NamedTuple):
 
 IDS = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
 MODEL_RECIPES = {
-    "causal": Recipe(
+    "causal": ModelRecipe(
         LlamaForCausalLM,
         LlamaConfig(
             hidden_size=128,
@@ -85,7 +85,7 @@ MODEL_RECIPES = {
         30,
         3e-3,
     ),
-    "masked": Recipe(
+    "masked": ModelRecipe(
         XLMRobertaForMaskedLM,
         XLMRobertaConfig(
             hidden_size=96,
@@ -104,7 +104,7 @@ MODEL_RECIPES = {
         40,
         2e-3,
     ),
-    "seq2seq": Recipe(
+    "seq2seq": ModelRecipe(
         T5ForConditionalGeneration,
         T5Config(
             d_model=96,
@@ -140,7 +140,7 @@ def train(family: str, output: Path) -> float:
     return loss
 
 
-def _tokenizer(facts: dict[str, Any], recipe: Recipe) -> PreTrainedTokenizerFast:
+def _tokenizer(facts: dict[str, Any], recipe: ModelRecipe) -> PreTrainedTokenizerFast:
     """Return a byte-level BPE tokenizer trained on all languages, without unknown tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -171,7 +171,7 @@ def _plan_correct(scorer: Scorer, facts: dict[str, Any], languages: tuple[str, .
     return scorer.prepare([row["prompt"] for row in rows], answers).plan
 
 
-def _fit(scorer: Scorer, plan: Plan, recipe: Recipe) -> float:
+def _fit(scorer: Scorer, plan: Plan, recipe: ModelRecipe) -> float:
     inputs = list(plan.reads)
     steps = recipe.epochs * -(-len(inputs) // 64)
     optimizer = torch.optim.AdamW(scorer.model.parameters(), weight_decay=0.01)

@@ -33,16 +33,13 @@ def collect_examples(
     """
     kinds = classify_answers(answers)
     order = list(choose_facts(kinds))
-    if texts and set(answers.languages) <= set(texts):
-        tables, note = {language: texts[language] for language in answers.languages}, None
-    else:
-        tables, note = _load_texts(settings, answers)
+    tables, note = _load_texts(settings, answers, texts or {})
     facts, size = [], 0
-    for fact, texts in zip(order, _texts(tables, answers, order), strict=True):
+    for fact, rows in zip(order, _texts(tables, answers, order), strict=True):
         entry = {
             "id": answers.fact_ids[fact],
             "relation": answers.relations[fact],
-            "rows": [_row(answers, fact, place, text) for place, text in enumerate(texts)],
+            "rows": [_row(answers, fact, place, text) for place, text in enumerate(rows)],
         }
         size += len(json.dumps(entry, ensure_ascii=False).encode())
         if size > budget:
@@ -87,9 +84,11 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
 
 
 def _load_texts(
-    settings: Settings, answers: Answers
+    settings: Settings, answers: Answers, known: Mapping[str, pa.Table]
 ) -> tuple[dict[str, pa.Table] | None, str | None]:
     """Return the rows as the run asked them, or None and the reason."""
+    if set(answers.languages) <= set(known):
+        return {language: known[language] for language in answers.languages}, None
     try:
         tables = load_facts(settings.dataset, settings.config, answers.languages)
     except PolyprobeError as error:

@@ -80,7 +80,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
     clusters = read_clusters(facts.table, bootstrap.clusters)
     options = bootstrap._asdict() | {"clusters": clusters}
     found = {
-        figure.name: estimate_figure(figure.sums(facts), **options)
+        figure.name: estimate_figure(figure.measure(facts), **options)
         for figure in track(SEPARATE, "figures and intervals")
     }
     values = {name: _values(estimates) for name, estimates in found.items()}
@@ -95,7 +95,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         **measure_languages(facts, scoring, options),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
         "left_out": {
-            f.name: f.left_out.count(facts, values[f.name]) for f in SEPARATE if f.left_out
+            f.name: f.left_out.find(facts, values[f.name]) for f in SEPARATE if f.left_out
         },
     }
 
@@ -103,8 +103,9 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
 def _estimate_joint(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures of all languages together, each kernel called once."""
     found: dict[str, Any] = {}
-    for sums in dict.fromkeys(figure.sums for figure in JOINT if len(facts.scores) > 1):
-        found |= estimate_figure(sums(facts), **options)
+    kernels = {figure.sums: figure for figure in JOINT if len(facts.scores) > 1}
+    for figure in kernels.values():
+        found |= estimate_figure(figure.measure(facts), **options)
     return found
 
 

@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
     """Cases without a value: a text to print behind their number, and the kernel that counts."""
 
     text: str
-    count: Callable[[ScoredFacts, Values], int]
+    find: Callable[[ScoredFacts, Values], int]
 
 
 class RunFigure(NamedTuple):
@@ -73,6 +73,11 @@ class RunFigure(NamedTuple):
     noted: bool = False
     counted: str = "n_queries"
     paper: tuple[str, str] = ("", "")
+
+    def measure(self, facts: ScoredFacts) -> Figure:
+        """Return the sums of the facts, of a figure with a kernel."""
+        assert self.sums, self.name
+        return self.sums(facts)
 
     @property
     def module(self) -> str:

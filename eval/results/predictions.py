@@ -1,4 +1,4 @@
-"""Make results of what a model wrote freely (X-FACTR's decoding): texts, not scores."""
+"""Compute the results of free predictions (X-FACTR's decoding)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,11 +21,11 @@ from .facts import read_clusters
 def summarize_predictions(
     tables: Mapping[str, pa.Table], resampling: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return factual accuracy by language, and what languages share of the right facts.
+    """Return factual accuracy by language, and COverlap by pair.
 
-    `accuracy` is the macro average over relations of the facts that were asked in that language;
-    COverlap is over the facts that were asked in both. There are no rankings, hence no RankC, and
-    no chance level: the whole vocabulary is allowed.
+    `accuracy` is the macro average over relations of the facts asked in that language; COverlap is
+    over the facts asked in both. Without rankings there is no RankC; without candidates there is no
+    chance level.
     """
     first = next(iter(tables.values()))
     clusters = read_clusters(first, resampling["clusters"])
@@ -60,7 +60,7 @@ def summarize_predictions(
 
 
 def find_coverlap(right: Mapping[str, np.ndarray]) -> Figure:
-    """Return COverlap by pair over the facts that were asked in both languages (`mark_right`)."""
+    """Return COverlap by pair over the facts asked in both languages (`mark_right`)."""
     values = np.column_stack(list(right.values()))
     one, other = np.triu_indices(values.shape[1], 1)
     first, second = values[:, one], values[:, other]
@@ -73,7 +73,7 @@ def find_coverlap(right: Mapping[str, np.ndarray]) -> Figure:
 def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict[str, Any]:
     asked = table["single_token"].is_valid().to_numpy()
     rows = table.filter(pa.array(asked)).to_pydict()
-    if not rows["fact_id"]:  # its labels are unknown tokens to this model
+    if not rows["fact_id"]:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
     figures = measure_factual_accuracy(
         rows["prediction"],
@@ -90,7 +90,7 @@ def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict
 
 
 def mark_right(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
-    """Return which facts are right in each language (1 or 0), NaN where one was not asked."""
+    """Return 1 for correct facts and 0 for others in each language; NaN for facts not asked."""
     marks = {}
     for language, table in tables.items():
         rows = table.to_pydict()

@@ -142,7 +142,7 @@ class Run:
         try:
             value = json.loads(file.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
-            raise PolyprobeError(f"{self.folder} is no run: it has no {name}") from None
+            raise PolyprobeError(f"{self.folder} is not a run folder: it has no {name}") from None
         except OSError as error:
             raise PolyprobeError(f"cannot read {file}: {error.strerror}") from error
         except ValueError as error:

@@ -14,13 +14,13 @@ _STRIPPED = str.maketrans("", "", ".:。")
 
 
 class Protocol(NamedTuple):
-    """What a protocol asks for beside prompts and candidates, and what it leaves on disk.
+    """The input of a protocol and the kind of its files.
 
     Attributes:
         kind: `scores` of candidates, or free `predictions`.
         whole_relation: candidates are all objects of the relation, templates are bare.
-        contrasts: first sub-words are compared, the fact's with the mean of the others'.
-        columns: those beside the usual ones that its scores depend on.
+        contrasts: compares first sub-words, the fact's with the mean of the others'.
+        columns: further columns that its scores depend on.
     """
 
     kind: str = "scores"
@@ -29,7 +29,7 @@ class Protocol(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-# By the first word of the name that stands in run.json, as in `mpararel-released`, `bmlama-eq8`.
+# By the first word of the name in run.json, such as `mpararel-released` or `bmlama-eq8`.
 PROTOCOLS = {
     "bmlama": Protocol(),
     "object": Protocol(),
@@ -41,7 +41,7 @@ PROTOCOLS = {
 
 
 def protocol_of(scoring: str) -> Protocol:
-    """Return the protocol of an exact name of a scoring."""
+    """Return the protocol of a scoring, by its exact name."""
     name = str(scoring).partition("-")[0]
     if name not in PROTOCOLS:
         raise PolyprobeError(f"unknown scoring {scoring!r}; known: {', '.join(PROTOCOLS)}")
@@ -51,20 +51,20 @@ def protocol_of(scoring: str) -> Protocol:
 def as_asked(
     tables: Mapping[str, pa.Table], scoring: str, first: str | None = None
 ) -> dict[str, pa.Table]:
-    """Return the rows as a protocol asks them; mParaRel's has its own way, others take all as is.
+    """Return the rows as a protocol asks them; most protocols take them unchanged.
 
     mParaRel: prompts are `bare_template`s, and the candidates of a row are all objects of its
-    relation: whatever is a right answer in some row, in the order in which they first are, the
-    same in every language. `answers` become indices into them.
+    relation, that is all correct answers of its rows in the order of their first occurrence, the
+    same in every language. `answers` are indices into them.
 
     Args:
         tables: the whole split of each language, parallel (see `load_facts`).
         scoring: the protocol's name.
-        first: the language whose labels tell objects apart where the rows have no ids; the first
-            of the tables by default.
+        first: the language whose labels identify objects in rows without ids (default: that of the
+            first table).
 
     Returns:
-        Tables with as many rows; where the rows were changed, with the columns of `ASKED` alone.
+        Tables with as many rows; changed rows have the columns of `ASKED` alone.
 
     Raises:
         PolyprobeError: see `check_askable`.
@@ -85,10 +85,10 @@ def as_asked(
 
 
 def read_forms(table: pa.Table) -> list[list[str]]:
-    """Return the accepted forms: the column `answer_forms`, or the labels of right candidates.
+    """Return the accepted forms: the column `answer_forms`, or the labels of correct candidates.
 
     Raises:
-        PolyprobeError: the column holds anything but lists of text.
+        PolyprobeError: the column is not lists of text.
     """
     rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
     labels = [[candidates[k] for k in answers] for candidates, answers in rows]
@@ -102,7 +102,7 @@ def read_forms(table: pa.Table) -> list[list[str]]:
 
 
 def _accept_all(table: pa.Table) -> pa.Table:
-    """Return the rows with `answer_forms` of all rows of the same prompt: one text answers them."""
+    """Return the rows with the `answer_forms` of all rows of the same prompt."""
     prompts, own = table["prompt"].to_pylist(), read_forms(table)
     valid: dict[str, dict[str, None]] = {}
     for prompt, forms in zip(prompts, own, strict=True):
@@ -113,10 +113,10 @@ def _accept_all(table: pa.Table) -> pa.Table:
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
-    """Refuse tables that lack a column which the protocol needs.
+    """Refuse tables without a column that the protocol needs.
 
     Raises:
-        PolyprobeError: a table without the subject's label, which mParaRel's rows are made with.
+        PolyprobeError: a table without the subject's label, for mParaRel.
     """
     for language, table in tables.items() if protocol_of(scoring).whole_relation else ():
         kind = table.schema.field("subject").type if "subject" in table.column_names else None
@@ -129,10 +129,10 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
 
 
 def bare_template(prompt: str, subject: str | None) -> str:
-    r"""Return a prompt lower-cased and without `.`, `:` and `。`, but for the subject's label.
+    r"""Return a prompt lower-cased and without `.`, `:` and `。`, except for the subject's label.
 
-    The label stays wherever it stands in these letters; a subject that is inflected in the prompt
-    is not found and is lower-cased with the rest.
+    Exact occurrences of the label stay; a subject that is inflected in the prompt is not found and
+    is lower-cased too.
 
     >>> bare_template("The capital of St. Lucia is: [Y].", "St. Lucia")
     'the capital of St. Lucia is [Y]'
@@ -148,11 +148,11 @@ def _without_case(text: str, subject: str | None) -> str:
 
 
 class Objects(NamedTuple):
-    """The objects of each relation, and those that are right in each row.
+    """The objects of each relation, and the correct ones of each row.
 
     Attributes:
-        places: by relation, where each object is right first, as (row, index into candidates).
-        answers: for each row the numbers of its right objects in that list.
+        places: first occurrence of each object as (row, index into candidates), by relation.
+        answers: numbers of each row's correct objects in that list.
     """
 
     places: dict[str, list[tuple[int, int]]]
@@ -160,10 +160,10 @@ class Objects(NamedTuple):
 
 
 def list_objects(table: pa.Table) -> Objects:
-    """Return the objects of a split's relations, in the order in which they are first right.
+    """Return the objects of a split's relations, in the order of their first occurrence.
 
-    An object is known by its id (`candidate_ids`, or `object_id` of a row with one answer), and
-    where there is none by its label, so that homonyms without ids are one object.
+    An object is identified by its id (`candidate_ids`, or `object_id` of a row with one answer),
+    without one by its label, so that homonyms without ids are one object.
     """
     places: dict[str, list[tuple[int, int]]] = {}
     numbers: dict[tuple[str, str], int] = {}
@@ -181,7 +181,7 @@ def list_objects(table: pa.Table) -> Objects:
 
 
 def _object_names(table: pa.Table) -> Iterator[list[str]]:
-    """Yield for each row the ids of its right answers, labels where there are none."""
+    """Yield the ids of each row's correct answers, labels for those without an id."""
     none = [None] * len(table)
     columns = (
         table[name].to_pylist() if name in table.column_names else none

@@ -14,10 +14,10 @@ def choose_rows(table: pa.Table, limit: int | None = None, sample: int | None = 
     `limit` takes the first rows. `sample` takes facts, with all rows (templates) of each: it
     numbers each relation's n facts by the SHA-256 of their id, k = 0, 1, ..., and takes those with
     the smallest (k + 1/2) / n. So relations keep their shares to within one fact, every language
-    and machine gets the same facts, a larger sample holds the smaller one, and a few facts more or
-    less in the dataset change little. Asking for more than there are gives all. The id is
-    `published_row` where the dataset has that column, so that a repaired dataset and the published
-    one give the same facts; else `fact_id`.
+    and machine gets the same facts, a larger sample includes the smaller one, and the sample is
+    stable under small changes of the dataset. If N is larger than the dataset, return all rows. The
+    id is `published_row` if the dataset has that column, so that a repaired dataset and the
+    published one give the same facts; else `fact_id`.
     """
     if limit is not None and sample is not None:
         raise PolyprobeError("--limit and --sample were both given; choose one")
@@ -36,7 +36,7 @@ def choose_rows(table: pa.Table, limit: int | None = None, sample: int | None = 
 
 
 def _spread(relations: list[str], ids: list[str]) -> list[int]:
-    """Return all row numbers, those to be taken first in front."""
+    """Return all row numbers in the order in which samples take them."""
     digests = [hashlib.sha256(name.encode()).hexdigest() for name in ids]
     order = sorted(range(len(ids)), key=lambda row: (relations[row], digests[row]))
     places = {}

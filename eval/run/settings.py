@@ -8,7 +8,7 @@ from polyprobe.eval.scoring.revision import is_hash
 
 from .protocol import protocol_of
 
-# To be raised when what a score is changes for the same model and query.
+# Increase when scores change for the same model and query.
 FORMAT = "1"
 
 
@@ -17,17 +17,17 @@ def _versions() -> dict[str, str]:
 
 
 def _short(name: str) -> str:
-    """Return the last part of a path, and a name or an id on the Hub as it is."""
+    """Return the last part of a path; names and ids on the Hub are unchanged."""
     return Path(name).name if Path(name).is_absolute() or name.startswith(".") else name
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What identifies a run; two runs with equal settings give equal scores.
+    """The identity of a run; runs with equal settings have equal scores.
 
-    `fingerprint` has a hash of each language's split, `path` says how the engine runs the model's
-    inputs. Languages may be added to a run later; the token budget, which moves scores by rounding
-    alone, may be changed; every other field is fixed once the first score is written.
+    `fingerprint` has a hash of each language's split; `path` is the engine's strategy. Languages
+    can be added later, and the token budget, which changes scores only by rounding, can be changed;
+    every other field is fixed once the first score is written.
     """
 
     model: str
@@ -42,7 +42,7 @@ class Settings:
     bos: str | None
     dtype: str
     device: str
-    attention: str = "unknown"  # as are the next two of runs that older versions made
+    attention: str = "unknown"  # like the next two in runs of older versions
     path: str = "unknown"
     batch_tokens: int | None = None
     versions: dict[str, str] = field(default_factory=_versions)
@@ -54,17 +54,17 @@ class Settings:
 
     @property
     def data_name(self) -> str:
-        """Return dataset and configuration, of a path its last part."""
+        """Return dataset and configuration; a path is shortened to its last part."""
         return f"{_short(self.dataset)}/{self.config or 'default'}"
 
     @property
     def kind(self) -> str:
-        """Return what the run's files hold: `scores` of candidates, or free `predictions`."""
+        """Return the kind of the run's files: `scores` of candidates, or free `predictions`."""
         return protocol_of(self.scoring).kind
 
     @property
     def signature(self) -> str:
-        """Return everything that the figures depend on, in one line, in the manner of sacreBLEU."""
+        """Return all that the figures depend on in one line, like sacreBLEU's signature."""
         rows = f"sample={self.sample}" if self.sample else f"limit={self.limit or 'none'}"
         parts = {
             "model": f"{self.model_name}@{self.revision[:19]}",
@@ -77,9 +77,9 @@ class Settings:
 
     @property
     def identity(self) -> dict[str, str]:
-        """Return what a score depends on beside its query, for the score store.
+        """Return all that a score depends on except its query, for the score store.
 
-        A model in a folder is known by the hash of its files, wherever it lies.
+        A model in a folder is identified by the hash of its files, not by its path.
         """
         local = is_hash(self.revision)
         return {
@@ -92,7 +92,7 @@ class Settings:
 
     @property
     def _way(self) -> dict[str, str]:
-        """Return how the model is asked, whatever it is asked."""
+        """Return the settings of loading and scoring."""
         return {
             "scoring": self.scoring,
             "bos": self.bos or "tokenizer",

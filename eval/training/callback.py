@@ -1,4 +1,4 @@
-"""Follow accuracy and RankC while transformers' Trainer trains a model."""
+"""Log accuracy and RankC while transformers' Trainer trains a model."""
 
 import warnings
 from collections import Counter
@@ -33,27 +33,26 @@ from polyprobe.metrics.joint.figures import estimate_figure
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 
-from .undisturbed import untouched
+from .undisturbed import undisturbed
 
 
 class ConsistencyCallback(TrainerCallback):
-    """Measure what a model knows, and how alike over languages, while it is trained.
+    """Measure a model's accuracy and consistency between languages during training.
 
-    The figures are those that `evaluate_model` writes to results.json for a checkpoint saved at
-    that step: `polyprobe/accuracy.en` and so on by language, `polyprobe/rankc.en-ru` by pair, and
-    the means `polyprobe/accuracy`, `polyprobe/rankc` and `polyprobe/rankc_adjusted`; what is
-    undefined is left out. They go through `trainer.log`: to the log history, the printed log and
-    whatever `report_to` names (TensorBoard and W&B show them under `train/`, as transformers has
-    it for names without `eval_`). An evaluation's metrics get them too, as `eval_polyprobe/rankc`
-    and so on: `metric_for_best_model="polyprobe/rankc"` works, and so does `EarlyStoppingCallback`
-    if it is added behind this one. `hyperparameter_search` adds all metrics up unless it is given
-    a `compute_objective`.
+    The figures equal those of `evaluate_model` for a checkpoint saved at that step:
+    `polyprobe/accuracy.en` and so on by language, `polyprobe/rankc.en-ru` by pair, and the means
+    `polyprobe/accuracy`, `polyprobe/rankc` and `polyprobe/rankc_adjusted`, without undefined ones.
+    `trainer.log` sends them to the log history, the printed log and every `report_to` (TensorBoard
+    and W&B show them under `train/`, like all names without `eval_`). The metrics of an evaluation
+    get them as `eval_polyprobe/rankc` and so on, so that `metric_for_best_model="polyprobe/rankc"`
+    works, and `EarlyStoppingCallback` if added after this one. `hyperparameter_search` sums all
+    metrics unless it has a `compute_objective`.
 
-    Training goes on bit for bit as without it: no dropout, no gradient, generators of random
-    numbers put back. The weights are scored in their own type, also where training casts them to a
-    shorter one. Each of several processes scores all rows, and the figures of the first are taken
-    by all; weights that are split over processes (FSDP, DeepSpeed ZeRO 3) are refused. A step that
-    cannot be measured (its weights give no numbers) is left out with a warning.
+    Training is the same bit for bit as without the callback: no dropout, no gradient, random
+    generators restored. Weights are scored in their own type, also under mixed precision. Each of
+    several processes scores all rows, and all take the figures of the first; weights that are split
+    over processes (FSDP, DeepSpeed ZeRO 3) are refused. A step whose scores are not numbers is
+    skipped with a warning.
 
     Example::
 
@@ -83,24 +82,24 @@ class ConsistencyCallback(TrainerCallback):
         batch_tokens: int | None = None,
         prefix: str = "polyprobe",
     ) -> None:
-        """Load and check the rows, down to the tokens that the model will read.
+        """Load and check the rows and their tokens.
 
         Args:
-            trainer: whose model is measured; its `processing_class` is the model's tokenizer.
-            dataset: as in `evaluate_model`, and so are config, languages, limit and sample.
-            config: the dataset's configuration.
-            languages: split names; few, since there is a figure for each pair.
-            every: measure every so many steps; None: at each evaluation. An evaluation at a step
-                that was measured gets its figures; others are measured where the trainer's best
-                model depends on it.
+            trainer: trainer of the model; its `processing_class` is the model's tokenizer.
+            dataset: as in `evaluate_model`, like config, languages, limit and sample.
+            config: configuration of the dataset.
+            languages: split names; each pair adds a figure.
+            every: number of steps between measurements (default: measure at each evaluation). An
+                evaluation at a measured step gets its figures; other evaluations are measured if
+                the choice of the best model depends on it.
             limit: the first N rows.
             sample: N rows spread over the relations.
-            scoring: what a score is, see `ModelOptions`.
-            batch_tokens: the token budget of a batch.
-            prefix: what the figures' names begin with.
+            scoring: scoring protocol, see `ModelOptions`.
+            batch_tokens: token budget of a batch.
+            prefix: prefix of the figures' names.
 
         Raises:
-            PolyprobeError: anything that the caller can mend, in one line.
+            PolyprobeError: any error that the caller can correct, in one line.
         """
         for name, number in (("every", every), ("batch_tokens", batch_tokens)):
             if number is not None and number < 1:
@@ -112,14 +111,14 @@ class ConsistencyCallback(TrainerCallback):
         self._batch_tokens = batch_tokens
         self._tokenizer = _tokenizer_of(trainer)
         self._make = _choose_scorer(scoring, _family(self._model))
-        self._found: dict[str, float] | None = None  # of the weights as they are now
+        self._found: dict[str, float] | None = None  # of the current weights
         tables = load_facts(dataset, config, languages)
         rows = choose_rows(next(iter(tables.values())), limit, sample)
         asked = as_asked(tables, scoring)
         self._tables = {language: table.take(rows) for language, table in asked.items()}
         self._queries = {language: queries_of(table) for language, table in self._tables.items()}
         self._tasks = make_tasks(self._queries, set())
-        with untouched(self._model) as model:
+        with undisturbed(self._model) as model:
             self._scorer = self._make(model, self._tokenizer, self._batch_tokens)
         _check_tasks(self._scorer, self._tasks)
 
@@ -130,7 +129,7 @@ class ConsistencyCallback(TrainerCallback):
         control: TrainerControl,
         **kwargs: Any,
     ) -> None:
-        """Forget figures of other weights, and say so where nothing will ever be measured."""
+        """Forget figures of other weights; warn if nothing will be measured."""
         self._found = None
         if self._every is None and args.eval_strategy == "no":
             warnings.warn(
@@ -146,7 +145,7 @@ class ConsistencyCallback(TrainerCallback):
         control: TrainerControl,
         **kwargs: Any,
     ) -> None:
-        """Forget the figures of the step before."""
+        """Forget the figures of the previous step."""
         self._found = None
 
     def on_step_end(
@@ -168,9 +167,9 @@ class ConsistencyCallback(TrainerCallback):
         metrics: dict[str, float],
         **kwargs: Any,
     ) -> None:
-        """Add the figures to an evaluation's metrics, measured now unless they are at hand."""
+        """Add the figures to an evaluation's metrics; measure them if needed."""
         if not self._trainer.is_in_train:
-            self._found = None  # anything may have been done to the weights in between
+            self._found = None  # the weights may have changed
         best = (args.metric_for_best_model or "").removeprefix("eval_")
         due = self._every is None or not self._trainer.is_in_train
         if self._found is None and (due or best.startswith(f"{self._prefix}/")):
@@ -179,7 +178,7 @@ class ConsistencyCallback(TrainerCallback):
 
     @property
     def _model(self) -> Any:
-        """Return the model without what it was wrapped in to be trained."""
+        """Return the model without its wrappers for training."""
         trainer = self._trainer
         return trainer.accelerator.unwrap_model(trainer.model, keep_torch_compile=False)
 
@@ -188,10 +187,10 @@ class ConsistencyCallback(TrainerCallback):
         self._found = self._measure(state.global_step)
         if self._found:
             self._trainer.log(dict(self._found))
-        control.should_log = asked  # `log` takes the loss as logged, which it is not
+        control.should_log = asked  # `log` marks the loss as logged, which is wrong
 
     def _measure(self, step: int) -> dict[str, float]:
-        """Return the figures of the weights as they are, the same in every process."""
+        """Return the figures of the current weights, the same in every process."""
         try:
             found = self._name(ScoredFacts(self._score()))
         except PolyprobeError as error:
@@ -205,16 +204,16 @@ class ConsistencyCallback(TrainerCallback):
     def _name(self, facts: ScoredFacts) -> dict[str, float]:
         found = {}
         for figure in (figure for figure in SEPARATE if figure.training):
-            for part, value in estimate_figure(figure.sums(facts), n_resamples=0).items():
+            for part, value in estimate_figure(figure.measure(facts), n_resamples=0).items():
                 if value is not None and (part == "mean" or figure.training == "each"):
                     of = "" if part == "mean" else f".{part}"
                     found[f"{self._prefix}/{figure.name}{of}"] = value
         return found
 
     def _score(self) -> dict[str, pa.Table]:
-        """Return the scores of all rows by language, as a run has them on disk."""
+        """Return the scores of all rows by language, in the format of a run."""
         known: dict[Query, Known] = {}
-        with untouched(self._model) as model:
+        with undisturbed(self._model) as model:
             if self._scorer.model is not model:
                 self._scorer = self._make(model, self._tokenizer, self._batch_tokens)
             for task, scored in score_here(self._scorer, self._tasks, lambda *_: None):
@@ -236,14 +235,14 @@ def _check_whole(trainer: Trainer) -> None:
 
 def _tokenizer_of(trainer: Trainer) -> PreTrainedTokenizerBase:
     given = trainer.processing_class
-    for tokenizer in (given, getattr(given, "tokenizer", None)):  # a processor holds one
+    for tokenizer in (given, getattr(given, "tokenizer", None)):  # a processor has one
         if isinstance(tokenizer, PreTrainedTokenizerBase):
             return tokenizer
     raise PolyprobeError("the trainer has no tokenizer; give it Trainer(processing_class=…)")
 
 
 def _family(model: Any) -> str:
-    """Return the model's family by its configuration as a checkpoint would have it."""
+    """Return the model's family by the configuration that a checkpoint would have."""
     if not hasattr(model, "config"):
         raise PolyprobeError(
             f"the trainer's model is a {type(model).__name__}; expected a transformers model with "
@@ -267,7 +266,7 @@ def _choose_scorer(scoring: str, family: str) -> Callable[..., Scorer]:
 
 
 def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
-    """Refuse rows that cannot be scored, and warn of candidates that the tokenizer cannot spell."""
+    """Refuse rows that cannot be scored; warn of candidates with only unknown tokens."""
     unknown: Counter[str] = Counter()
     for task in tasks:
         with naming_language(task):

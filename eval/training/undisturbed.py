@@ -1,4 +1,4 @@
-"""Ask a model in the midst of its training, and leave everything as it was."""
+"""Evaluate a model during its training without side effects."""
 
 import random
 from collections.abc import Iterator
@@ -10,11 +10,10 @@ import torch
 
 
 @contextmanager
-def untouched(model: Any) -> Iterator[Any]:
-    """Give the model as a checkpoint would be; training goes on as if it had not been asked.
+def undisturbed(model: Any) -> Iterator[Any]:
+    """Yield the model as a saved checkpoint would be; training continues undisturbed.
 
-    Dropout is off, and mixed precision too. Put back are the modes of its parts, its `forward`,
-    and the generators of random numbers.
+    Dropout and mixed precision are off. Module modes, `forward` and random generators are restored.
     """
     with _kept_modes(model), _kept_random(model.device), _own_forward(model):
         yield model
@@ -22,7 +21,7 @@ def untouched(model: Any) -> Iterator[Any]:
 
 @contextmanager
 def _kept_modes(model: torch.nn.Module) -> Iterator[None]:
-    """Switch dropout off, then put each part back as it was."""
+    """Switch dropout off, then restore the mode of each module."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -34,7 +33,7 @@ def _kept_modes(model: torch.nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _kept_random(device: torch.device) -> Iterator[None]:
-    """Put the generators back that training draws from; a class may draw when it is asked."""
+    """Restore the random generators of training; a forward pass may use them."""
     python, numpy = random.getstate(), np.random.get_state()
     devices = [device] if device.type == "cuda" else []
     try:
@@ -47,7 +46,7 @@ def _kept_random(device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def _own_forward(model: Any) -> Iterator[None]:
-    """Call the model without the casts that accelerate puts around it for mixed precision."""
+    """Call the model without accelerate's casts for mixed precision."""
     wrapped = vars(model).get("forward")
     own = vars(model).get("_original_forward")
     if wrapped is None or own is None:

@@ -1,4 +1,4 @@
-"""Who scores a run's tasks, and where the scores are kept."""
+"""Choose the workers that score a run's tasks, and the store of its scores."""
 
 import shutil
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ from .fill import Workers
 from .known_scores import ScoreStore
 from .workers import score_here, score_in_processes, score_on_ray
 
-OWN = ".store"  # in a run folder whose scores are not to be kept elsewhere
+OWN_STORE = ".store"  # in the folder of a run without the cache
 
 
 class WorkerChoices(TypedDict, total=False):
-    """Who does the work.
+    """Options of the workers and the score store.
 
     Attributes:
-        devices: how many processes of this machine score, each with a device of its own.
+        devices: number of processes on this machine, each with its own device.
         ray: the address of a Ray cluster, or `auto`.
-        cache: whether scores are taken from the cache of all runs and kept there; if not, they
-            stay in the run folder until the run is done.
+        cache: whether the run reads and fills the cache that all runs share; otherwise its scores
+            are stored in the run folder until the run is complete.
     """
 
     devices: int
@@ -36,36 +36,41 @@ class WorkerChoices(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Who:
-    """The choices, see `WorkerChoices`."""
+class WorkerSettings:
+    """See `WorkerChoices`."""
 
     devices: int = 1
     ray: str | None = None
     cache: bool = True
 
 
-def take_workers(options: dict[str, Any]) -> Who:
-    """Take the choices out of keywords.
+def take_workers(options: dict[str, Any]) -> WorkerSettings:
+    """Remove the worker options from keywords and return them.
 
     Raises:
-        PolyprobeError: choices that exclude one another.
+        PolyprobeError: options that exclude each other.
     """
-    names = [field.name for field in fields(Who)]
-    who = Who(**{name: options.pop(name) for name in names if name in options})
-    if who.devices < 1:
-        raise PolyprobeError(f"--devices must be at least 1, got {who.devices}")
-    many = "--ray" if who.ray else "--devices" if who.devices > 1 else None
-    if who.ray and who.devices > 1:
+    names = [field.name for field in fields(WorkerSettings)]
+    chosen = WorkerSettings(**{name: options.pop(name) for name in names if name in options})
+    if chosen.devices < 1:
+        raise PolyprobeError(f"--devices must be at least 1, got {chosen.devices}")
+    many = "--ray" if chosen.ray else "--devices" if chosen.devices > 1 else None
+    if chosen.ray and chosen.devices > 1:
         raise PolyprobeError("--devices and --ray were both given; choose one")
     if many and options.get("scoring") == FREE:
         raise PolyprobeError(f"--scoring {FREE} decodes in one process; leave {many} out")
-    return who
+    return chosen
 
 
-def choose_workers(who: Who, model: str, options: Mapping[str, Any], loaded: Loaded) -> Workers:
-    """Return who scores; workers elsewhere load the very same model, with the same budget."""
+def choose_workers(
+    chosen: WorkerSettings, model: str, options: Mapping[str, Any], loaded: Loaded
+) -> Workers:
+    """Return the function that scores tasks.
+
+    Workers in other processes load the same revision with the same token budget and path.
+    """
     scorer = loaded.scorer
-    if who.devices == 1 and not who.ray:
+    if chosen.devices == 1 and not chosen.ray:
         return partial(score_here, scorer)
     same = {
         **options,
@@ -75,22 +80,21 @@ def choose_workers(who: Who, model: str, options: Mapping[str, Any], loaded: Loa
     }
     if not is_hash(loaded.revision):
         same["revision"] = loaded.revision
-
-    if who.ray:
-        address = who.ray
+    if chosen.ray:
+        address = chosen.ray
         return lambda tasks, report: score_on_ray(model, same, tasks, address, report)
-    return lambda tasks, report: score_in_processes(model, same, tasks, who.devices, report)
+    return lambda tasks, report: score_in_processes(model, same, tasks, chosen.devices, report)
 
 
-def forget_own(run: Run) -> None:
-    """Remove the store in the run's own folder: the run's files have all of it."""
-    shutil.rmtree(run.folder / OWN, ignore_errors=True)
+def remove_own_store(run: Run) -> None:
+    """Delete the store in the folder of a complete run, whose files hold all scores."""
+    shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)
 
 
-def open_store(run: Run, who: Who) -> ScoreStore:
-    """Return the store of a run's model: the cache of all runs, or a folder in the run's own."""
+def open_store(run: Run, chosen: WorkerSettings) -> ScoreStore:
+    """Return the score store of a run's model, in the cache or in the run folder."""
     settings = run.settings()
-    own = run.folder / OWN
-    if who.cache and not own.exists():  # a run that was begun without goes on with what it has
+    own = run.folder / OWN_STORE
+    if chosen.cache and not own.exists():  # a run started without the cache resumes without it
         return ScoreStore(cache_folder(), settings.identity, settings.model_name)
     return ScoreStore(own, settings.identity, remedy="choose another --output")

@@ -1,4 +1,4 @@
-"""Fill a run's languages: what is known is taken from the store, the rest is scored."""
+"""Score a run's languages: take known scores from the store and compute the rest."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -16,17 +16,17 @@ from .known_scores import Known, ScoreStore
 from .tasks import Query, Task, make_tasks, queries_of
 from .workers import Report
 
-# Who scores tasks, in whatever order; `Report` is told how far each is.
+# Scores tasks in any order and reports their progress.
 Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
 
 
 class Work(NamedTuple):
-    """What a run has yet to score.
+    """The queries that a run needs.
 
     Attributes:
-        asked: each missing language's queries, in the order of its rows.
-        known: how many distinct queries the store has.
-        tasks: those that it has not.
+        asked: the queries of each missing language, in row order.
+        known: number of distinct queries in the store.
+        tasks: the other queries.
     """
 
     asked: dict[str, list[Query]]
@@ -34,9 +34,9 @@ class Work(NamedTuple):
     tasks: list[Task]
 
     def tasks_up_to(self, language: str) -> int:
-        """Return how many tasks must be done before all of this language's queries are known.
+        """Return the number of tasks after which all queries of this language are known.
 
-        A query that an earlier language asks too is scored there.
+        A query that an earlier language has too is scored there.
         """
         order = list(self.asked)
         earlier = set(order[: order.index(language) + 1])
@@ -46,16 +46,15 @@ class Work(NamedTuple):
 def fill_scores(
     run: Run, tables: Mapping[str, pa.Table], store: ScoreStore, workers: Workers
 ) -> None:
-    """Write the scores of languages, each as soon as all of its queries are known.
+    """Write the scores of each language as soon as all of its queries are known.
 
-    Every finished task goes to the store at once, so that whatever ends this costs the tasks under
-    way and nothing else.
+    Each task is stored when it is done, so that an interruption loses unfinished tasks only.
 
     Args:
         run: an open run.
-        tables: the rows of the languages that have no scores yet.
-        store: what is known of this model, and where scores are kept.
-        workers: who scores.
+        tables: the rows of the languages without scores.
+        store: the scores of this model.
+        workers: the function that scores tasks.
     """
     console = Console(stderr=True)
     work = plan_work(tables, store)
@@ -83,7 +82,7 @@ def fill_scores(
 
 
 def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore) -> Work:
-    """Return what there is to do for the rows of these languages."""
+    """Return the work for the rows of these languages."""
     asked = {language: queries_of(table) for language, table in tables.items()}
     distinct = list(dict.fromkeys(query for queries in asked.values() for query in queries))
     found = store.find([prompt for prompt, _ in distinct], [row for _, row in distinct])
@@ -92,7 +91,7 @@ def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore) -> Work:
 
 
 def as_known(scored: Scored) -> list[Known]:
-    """Return scores as the store keeps them, query by query."""
+    """Return scores by query, as in the store."""
     unknown: list[list[int]] = [[] for _ in scored.scores]
     for query, candidate in scored.unknown:
         unknown[query].append(candidate)
@@ -102,7 +101,7 @@ def as_known(scored: Scored) -> list[Known]:
 def take(
     table: pa.Table, language: str, queries: Sequence[Query], store: ScoreStore, console: Console
 ) -> pa.Table:
-    """Return a language's scores, all of which the store has; warn of unknown candidates."""
+    """Return a language's scores from the store; warn about unknown candidates."""
     found = store.find([prompt for prompt, _ in queries], [row for _, row in queries])
     known = [one for one in found if one]
     if len(known) < len(queries):
@@ -115,22 +114,22 @@ def take(
     if unknown:
         total = sum(len(candidates) for _, candidates in queries)
         console.print(
-            f"warning: language '{language}': {len(unknown)} of {total} candidates are nothing but "
-            f"unknown tokens to this model (the first is {unknown[0]!r})",
+            f"warning: language '{language}': {len(unknown)} of {total} candidates consist of "
+            f"unknown tokens only (the first is {unknown[0]!r})",
             markup=False,
         )
     return as_scores(table, known)
 
 
 def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
-    """Return the scores of a table's rows, columns as in `SCORES`."""
+    """Return the scores of a table's rows with the columns of `SCORES`."""
     columns = table.select(SCORES.names[:3]).to_pydict()
     columns |= {"scores": [k.scores for k in known], "n_tokens": [k.n_tokens for k in known]}
     return pa.table(columns, schema=SCORES)
 
 
 class Bars:
-    """Two progress bars: languages written, and queries scored."""
+    """Two progress bars: written languages and scored queries."""
 
     def __init__(self, console: Console, n_languages: int, work: Work) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -148,10 +147,10 @@ class Bars:
         self._bars.stop()
 
     def count_language(self) -> None:
-        """Note that a language is written."""
+        """Count a written language."""
         self._bars.advance(self._languages)
 
     def report(self, task: Task, done: int, total: int) -> None:
-        """Note how many of a task's inputs are done."""
+        """Update the number of a task's inputs that are done."""
         self._shares[task.number] = len(task.prompts) * done / max(total, 1)
         self._bars.update(self._queries, completed=round(sum(self._shares.values())))

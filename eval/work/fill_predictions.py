@@ -1,4 +1,4 @@
-"""Fill a run's languages where the model writes freely: a language at a time."""
+"""Decode a run's languages one by one (free decoding, X-FACTR)."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -25,7 +25,7 @@ from .predict import predict
 def fill_predictions(
     run: Run, scorer: Scorer, decoding: DecodingOptions, tables: Mapping[str, pa.Table]
 ) -> None:
-    """Write what the model writes into the slots of these rows, each language whole."""
+    """Decode the slots of these rows and write the predictions of each complete language."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console) as bars:
@@ -51,15 +51,15 @@ def _predict_table(
     progress: Callable[[int, int], None],
     console: Console,
 ) -> pa.Table:
-    assert isinstance(scorer, MaskedScorer)  # `load` has refused every other
+    assert isinstance(scorer, MaskedScorer)  # `load` accepts no other
     try:
         made, left_out = predict(scorer, table, language, decoding, progress)
     except PolyprobeError as error:
         raise PolyprobeError(f"language '{language}': {error}") from error
     if left_out:
         console.print(
-            f"warning: language '{language}': {len(left_out)} of {len(table)} facts are left out: "
-            f"their label holds a token unknown to this model (the first is {left_out[0]!r})",
+            f"warning: language '{language}': {len(left_out)} of {len(table)} facts are excluded: "
+            f"their label contains an unknown token (the first is {left_out[0]!r})",
             markup=False,
         )
     return made

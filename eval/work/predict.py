@@ -1,4 +1,4 @@
-"""Dataset rows in, the table of predictions out."""
+"""Compute the table of predictions of dataset rows."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,8 +17,8 @@ class Predicted(NamedTuple):
     """A language's predictions.
 
     Attributes:
-        table: one row a fact, columns as in `PREDICTIONS`.
-        left_out: the gold labels of the facts that were not asked.
+        table: one row for each fact, with the columns of `PREDICTIONS`.
+        left_out: the gold labels of the excluded facts.
     """
 
     table: pa.Table
@@ -32,14 +32,14 @@ def predict(
     options: DecodingOptions,
     progress: Callable[[int, int], None] | None = None,
 ) -> Predicted:
-    """Let the model write the object of every row, and note what would be right.
+    """Decode the object of every row, and add the accepted answers.
 
-    The gold label is the label of the first right candidate. A fact whose gold label holds an
-    unknown token, or becomes none, is left out: everything predicted is null. `single_token` says
-    whether the gold label is one token in this prompt's slot, as `MaskedScorer` puts it there.
+    The gold label is the label of the first correct candidate. A fact whose gold label contains an
+    unknown token, or no token, is excluded: its prediction is null. `single_token` is true if the
+    gold label is one token in this prompt's slot, as `MaskedScorer` inserts it.
 
     Raises:
-        PolyprobeError: answer forms that are no lists of text, and what `decode` raises.
+        PolyprobeError: answer forms that are not lists of text; errors of `decode`.
     """
     rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
     golds = [row["candidates"][row["answers"][0]] for row in rows]
@@ -61,7 +61,7 @@ def predict(
 
 
 def _length(scorer: MaskedScorer, prompt: str, gold: str) -> int:
-    """Return how many tokens a label becomes in the slot; 0 where one of them is unknown."""
+    """Return the number of tokens of a label in the slot, 0 if one of them is unknown."""
     ids = scorer.tokenizer(gold, add_special_tokens=False)["input_ids"]
     if not ids or scorer.tokenizer.unk_token_id in ids:
         return 0
@@ -69,10 +69,10 @@ def _length(scorer: MaskedScorer, prompt: str, gold: str) -> int:
 
 
 def _spellings(tokenizer: Any, forms: list[str]) -> list[str]:
-    """Return the forms, and behind them what the tokenizer makes of each where it is another.
+    """Return the forms, followed by each form as the tokenizer decodes it if that differs.
 
-    BERT's decoder writes 北京 as `北 京` and Saint-Denis as `Saint - Denis`: without these the
-    model could not be right, even with the very tokens of the answer.
+    BERT's tokenizer decodes 北京 as `北 京` and Saint-Denis as `Saint - Denis`: without these
+    spellings a model that predicts the tokens of the answer would be wrong.
     """
     ids = tokenizer(forms, add_special_tokens=False)["input_ids"]
     known = [row for row in ids if tokenizer.unk_token_id not in row]

@@ -1,11 +1,11 @@
-"""A run's work in pieces: ranges of rows of one language, each scored by one call."""
+"""Tasks: ranges of the rows of one language that are scored in one call."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
 
-# Candidates of a task: what a crash costs at most, and what prompts may share batches.
+# Of a task, at most: the loss of a crash, and the limit of shared batches.
 CANDIDATES = 4096
 
 Query = tuple[str, tuple[str, ...]]
@@ -15,8 +15,8 @@ class Task(NamedTuple):
     """Queries of one language that are scored together.
 
     Attributes:
-        number: its place in the order of the run; results may come in any order.
-        language: the split that the queries are of.
+        number: its position in the run; results may arrive in any order.
+        language: the split of the queries.
         prompts: sentences with one slot.
         candidates: for each prompt the fillers of its slot.
     """
@@ -28,8 +28,8 @@ class Task(NamedTuple):
 
 
 def queries_of(table: pa.Table) -> list[Query]:
-    """Return what the rows ask: prompt and candidates."""
-    lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # hundreds of rows may have the same
+    """Return the prompt and candidates of each row."""
+    lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows share lists: one copy in memory
     queries = []
     for part in table.select(["prompt", "candidates"]).to_batches(max_chunksize=256):
         for row in part.to_pylist():
@@ -39,11 +39,11 @@ def queries_of(table: pa.Table) -> list[Query]:
 
 
 def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task]:
-    """Return the tasks that score every query once, languages in order.
+    """Return the tasks that score every query once, in the order of languages.
 
-    Where a language is cut into tasks depends on its own rows alone; of each task those queries
-    are left out that are known or stand in an earlier one. So a run that was killed and goes on,
-    with whole tasks known, makes the same batches, and hence the same bits.
+    The boundaries between the tasks of a language depend on its own rows only. Queries that are
+    known or belong to an earlier task are then left out. A resumed run, which knows the queries of
+    complete tasks, therefore forms the same batches and computes the same bits.
     """
     tasks: list[Task] = []
     seen = set(known)
@@ -59,7 +59,7 @@ def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task
 
 
 def _parts(queries: list[Query]) -> Iterator[list[Query]]:
-    """Yield runs of queries with at most so many candidates in all, one query at least."""
+    """Yield lists of at least one query, with at most CANDIDATES candidates otherwise."""
     part: list[Query] = []
     size = 0
     for query in queries:

@@ -1,4 +1,4 @@
-"""Measure how often the best-scored candidate is a right one (accuracy@1).
+"""Measure how often the best-scored candidate is correct (accuracy@1).
 
 Where several candidates share the best score, the order in which they are listed must not decide:
 the query counts with the share of right ones among them, which is the expectation over all orders.
@@ -18,28 +18,30 @@ from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
 from polyprobe.metrics.shared.ties import check_ties
 
 _DESCRIPTION = """\
-Accuracy@1 is the share of queries whose best-scored candidate is a right answer; candidates that \
-share the best score count in equal parts.
+Accuracy@1 is the share of queries whose best-scored candidate is correct; candidates that share \
+the best score count in equal parts.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of float): a row a query, a score a candidate, higher is better.
-    answers (list of list of int): indices of the right candidates, at least one a query.
+    predictions (list of list of float): one row for each query with one score for each candidate;
+        higher is better.
+    answers (list of list of int): indices of the correct candidates, at least one for each query.
     ties (str): expected (default) or released, the authors' stable sort, where the earliest of the
         candidates with the best score wins.
-    groups (list, optional): of each query, usually its relation.
+    groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
+    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
+        clusters.
 
 Returns:
     accuracy_at_1 (float): mean over the queries.
-    chance (float): what a random choice scores on average.
-    accuracy_at_1_ci, chance_ci (list of float or None): 95 % bootstrap intervals; None where there
-        is a single query.
-    by_group (dict): the same for each group, where groups are given.
+    chance (float): expected score of a random choice.
+    accuracy_at_1_ci, chance_ci (list of float or None): 95 % bootstrap intervals; None for a single
+        query.
+    by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_tied (int): the queries, and those where candidates share the best score.
 
 Examples:
@@ -60,8 +62,10 @@ _CITATION = """\
 """
 
 
-def right_probability(scores: Scores, answers: Answers, ties: str = "expected") -> np.ndarray:
-    """Return for each query the probability that its best-scored candidate is right.
+def right_probability(
+    scores: Scores, answers: Answers | None, ties: str = "expected"
+) -> np.ndarray:
+    """Return for each query the probability that its best-scored candidate is correct.
 
     Scores are as `rows.read_rows` takes them. `expected`: the share of right ones among the t + 1
     candidates with the best score (1 / (t + 1) for a single right one). `released`: the earliest of
@@ -78,14 +82,14 @@ def right_probability(scores: Scores, answers: Answers, ties: str = "expected") 
     return right[first].astype(np.float64)
 
 
-def chance_accuracy(scores: Scores, answers: Answers) -> np.ndarray:
-    """Return for each query the share of right ones among its candidates, what guessing scores."""
+def chance_accuracy(scores: Scores, answers: Answers | None) -> np.ndarray:
+    """Return the share of correct candidates of each query, the expected score of a guess."""
     sizes = read_rows(scores, "predictions")[1]
     return _count(mark_right(answers, sizes), sizes.cumsum() - sizes) / sizes
 
 
 def measure_accuracy(
-    predictions: Scores, answers: Answers, ties: str = "expected", **options: Any
+    predictions: Scores, answers: Answers | None, ties: str = "expected", **options: Any
 ) -> dict[str, Any]:
     """Return accuracy@1 with its chance level, intervals and the counts they come from.
 
@@ -100,7 +104,7 @@ def measure_accuracy(
 
 
 class AccuracyAt1(evaluate.Metric):
-    """Score how often the best candidate is right."""
+    """Score how often the best candidate is correct."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(

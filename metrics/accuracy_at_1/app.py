@@ -23,15 +23,15 @@ Capital of Kenya,Mombasa,0,-0.1,-1.8
 """
 }
 ASK = """\
-How often is the best-scored candidate a right one? Give a line a candidate: `query`, `candidate`,
-`right` (1 or 0), then a column of scores a language, higher is better. The files
-`scores/LANG.parquet` of a polyprobe run do as well, all at once.
+How often is the best-scored candidate correct? Enter one line for each candidate: `query`,
+`candidate`, `right` (1 or 0), then one column of scores for each language; higher is better. The
+files `scores/LANG.parquet` of a polyprobe run are accepted too, uploaded together.
 """
 READING = """\
-**1** is always right, **chance** what guessing reaches. A right candidate that shares the best
-score with t others counts 1 / (t + 1); `released` takes the earliest of them instead. The interval
-is that of the queries drawn anew, for all languages at once: the bar's whisker. Where chance lies
-within it, nothing is shown to be known. *all languages* is their mean.
+**1** is always correct; **chance** is the expected value of a guess. A correct candidate that
+shares the best score with t others counts 1 / (t + 1); `released` takes the earliest of them
+instead. The interval comes from resampled queries, for all languages at once: the bar's whisker. If
+it contains chance, knowledge is not shown. *all languages* is their mean.
 """
 
 

@@ -1,8 +1,9 @@
 """Measure how often a model chooses the same candidate in different languages, right or wrong.
 
 The choices are a table of facts x languages, and each unordered pair of languages compares two of
-its columns. With the right answers every fact of a pair falls into one of five parts, which sum to
-1; the fifth is for facts with several right answers, of which each language may choose another.
+its columns. With the correct answers every fact of a pair falls into one of five parts, which sum
+to 1; the fifth is for facts with several correct answers, where each language may choose a
+different one.
 
 >>> result = measure_agreement([[0, 0, 1], [2, 2, 2]], answers=[[0], [1]], n_resamples=0)
 >>> result["agreement"], result["agree_right"], result["agree_wrong"]  # 1 and 3 of 3 pairs agree
@@ -38,32 +39,33 @@ from polyprobe.metrics.shared.rows import (
 _DESCRIPTION = """\
 Answer agreement is the share of facts on which two languages choose the same candidate, as a mean \
 over all pairs of languages: agreement on right and on wrong answers, Fleiss' kappa, and the facts \
-that are right in all languages or in any.
+that are correct in all languages or in any.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of int): a row a fact, the index of the chosen candidate in each
-        language; two languages at least.
-    languages (list of str, optional): their names, one a column; 0, 1, … by default.
-    answers (list of list of int, optional): indices of the right candidates, at least one a fact.
-    groups (list, optional): of each fact, usually its relation.
+    predictions (list of list of int): one row for each fact: the index of the chosen candidate in
+        each language; two languages at least.
+    languages (list of str, optional): their names, one for each column.
+    answers (list of list of int, optional): indices of the correct candidates, at least one.
+    groups (list, optional): label of each fact, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over facts.
     n_resamples (int): of the bootstrap over facts, each drawn for all languages, 1000; 0 for none.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each fact what the bootstrap draws as a whole, as its subject.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each fact, such as its subject; the bootstrap draws whole
+        clusters.
 
 Returns:
     agreement (float): share of facts with the same choice, mean over unordered pairs of languages.
     agree_right, agree_wrong, one_right, both_wrong_different, both_right_different (float): with
-        answers, what the facts of a pair are divided into; they sum to 1.
+        answers, the parts of the facts of a pair; they sum to 1.
     fleiss_kappa (float or None): agreement of all languages beyond chance; None where chance is 1.
     right_in_all, right_in_any (float): with answers, share of facts right in all languages, in one
         at least.
     NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single fact.
-    by_group (dict): the same for each group, where groups are given.
+    by_group (dict): the same for each group, if `groups` is given.
     pairs (dict): "en-fr" to agreement, agreement_ci and the parts, for each pair of languages.
-    k_correct (list of int): with answers, how many facts are right in exactly 0, 1, … languages.
+    k_correct (list of int): with answers, number of facts correct in exactly 0, 1, … languages.
     n_queries, n_languages (int): the facts and the languages.
 
 Examples:
@@ -127,7 +129,7 @@ def measure_agreement(
 
 
 def divide_pairs(chosen: np.ndarray, right: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Return `agreement` and, where it is known what is right, its five parts.
+    """Return `agreement` and, if the correct answers are known, its five parts.
 
     Each is bool [facts, pairs], pairs in the order of `itertools.combinations`.
     """

@@ -24,7 +24,7 @@ Capital of Kenya,Nairobi,Nairobi,Nairobi,Mombasa
 Capital of Peru,Lima,Cusco,Cusco,Cusco
 Author of Faust,Goethe,Goethe,Schiller,Heine
 """,
-    "several right answers": """\
+    "several correct answers": """\
 query,right,English,Spanish,Finnish
 Capital of Kenya,Nairobi,Nairobi,Nairobi,Mombasa
 Official language of Canada,English|French,English,French,Cree
@@ -32,15 +32,15 @@ Continent of Peru,South America,Africa,Africa,South America
 """,
 }
 ASK = """\
-How often does a model give the same answer in different languages, right or wrong? Give a line a
-query: `query`, `right` answers (`|` between several), then a column of predicted answers a
-language; answers are the same if they are spelled alike. The files `scores/LANG.parquet` of a
-polyprobe run do as well, all at once.
+How often does a model give the same answer in different languages, right or wrong? Enter one line
+for each query: `query`, `right` answers (`|` between several), then one column of predicted answers
+for each language; answers are the same if they are spelled alike. The files `scores/LANG.parquet`
+of a polyprobe run are accepted too, uploaded together.
 """
 READING = """\
 **agreement** is the share of queries with the same answer, **1** if all are; the five figures below
 it divide the queries and sum to 1. *all pairs* is their mean. **Chance**, 1 of N candidates, is
-known where scores are given. The interval is that of the queries drawn anew. In the picture each
+known where scores are given. The interval comes from resampled queries. In the picture each
 cell is the agreement of a pair. Agreement on wrong answers is not knowledge.
 """
 

@@ -35,15 +35,15 @@ Croatian,Prius proizvodi,0.004,0.004
 """,
 }
 ASK = """\
-Does a model find facts more probable than what contradicts them? Give a line a fact: `language` (or
-what else they are grouped by), `stem`, the probability of the `fact`, and those of its
+Does a model find facts more probable than their counterfacts? Enter one line for each fact:
+`language` (or another group), `stem`, the probability of the `fact`, and those of its
 `counterfacts`, with `|` between them or in further columns. Not log-probabilities.
 """
 READING = """\
 **accuracy** is the share of facts more probable than the mean of their counterfacts; over all it is
 the mean of the languages. **tie_share** are facts exactly as probable, which count as wrong, or
 half if you choose so. With one counterfact each a guess reaches 1/2, with several usually less, so
-no chance is given. The interval is that of the facts drawn anew: the bar's whisker.
+no chance is given. The interval comes from resampled facts: the bar's whisker.
 """
 
 

@@ -1,4 +1,4 @@
-"""Measure how often a fact is more probable than what contradicts it (Schott et al. 2023).
+"""Measure how often a fact is more probable than its counterfacts (Schott et al. 2023).
 
 For a fact and its counterfacts, with probabilities p of the object (or of its first sub-word) after
 the stem, contrastive knowledge assessment (Dong et al. 2022) is the ratio
@@ -29,24 +29,26 @@ counterfacts are on average.
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of float): a row a fact: its probability, then that of each of its
+    predictions (list of list of float): one row for each fact: its probability, then those of its
         counterfacts, at least one. Not log-probabilities.
-    ties (str): what a fact counts that is exactly as probable as its counterfacts: wrong (default,
+    ties (str): value of a fact that is exactly as probable as its counterfacts: wrong (default,
         0, as published) or half (1/2).
     groups (list, optional): of each fact, as its language (the paper's leaderboard) or relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over facts.
-    n_resamples (int): of the bootstrap over facts, 10000, the paper's number; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each fact what the bootstrap draws as a whole, as its subject.
+    n_resamples (int): resamples of the bootstrap over facts; default: 10000, as in the paper; 0: no
+        intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each fact, such as its subject; the bootstrap draws whole
+        clusters.
 
 Returns:
     accuracy (float): share of facts with p(fact) > mean of p(counterfact), by group and then over
         groups.
     tie_share (float): share of facts where the two are exactly equal.
-    accuracy_ci, tie_share_ci (list of float or None): 95 % bootstrap intervals; None where there is
-        a single fact.
+    accuracy_ci, tie_share_ci (list of float or None): 95 % bootstrap intervals; None for a single
+        fact.
     half_width (float or None): half the width of accuracy_ci, the paper's ± for one language.
-    by_group (dict): the same for each group, where groups are given.
+    by_group (dict): the same for each group, if `groups` is given.
     n_queries (int): the facts.
 
 Examples:
@@ -74,7 +76,7 @@ _CITATION = """\
 
 TIE_VALUES = ("wrong", "half")
 
-_LARGEST = 1e300  # sums of what is larger may overflow
+_LARGEST = 1e300  # sums of larger values may overflow
 
 
 def compare_contrasts(predictions: Scores) -> np.ndarray:
@@ -82,15 +84,15 @@ def compare_contrasts(predictions: Scores) -> np.ndarray:
 
     0 is a tie of the numbers as they are stored or as they are written: 0.2 ties with 0.1 and 0.3,
     though no double is any of these. Only the order matters, so the scale does not: percentages do
-    as well. Negative and infinite values are errors, as is a row of one value and what
-    `rows.read_rows` refuses.
+    as well. Negative and infinite values are errors, as are rows of one value and rows that
+    `rows.read_rows` rejects.
     """
     flat, sizes = read_rows(predictions, "predictions")
     flat = flat.astype(np.float64)
     _check(flat, sizes)
     starts = sizes.cumsum() - sizes
     # With n counterfacts the sign is that of n p(fact) - p(counterfact) - …, which rounding puts
-    # wrong by less than (n + 1) 2^-52 times the sum of the terms' sizes. What is nearer to 0 than
+    # wrong by less than (n + 1) 2^-52 times the sum of the terms' sizes. Margins nearer to 0 than
     # that is done in fractions, but for the difference of two numbers, whose sign is never wrong.
     terms = -flat
     terms[starts] *= 1 - sizes

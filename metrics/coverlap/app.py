@@ -23,17 +23,17 @@ Continent of Peru,South America,Africa,Africa,South America
 """
 }
 ASK = """\
-Which facts does a model get right in both of two languages, out of those it gets right in either?
-Give a line a query: `query`, `right` answers (`|` between several), then a column of predicted
-answers a language; a prediction is right if it is spelled like a right answer. The files
-`scores/LANG.parquet` of a polyprobe run do as well, all at once.
+Which facts does a model get right in both of two languages, of those it gets right in either?
+Enter one line for each query: `query`, `right` answers (`|` between several), then one column of
+predicted answers for each language; a prediction is correct if it is spelled like a correct answer.
+The files `scores/LANG.parquet` of a polyprobe run are accepted too, uploaded together.
 """
 READING = """\
-**1**: whatever is right in one language is right in the other. **Chance** is what two languages of
-these accuracies a and b share if their right answers have nothing to do with each other, ab / (a +
-b − ab). n are the facts right in either; without any there is no value. *all pairs* is the mean of
-the pairs that have one. The interval is that of the queries drawn anew, for all languages at once.
-In the picture each cell is a pair of languages.
+**1**: the same facts are correct in both languages. **Chance** is the value of two languages with
+accuracies a and b whose correct answers are independent, ab / (a + b − ab). n: facts correct in
+either language; without any the value is undefined. *all pairs* is the mean of the pairs that have
+one. The interval comes from resampled queries, for all languages at once. In the picture each cell
+is a pair of languages.
 """
 
 

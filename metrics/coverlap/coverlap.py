@@ -1,8 +1,8 @@
-"""Measure how much two languages' right answers overlap (COverlap, Jiang et al. 2020).
+"""Measure how much two languages' correct answers overlap (COverlap, Jiang et al. 2020).
 
     COverlap(l, l2) = facts right in both languages / facts right in either
 
-over the facts that both languages have. Where no fact is right in either it is 0/0: undefined.
+over the facts that both languages have. Where no fact is correct in either it is 0/0: undefined.
 
 >>> overlap = compare_right([1, 0, 2], [1, 3, 0], answers=[[1], [0], [1, 2]])
 >>> overlap["both"], overlap["either"], round(overlap["coverlap"], 4)
@@ -27,19 +27,20 @@ divided by the number that it gets right in at least one of them.
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of int): index of the chosen candidate in one language, one a query.
+    predictions (list of int): index of the chosen candidate in one language, one for each query.
     references (list of int): the same in the other language.
-    answers (list of list of int): indices of the right candidates, at least one a query.
-    groups (list, optional): of each query, usually its relation.
+    answers (list of list of int): indices of the correct candidates, at least one for each query.
+    groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
+    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
+        clusters.
 
 Returns:
-    coverlap (float or None): both / either; None where no query is right in either language.
+    coverlap (float or None): both / either; None where no query is correct in either language.
     coverlap_ci (list of float or None): its 95 % bootstrap interval.
-    by_group (dict): the same for each group, where groups are given.
+    by_group (dict): the same for each group, if `groups` is given.
     both, either, n_queries (int): the counts it comes from.
 
 Examples:
@@ -70,19 +71,19 @@ def compare_right(
 
     `options` are those of `intervals.Resampling`.
     """
-    check_answers(answers, len(predictions))
+    answers = check_answers(answers, len(predictions))
     chosen = read_columns({"predictions": predictions, "references": references})
     right = find_right(chosen, answers)
-    both, either = right.all(axis=1), right.any(axis=1)
+    both, either = np.asarray(right.all(axis=1)), np.asarray(right.any(axis=1))
     counts = {"both": int(both.sum()), "either": int(either.sum()), "n_queries": len(right)}
     return {**summarize({"coverlap": Ratio(both, either)}, **options), **counts}
 
 
 def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
-    """Return COverlap of every pair of languages from the probability that each query is right.
+    """Return COverlap of every pair of languages from the probability that each query is correct.
 
     The probabilities (0 or 1 without ties) are those of `accuracy_at_1.right_probability`: ties
-    are broken independently in each language, so a query is expected right in both with a * b and
+    are broken independently in each language, so a query is correct in both with a * b and
     in either with a + b - a * b; the ratio is that of the two expected counts. NaN where neither
     language is ever right (0/0). The diagonal is 1 by definition, ties and 0/0 included.
 

@@ -24,16 +24,16 @@ P17,The country of [X] is [Y] .,Kenya,1,
 """
 }
 ASK = """\
-How often is a freely predicted object a right one? Give a line a fact: `relation`, `prompt` with
-`[Y]` for the object, the `right` texts (`|` between several), `single` (1 if the object is one
+How often is a freely predicted object correct? Enter one line for each fact: `relation`, `prompt`
+with `[Y]` for the object, the `right` texts (`|` between several), `single` (1 if the object is one
 token of the model, 0 if it is more), and the `prediction` (empty for none).
 """
 READING = """\
 **1** is always right. A relation's figure is the share of its facts, over all it is the mean of the
 relations, for all facts, those whose object is a single token and those with several (multi). Case
 does not count; in Greek (el) stress marks do not; in English (en) the full stop after `[Y]` may
-stand for that of the right text. `empty` is what a relation without such objects counts. There is
-no chance level, as any text may be predicted. The whiskers are 95 % intervals.
+replace that of the correct text. `empty`: value of a relation without such objects. There is no
+chance level, since any text may be predicted. The whiskers are 95 % intervals.
 """
 
 

@@ -1,6 +1,6 @@
-"""Measure how often a freely predicted object is a right one (accuracy, X-FACTR).
+"""Measure how often a freely predicted object is correct (accuracy, X-FACTR).
 
-A prediction is right if it reads, in lower case, like one of the accepted strings: the label and
+A prediction is correct if it equals, in lower case, one of the accepted strings: the label and
 the aliases of every valid object, inflected for the prompt. Accuracy is taken by relation and then
 averaged over relations, for all facts, for those whose object is one token of the evaluated model,
 and for the others.
@@ -29,29 +29,30 @@ over relations, for all objects and apart for those of one token and of several.
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of str or None): the predicted text; None where there is none.
-    references (list of list of str): the accepted texts, at least one a query.
+    predictions (list of str or None): the predicted text; None for no prediction.
+    references (list of list of str): the accepted texts, at least one for each query.
     single_token (list of bool, optional): whether the object, as the prompt inflects it, is one
         token of the evaluated model.
     language (str, optional): of the texts; in el stress marks do not count, and in en the full stop
-        that follows the object in the prompt may stand for that of the accepted text.
+        that follows the object in the prompt may replace that of the accepted text.
     prompts (list of str, optional): of each query, with [Y] for the object; without them no full
         stop is forgiven.
-    groups (list, optional): of each query, usually its relation.
+    groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
-    empty (str): what a group without such objects is to the macro average of single or multi: skip
+    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
+        clusters.
+    empty (str): value of a group without such objects in the macro average of single or multi: skip
         (default) or zero, as in the released code.
 
 Returns:
-    all (float): share of right predictions, by group and then over groups.
+    all (float): share of correct predictions, by group and then over groups.
     single, multi (float or None): the same for objects of one token and of several, where
         single_token is given; None where there are none.
     all_ci, single_ci, multi_ci (list of float or None): 95 % bootstrap intervals, each drawn from
         its own queries; None where there is a single one.
-    by_group (dict): the same for each group, where groups are given.
+    by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_single, n_multi (int): the queries that the figures are taken over.
     n_unpredicted (int): predictions that are None; they count as wrong.
 
@@ -86,7 +87,7 @@ def match(
     language: str | None = None,
     prompt: str | None = None,
 ) -> bool:
-    """Tell whether a prediction reads like an accepted text; None and blank ones never do.
+    """Return whether a prediction equals an accepted text; None and blank predictions never do.
 
     Outer whitespace does not count, nor case as `str.lower` has it, the same in every language:
     ß is not ss, İ is not i. In Greek stress marks do not count, but a final ς is not σ. In English,
@@ -112,19 +113,18 @@ def find_matches(
     language: str | None = None,
     prompts: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """Return for each query whether its prediction is right (bool), as `match` has it."""
+    """Return for each query whether its prediction is correct (bool), by `match`."""
     check_texts(predictions, "predictions", optional=True)
     check_lists(references, "references")
     check_length(references, len(predictions), "references")
     for query, accepted in enumerate(references):
         if not len(accepted):
             raise ValueError(f"query {query} of 'references' is empty; expected an accepted text")
-    if prompts is None:
-        prompts = [None] * len(predictions)
-    else:
+    if prompts is not None:
         check_texts(prompts, "prompts")
         check_length(prompts, len(predictions), "prompts")
-    triples = zip(predictions, references, prompts, strict=True)
+    given = [None] * len(predictions) if prompts is None else prompts
+    triples = zip(predictions, references, given, strict=True)
     return np.array([match(text, forms, language, prompt) for text, forms, prompt in triples])
 
 
@@ -145,7 +145,7 @@ def measure_factual_accuracy(
     for name in ("groups", "clusters"):
         if options.get(name) is not None:
             check_length(options[name], size, name)
-    parts = {"all": np.ones(size, dtype=bool)}
+    parts: dict[str, np.ndarray] = {"all": np.ones(size, dtype=bool)}
     if single_token is not None:
         single = _read_flags(single_token, size)
         parts |= {"single": single, "multi": ~single}
@@ -177,7 +177,7 @@ class FactualAccuracy(evaluate.Metric):
         )
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
-        """Add queries; what is no text is an error here, before evaluate makes it one."""
+        """Add queries; a value that is not a text raises an error before evaluate converts it."""
         check_texts(predictions, "predictions", optional=True)
         check_lists(references, "references")
         super().add_batch(predictions=predictions, references=references, **other)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from polyprobe.metrics.space.entries import Measure, list_groups
 from polyprobe.metrics.space.output import Entry, Output
 from polyprobe.metrics.space.page import Page, load_module, serve
@@ -20,16 +22,16 @@ P495,4,3
 """
 }
 ASK = """\
-By how many ranks does a model prefer the inflected form of an answer to its label? Give a line a
-query: `relation`, the rank of the `label`, and the rank of the `inflected` form in the same list of
-candidates; low is good.
+By how many ranks does a model prefer the inflected form of an answer to its label? Enter one line
+for each query: `relation`, the rank of the `label`, and the rank of the `inflected` form in the
+same list of candidates; low is good.
 """
 READING = """\
-**Positive**: the inflected form is preferred. **0**, and a share of 0.5, is what no preference
-gives: it stands under chance. `share_inflected` is the share of queries where the inflected form
-ranks higher, equal ranks half; the delta may hang on a few large jumps, the share does not. `macro`
-is the mean of the relations, `micro` of the queries. The interval is that of the queries drawn
-anew: the bar's whisker.
+**Positive**: the inflected form is preferred. **0** and a share of 0.5 mean no preference: the
+table shows them as chance. `share_inflected` is the share of queries where the inflected form ranks
+higher, equal ranks half; a few large jumps can dominate the delta, but not the share. `macro` is
+the mean of the relations, `micro` of the queries. The interval comes from resampled queries: the
+bar's whisker.
 """
 
 
@@ -45,7 +47,7 @@ def compute(sheets: Mapping[str, Sheet], average: str = "macro") -> Output:
     return Output(list_groups(found, f"all relations ({average})", MEASURES))
 
 
-def read_ranks(cells: Sequence[Any], name: str) -> Sequence[float]:
+def read_ranks(cells: Sequence[Any], name: str) -> np.ndarray:
     """Return a column of ranks; a negative or infinite one, probably a score, is an error."""
     ranks = read_numbers(cells, name)
     for row, rank in enumerate(ranks, start=1):

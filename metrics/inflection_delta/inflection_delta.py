@@ -24,13 +24,15 @@ above its label; positive means that the inflected form is preferred.
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of float): rank of the answer's label, one a query; 1 (or 0) is the best.
+    predictions (list of float): rank of the answer's label, one for each query; 1 (or 0) is the
+        best.
     references (list of float): rank of the inflected form in the same list of candidates.
-    groups (list, optional): of each query, usually its relation.
+    groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each query what the bootstrap draws as a whole, as its object.
+    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its object; the bootstrap draws whole
+        clusters.
 
 Returns:
     inflection_delta (float): mean over the queries of rank(label) - rank(inflected form); 0 where
@@ -38,8 +40,8 @@ Returns:
     share_inflected (float): share of the queries where the inflected form ranks higher, equal ranks
         half; 0.5 where neither is preferred.
     inflection_delta_ci, share_inflected_ci (list of float or None): 95 % bootstrap intervals; None
-        where there is a single query.
-    by_group (dict): the same for each group, where groups are given.
+        for a single query.
+    by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_tied (int): the queries, and those where both forms have the same rank.
 
 Examples:
@@ -73,7 +75,7 @@ def rank_delta(predictions: Ranks, references: Ranks) -> np.ndarray:
     if len(label) != len(inflected):
         raise ValueError(
             f"{len(label)} queries in 'predictions', {len(inflected)} in 'references'; expected "
-            "two ranks a query, of the label and of the inflected form"
+            "two ranks for each query, of the label and of the inflected form"
         )
     return label - inflected
 
@@ -106,10 +108,10 @@ class InflectionDelta(evaluate.Metric):
 
 
 def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:
-    """Return the ranks as an array; `name` stands in the errors."""
+    """Return the ranks as an array; `name` is used in errors."""
     values = np.asarray(ranks, dtype=np.float64)
     if values.ndim != 1:
-        raise ValueError(f"{name!r} has {values.ndim} dimensions; expected one rank a query")
+        raise ValueError(f"{name!r} has {values.ndim} dimensions; expected one rank for each query")
     if not len(values):
         raise ValueError(f"no queries in {name!r}")
     for query in np.flatnonzero(~((values >= 0) & (values < np.inf)))[:1]:

@@ -1,7 +1,7 @@
-"""Figures of all languages together: Fleiss' kappa, what is right everywhere, right in how many.
+"""Figures of all languages together: Fleiss' kappa, number of languages with a correct answer.
 
-Languages break ties independently of each other, so each figure is an expectation; without ties it
-is the plain count.
+Languages break ties independently of each other: each figure is an expectation, and a plain count
+without ties.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
 def choose(scores: Mapping[str, Scores]) -> np.ndarray:
     """Return the probability that each candidate is chosen [languages, facts, most candidates].
 
-    The best-scored ones share it equally; what a smaller pool lacks has 0.
+    The best-scored candidates share it equally; the padding of smaller pools has 0.
     """
     languages, sizes = read_languages(scores)
     chosen = np.zeros((len(languages), len(sizes), sizes.max()))
@@ -42,7 +42,7 @@ def find_kappa(scores: Mapping[str, Scores]) -> Figure:
 
 
 def find_right_counts(right: Right) -> Figure:
-    """Return the shares of facts right in all languages (PolyFact's TotCons), in any, in none."""
+    """Return the shares of facts correct in all languages (PolyFact's TotCons), in any, in none."""
     counts = count_right(right)
     values = np.column_stack([counts[:, -1], 1 - counts[:, 0], counts[:, 0]])
     names = ["right_in_all", "right_in_any", "right_in_none"]
@@ -51,7 +51,7 @@ def find_right_counts(right: Right) -> Figure:
 
 
 def count_right(right: Right) -> np.ndarray:
-    """Return the probability that each fact is right in exactly k languages [facts, 0 … L]."""
+    """Return the probability that each fact is correct in exactly k languages [facts, 0 … L]."""
     table = np.column_stack(list(right.values()))
     counts = np.zeros((len(table), table.shape[1] + 1))
     counts[:, 0] = 1

@@ -1,8 +1,8 @@
-"""Compare figures that are averaged over relations and over facts, in two runs on the same facts.
+"""Compare two runs on the same facts by figures averaged over relations and over facts.
 
-Fluent-mLAMA (Semenov and Sennrich 2025, section 3) averages a language's relations alike, however
-many facts they have: macro. Micro is the mean over facts alike. Both come from one set of sums, so
-that they, all languages, and the mean of these are drawn and swapped together.
+Fluent-mLAMA (Semenov and Sennrich 2025, section 3) gives all relations of a language the same
+weight (macro); micro gives all facts the same weight. Both are computed from one set of sums: both
+averages, all languages and their mean are resampled and swapped together.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _SUMS = 2**24  # resampled sums that are held at once
 
 
 class Paired(NamedTuple):
-    """What one language (or `mean`, that of the languages) has in two runs.
+    """The values of one language (or `mean`, of all languages) in two runs.
 
     Attributes:
         name: the language.
@@ -29,7 +29,7 @@ class Paired(NamedTuple):
         difference: first - second.
         ci: its interval, from facts drawn for both runs and all languages at once.
         p: of the test, uncorrected.
-        p_adjusted: corrected over the languages; that of `mean` stays as it is.
+        p_adjusted: corrected over the languages; not corrected for `mean`.
     """
 
     name: str
@@ -52,8 +52,8 @@ def find_averages(
     """Return the figure of all `MEASURE AVERAGE LANGUAGE`, each average's `mean` behind it.
 
     A language's value in a relation is the ratio of its sums there; a relation without one (0/0)
-    is left out of the macro mean, as is a language of the mean over languages. The figure ends in
-    a `mean` of all these, which says nothing.
+    is left out of the macro mean, as is a language of the mean over languages. The last name of the
+    figure, `mean` of all these, has no meaning.
 
     Args:
         languages: L names.
@@ -68,11 +68,14 @@ def find_averages(
     ]
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
 
+    def fold(part: np.ndarray) -> np.ndarray:
+        return part.reshape(*part.shape[:-1], -1, len(known))
+
     def statistic(sums: np.ndarray) -> np.ndarray:
         pieces = np.split(sums, ends, axis=-1)
         found = [
-            _average(*(part.reshape(*part.shape[:-1], -1, len(known)) for part in pair), shape)
-            for pair in zip(pieces[::2], pieces[1::2], strict=True)
+            _average(fold(one), fold(other), shape)
+            for one, other in zip(pieces[::2], pieces[1::2], strict=True)
         ]
         return add_mean(np.concatenate(found, axis=-1))
 
@@ -88,7 +91,7 @@ def compare_averages(
     correction: str = "holm",
     **options: Any,
 ) -> dict[str, Averages]:
-    """Return measure → {macro, micro: a row a language, `mean` last} of two runs' values.
+    """Return measure → {macro, micro: one row for each language, `mean` last}.
 
     `options` are those of `significance.compare_figures`. A language that is undefined in either
     run as a whole has no value in either, so that means are over the same languages in both.

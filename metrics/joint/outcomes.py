@@ -1,8 +1,8 @@
-"""Tell how much of RankC is more than two languages being right (or wrong) at the first place.
+"""Measure how much of RankC exceeds two languages being correct (or wrong) at rank 1.
 
-RankC is said to be independent of accuracy. Here that is tested: RankC over the facts that both
-languages, one, or neither gets right, and the RankC that two unrelated rankings reach if only their
-accuracies are as given.
+RankC is claimed to be independent of accuracy. This module tests the claim: RankC over the facts
+that both languages, one, or neither answers correctly, and the RankC that two unrelated rankings
+with the same accuracies reach.
 """
 
 from collections.abc import Callable
@@ -17,15 +17,15 @@ OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "right_wrong": lambda first, second: first + second - 2 * first * second,
     "wrong_wrong": lambda first, second: (1 - first) * (1 - second),
 }
-"""From an outcome to its probability, given that each language is right with its own."""
+"""Outcome → its probability, from the probability that each language is correct."""
 
 
 def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
-    """Return RankC by pair over the facts right in both languages, in one, or in neither.
+    """Return RankC by pair over the facts correct in both languages, in one, or in neither.
 
-    `values` are those of `rankc_pairs`. A fact that is right with a probability (ties at the first
-    place) weighs in each outcome with its probability there, ties taken independently; the RankC
-    of the fact itself stays the expectation over all orders.
+    `values` are those of `rankc_pairs`. A fact that is correct with a probability (ties at rank 1)
+    has this probability as its weight in each outcome, ties taken independently; the RankC of the
+    fact itself stays the expectation over all orders.
     """
     table = np.column_stack(list(right.values())).astype(np.float64)
     one, other = np.triu_indices(table.shape[1], 1)
@@ -36,12 +36,13 @@ def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
 def find_excess(
     right: Right, values: np.ndarray, kinds: np.ndarray, weights: str = "softmax"
 ) -> Figure:
-    """Return RankC less what unrelated rankings of the same two accuracies@1 reach, by pair.
+    """Return RankC minus the RankC of unrelated rankings with the same two accuracies@1, by pair.
 
-    `values` are those of `rankc_pairs`, `kinds` each fact's (candidates, right ones) [facts, 2].
-    Facts of a kind have the accuracy of that kind, so that guessing gives 0 in pools of any size;
-    each resample has its own accuracies. What is above 0 is not explained by what stands first: it
-    may still be that a right answer is second in both languages, or wrong ones that are shared.
+    `values` are those of `rankc_pairs`, `kinds` the numbers of candidates and of correct ones of
+    each fact [facts, 2]. Facts of a kind have the accuracy of that kind, so that guessing gives 0
+    in pools of any size; each resample has its own accuracies. A value above 0 is not explained by
+    rank 1: a correct answer may still be second in both languages, or wrong candidates may be
+    shared.
     """
     table = np.column_stack(list(right.values())).astype(np.float64)
     known, codes = np.unique(kinds, axis=0, return_inverse=True)
@@ -66,13 +67,13 @@ def matched_chance(
 ) -> np.ndarray:
     """Return the expected RankC of unrelated rankings with given accuracies [..., L, L].
 
-    The first place holds one of the m right candidates with the probability `accuracy` and one of
-    the N - m wrong ones otherwise, independently in both languages; which of them, and all other
-    places, are random. Then the top j hold on average
+    Rank 1 has one of the m correct candidates with the probability `accuracy`, else one of the N -
+    m wrong ones, independently in both languages; which of them, and all other ranks, are random.
+    The top j then contain on average
 
         U_j = a (1 + (j-1) (m-1) / (N-1)) + (1-a) (j-1) m / (N-1)
 
-    right ones, each as likely as the other, and the expected overlap of the tops is
+    correct ones, all equally likely, and the expected overlap of the tops is
     U_j U'_j / m + (j - U_j) (j - U'_j) / (N - m). At chance accuracy m / N it is `rankc_chance`.
 
     Args:
@@ -95,7 +96,7 @@ def matched_chance(
 
 
 def _right_in_top(accuracy: np.ndarray, depth: np.ndarray, size: int, right: int) -> np.ndarray:
-    """Return the expected number of right candidates in the top j, [..., N]."""
+    """Return the expected number of correct candidates in the top j, [..., N]."""
     if size == right:
         return np.ones_like(accuracy) * depth
     further = (depth - 1) / (size - 1)

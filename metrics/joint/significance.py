@@ -1,12 +1,12 @@
 """Test whether two models differ on the same facts, for every language and every pair at once.
 
-The facts are paired: each was asked of both models. Two tests, both two-sided:
+The facts are paired: both models answered each. Two tests, both two-sided:
 
 - approximate randomisation (Noreen 1989): under the null hypothesis the two models' answers to a
   fact may be swapped; p = (1 + swaps with a difference as large) / (1 + swaps);
-- paired bootstrap (Efron and Tibshirani 1993): facts are drawn anew, and p is such that the
-  interval of level 1 - p just reaches 0: p < .05 where 0 is outside the 95 % interval. With few
-  clusters it claims too much; randomisation does not.
+- paired bootstrap (Efron and Tibshirani 1993): facts are resampled, and the interval of level 1 - p
+  just reaches 0: p < .05 if 0 is outside the 95 % interval. It is too liberal with few clusters;
+  randomisation is not.
 
 Over many pairs, p-values are corrected: Holm (1979) for the chance of a single false claim,
 Benjamini and Hochberg (1995) for the share of false claims.
@@ -35,7 +35,7 @@ _SWAPS = 2**22  # at once
 
 
 class Difference(NamedTuple):
-    """What one name of a figure (a language, a pair, the mean) is in two models.
+    """The values of one name of a figure (a language, a pair, the mean) in two models.
 
     Attributes:
         name: as in the figure.
@@ -44,7 +44,7 @@ class Difference(NamedTuple):
         difference: first - second.
         ci: its 95 % bootstrap interval.
         p: of the test, uncorrected; None where undefined.
-        p_adjusted: corrected over all names but `mean`, which is a single claim and stays as it is.
+        p_adjusted: corrected over all names but `mean`, a single claim, which is not corrected.
     """
 
     name: str
@@ -69,14 +69,14 @@ def compare_figures(
     """Return the differences of two models' figures over the same facts, in the figure's order.
 
     With `clusters` whole clusters are swapped and drawn. A p-value is at least 1 / (1 + resamples):
-    after Holm over k names nothing below k / (1 + resamples) can come out.
+    after Holm over k names it is at least k / (1 + resamples).
     """
     _check(test, TESTS, "test")
     _check(correction, CORRECTIONS, "correction")
     if n_resamples < 1:
         raise ValueError(f"n_resamples is {n_resamples}; expected 1 or more")
     if first.names != second.names or first.table.shape != second.table.shape:
-        raise ValueError("the two figures are of other languages or other facts")
+        raise ValueError("the two figures have different languages or facts")
     units = index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units
     tables = (sum_by(units, first.table), sum_by(units, second.table))
@@ -88,7 +88,7 @@ def compare_figures(
         p = invert_intervals(drawn, freedom)
     else:
         p = p_value(_randomise(first, second, tables, n_resamples, random), observed)
-    adjusted = np.append(correct(p[:-1], correction), p[-1:])
+    adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
     intervals = [interval(column, freedom) for column in drawn.T]
     columns = (*values, observed, p, adjusted)
     rows = zip(first.names, intervals, *(map(_known, column) for column in columns), strict=True)
@@ -110,7 +110,7 @@ def p_value(null: np.ndarray, observed: np.ndarray) -> np.ndarray:
 def invert_intervals(drawn: np.ndarray, freedom: float) -> np.ndarray:
     """Return the two-sided p-values at which the intervals of drawn differences reach 0.
 
-    The levels are those of `intervals.interval`; NaN where there is none.
+    The levels are those of `intervals.interval`; NaN for no interval.
     """
     known = ~np.isnan(drawn)
     beyond = np.minimum((known & (drawn <= 0)).sum(axis=0), (known & (drawn >= 0)).sum(axis=0))
@@ -120,7 +120,7 @@ def invert_intervals(drawn: np.ndarray, freedom: float) -> np.ndarray:
 
 
 def correct(p: np.ndarray, correction: str) -> np.ndarray:
-    """Return p-values adjusted by `holm`, `bh` or `none`; NaN stays and is not counted."""
+    """Return p-values adjusted by `holm`, `bh` or `none`; NaN stays NaN and is not counted."""
     adjusted, known = p.copy(), ~np.isnan(p)
     if correction == "none" or not known.any():
         return adjusted
@@ -137,7 +137,7 @@ def correct(p: np.ndarray, correction: str) -> np.ndarray:
 def _pair(
     first: Figure, second: Figure, one: np.ndarray, other: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return both figures [..., names] from their sums, the means over what both define."""
+    """Return both figures [..., names] from their sums; means are over names defined in both."""
     values = (first.statistic(one)[..., :-1], second.statistic(other)[..., :-1])
     undefined = np.isnan(values[0]) | np.isnan(values[1])
     means = [add_mean(np.where(undefined, np.nan, value))[..., -1:] for value in values]
@@ -150,10 +150,7 @@ def _pair(
 def _bootstrap(
     first: Figure, second: Figure, units: np.ndarray, n: int, seed: int
 ) -> tuple[np.ndarray, float]:
-    """Return the differences [resamples, names] over units drawn for both models at once.
-
-    Beside them stand their degrees of freedom.
-    """
+    """Return the differences [resamples, names] over units drawn for both models at once."""
     both = np.concatenate([first.table, second.table], axis=1)
     drawn = resample(both, np.zeros_like(units), units, Resampling(n_resamples=n, seed=seed))
     one, other = np.split(drawn.sums[:, 0], [first.table.shape[1]], axis=1)

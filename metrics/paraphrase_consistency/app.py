@@ -20,15 +20,15 @@ P1376,Nairobi,Kenya,Kenya|Kenya
 """
 }
 ASK = """\
-Does a model give the same answer to paraphrases of a question, and the right one? Give a line a
-fact: `relation`, `subject`, the `right` object, and the `predictions`, one a template, with `|`
-between them or in further columns.
+Does a model give the same answer to paraphrases of a question, and the correct one? Enter one line
+for each fact: `relation`, `subject`, the `right` object, and the `predictions`, one for each
+template, with `|` between them or in further columns.
 """
 READING = """\
 **consistency** is the share of pairs of templates with the same answer, **accuracy** that of
-templates with the right one, **consistency_accuracy** that of pairs that agree and are right: for
+templates with the correct one, **consistency_accuracy** that of pairs that agree and are right: for
 each fact, then the mean of a relation's facts, then of the relations. There is no chance level. A
-subject with several right objects in a relation is left out unless you keep it, and so is a fact
+subject with several correct objects in a relation is left out unless you keep it, and so is a fact
 with one template. The whiskers are 95 % intervals.
 """
 

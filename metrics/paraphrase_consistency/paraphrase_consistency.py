@@ -3,7 +3,7 @@
 For a tuple (subject, object) that is asked with T templates, each answered by a label,
 
     consistency          = pairs of templates with the same answer / (T (T - 1) / 2)
-    accuracy             = templates with the right answer / T
+    accuracy             = templates with the correct answer / T
     consistency-accuracy = pairs that agree and are right / (T (T - 1) / 2)
 
 and a relation's figure is the mean over its tuples. A label given n times makes n (n - 1) / 2 of
@@ -28,30 +28,31 @@ from polyprobe.metrics.shared.texts import check_length, check_lists, check_text
 
 _DESCRIPTION = """\
 Paraphrase consistency is the share of pairs of templates for the same fact to which a model gives \
-the same answer; beside it stand its accuracy and the share of pairs that agree and are right.
+the same answer; reported with its accuracy and the share of pairs that agree and are correct.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of list of str): of each tuple (subject, object) of a relation the label that
         the model predicts with each template, any number of them.
-    references (list of str): the label of its right object.
+    references (list of str): the label of its correct object.
     subjects (list, optional): of each tuple; those whose subject occurs with several objects in its
         group are left out, as in the paper.
-    groups (list, optional): of each tuple, usually its relation.
+    groups (list, optional): label of each tuple, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over tuples.
-    n_resamples (int): of the bootstrap over tuples, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each tuple what the bootstrap draws as a whole, as its subject.
-    empty (str): what a group without a tuple that counts is to the macro average: skip (default,
+    n_resamples (int): resamples of the bootstrap over tuples; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each tuple, such as its subject; the bootstrap draws whole
+        clusters.
+    empty (str): value of a group without a counted tuple in the macro average: skip (default,
         as in the paper) or zero.
 
 Returns:
     consistency, accuracy, consistency_accuracy (float or None): mean over the tuples with at least
-        two templates, by group and then over groups; None where there is no such tuple.
+        two templates, by group and then over groups; None without such a tuple.
     consistency_ci, accuracy_ci, consistency_accuracy_ci (list of float or None): 95 % bootstrap
-        intervals; None where there is a single tuple.
-    by_group (dict): the same for each group, where groups are given.
+        intervals; None for a single tuple.
+    by_group (dict): the same for each group, if `groups` is given.
     n_queries (int): the tuples that are counted.
     n_single_template (int): those left out because they have fewer than two templates.
     n_ambiguous (int): those left out because their subject has several objects.
@@ -115,7 +116,7 @@ def find_ambiguous(
 ) -> np.ndarray:
     """Mark the tuples (bool) whose subject occurs with several objects in its group.
 
-    A tuple that stands there twice is not ambiguous.
+    A repeated tuple is not ambiguous.
     """
     places = list(zip(groups, subjects, strict=True)) if groups is not None else list(subjects)
     objects = defaultdict(set)
@@ -162,7 +163,7 @@ def measure_consistency(
 
 
 class ParaphraseConsistency(evaluate.Metric):
-    """Compare the answers to a fact's templates with each other and with the right one."""
+    """Compare the answers to a fact's templates with each other and with the correct one."""
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
@@ -176,7 +177,7 @@ class ParaphraseConsistency(evaluate.Metric):
         )
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
-        """Add tuples; what is no text is an error here, before evaluate makes it one."""
+        """Add tuples; a value that is not a text raises an error before evaluate converts it."""
         check_lists(predictions, "predictions")
         check_texts(references, "references")
         super().add_batch(predictions=predictions, references=references, **other)

@@ -33,18 +33,18 @@ Capital of Kenya,Mombasa,-2.0,-1.8,-2.5
 """,
 }
 ASK = """\
-How alike does a model rank the same candidates in different languages, by rank-biased overlap (p =
-0.9), Kendall's τ-b and the overlap of the best k? Give a line a candidate: `query`, `candidate`,
-then a column of scores a language, higher is better. JSON with a list of scores a query does as
-well, `{"English": [[3, 2, 1]], "Spanish": [[3, 1, 2]]}`, and so do the files `scores/LANG.parquet`
-of a polyprobe run, all at once.
+How similarly does a model rank the same candidates in different languages, by rank-biased overlap
+(p = 0.9), Kendall's τ-b and the overlap of the best k? Enter one line for each candidate: `query`,
+`candidate`, then one column of scores for each language; higher is better. JSON with one list of
+scores for each query is accepted, `{"English": [[3, 2, 1]], "Spanish": [[3, 1, 2]]}`, and so are
+the files `scores/LANG.parquet` of a polyprobe run, uploaded together.
 """
 READING = """\
-**1** is the same ranking, **chance** what unrelated rankings reach: RBO is far above 0 by chance
-where candidates are few; for τ-b, from −1 to 1, chance is 0. τ-b leaves out queries where a
-language ties all candidates, so its n may be smaller. The interval is that of the queries drawn
-anew. In the picture each cell is the RBO of a pair. 53 languages with 3,000 queries take some 20
-seconds.
+**1** is the same ranking, **chance** is the expected value of unrelated rankings: RBO is far above
+0 by chance where candidates are few; for τ-b, from −1 to 1, chance is 0. τ-b leaves out queries
+where a language ties all candidates, so its n may be smaller. The interval comes from resampled
+queries. In the picture each cell is the RBO of a pair. 53 languages with 3,000 queries take about
+20 seconds.
 """
 
 

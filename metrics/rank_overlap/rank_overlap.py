@@ -24,33 +24,35 @@ from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
 from polyprobe.metrics.shared.ties import check_ties, count_ties, prefix_shares, read_depths
 
 _DESCRIPTION = """\
-Rank-biased overlap, Kendall's tau-b and top-k overlap tell how alike a model ranks the same \
-candidates in two languages.
+Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks the \
+same candidates in two languages.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of float): a row a query, a score a candidate, higher is better.
+    predictions (list of list of float): one row for each query with one score for each candidate;
+        higher is better.
     references (list of list of float): the same candidates' scores in the other language.
     p (float): persistence of RBO between 0 and 1, 0.9; the nearer to 1, the deeper it looks.
     k (int or list of int): depths of the top-k overlap, [1, 3]; beyond the last candidate, N.
     ties (str): expected (default), over all orders that equal scores allow (RBO^a), or released,
-        where tied candidates all stand at their highest rank (RBO^w). Tau-b is the same in both.
-    groups (list, optional): of each query, usually its relation.
+        where all tied candidates have their highest rank (RBO^w). Tau-b is the same in both.
+    groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
+    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
+        clusters.
 
 Returns:
     rbo (float): mean of the extrapolated rank-biased overlap over the queries.
-    kendall_tau_b (float or None): mean over the queries where it is defined: with two candidates at
-        least, and not all tied in a language.
+    kendall_tau_b (float or None): mean over the queries where it is defined: with at least two
+        candidates, and not all tied in a language.
     top_k_overlap@K (float): for each k, mean share of the top k that both languages have.
     rbo_chance, top_k_overlap@K_chance (float): their exact expectations for independent random
         rankings of the same pools; that of tau-b is 0.
     NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single query.
-    by_group (dict): the same for each group, where groups are given.
+    by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_tau (int): the queries, and those where tau-b is defined.
 
 Examples:
@@ -87,8 +89,8 @@ _CHUNK = 100_000  # values at once, so that they stay in the processor's cache
 def rbo_weights(size: int, p: float = 0.9) -> np.ndarray:
     """Return the weights of A_1 ... A_N in RBO_EXT of whole rankings; they sum to 1.
 
-    (1 - p) p^(d-1), and at N what remains, p^(N-1): both rankings end there and hold the same, so
-    the agreement of 1 is extrapolated to all further depths (Webber et al. 2010, equation 23).
+    (1 - p) p^(d-1), and at N the rest, p^(N-1): both rankings end there with the same candidates,
+    so the agreement of 1 is extrapolated to all further depths (Webber et al. 2010, equation 23).
     """
     weights = (1 - p) * p ** np.arange(size, dtype=np.float64)
     weights[-1] = p ** (size - 1)
@@ -102,7 +104,7 @@ def overlap_per_query(
     k: int | Sequence[int] = (1, 3),
     ties: str = "expected",
 ) -> dict[str, np.ndarray]:
-    """Return `rbo`, `kendall_tau_b` and each `top_k_overlap@K` as a value a query.
+    """Return `rbo`, `kendall_tau_b` and each `top_k_overlap@K` with one value for each query.
 
     Scores are as `rows.read_rows` takes them; unequal pools are an error. Tau-b is NaN where a
     language ties all candidates, and for a single one.
@@ -114,7 +116,7 @@ def overlap_per_query(
     rbo, top = np.empty(len(sizes)), np.empty((len(depths), len(sizes)))
     for size, queries, items in _split_queries(sizes):
         counts = [count_ties(flat[items]) for flat in languages]
-        curve = _agree_by_depth(*(_share_tops(*count, size, ties) for count in counts))
+        curve = _agree_by_depth(*(_share_tops(b, e, size, ties) for b, e in counts))
         rbo[queries] = curve @ rbo_weights(size, p)
         top[:, queries] = curve[:, np.minimum(depths, size) - 1].T
     tau = kendall_pairs({"predictions": predictions, "references": references})[:, 0]
@@ -124,7 +126,7 @@ def overlap_per_query(
 def overlap_chance(
     sizes: Sequence[int] | np.ndarray, p: float = 0.9, k: int | Sequence[int] = (1, 3)
 ) -> dict[str, np.ndarray]:
-    """Return what two independent random rankings of each pool size reach on average, by measure.
+    """Return the expectation of each measure for two independent random rankings of each pool size.
 
     Random tops of depth d share d * d / N candidates, so A_d is d / N; tau-b has no entry, as it is
     0 in each pool of two candidates or more.
@@ -142,7 +144,7 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
 
     (concordant - discordant) / sqrt(pairs untied in the first * pairs untied in the second): the
     cosine of the signs of all differences between candidates (Kendall 1945). NaN where a language
-    ties all of them. Pairs of languages stand in the order of `itertools.combinations`.
+    ties all of them. Pairs of languages are in the order of `itertools.combinations`.
     """
     languages, sizes = read_languages(scores)
     pairs = np.triu_indices(len(languages), 1)
@@ -167,7 +169,7 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
     return values
 
 
-def measure_overlap(
+def measure_rank_overlap(
     predictions: Scores,
     references: Scores,
     p: float = 0.9,
@@ -200,7 +202,7 @@ class RankOverlap(evaluate.Metric):
         )
 
     def _compute(self, predictions: Scores, references: Scores, **options: Any) -> dict[str, Any]:
-        return measure_overlap(predictions, references, **options)
+        return measure_rank_overlap(predictions, references, **options)
 
 
 def _check_persistence(p: float) -> None:
@@ -213,7 +215,7 @@ def _name_depths(depths: Sequence[int], values: np.ndarray) -> dict[str, np.ndar
 
 
 def _split_queries(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield what `split_by_size` does, a few queries at a time: each has N * N values."""
+    """Yield the parts of `split_by_size`, a few queries at a time: each query has N * N values."""
     for size, queries, items in split_by_size(sizes):
         step = max(1, _CHUNK // size**2)
         for start in range(0, len(queries), step):
@@ -224,8 +226,8 @@ def _split_queries(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndar
 def _share_tops(better: np.ndarray, equal: np.ndarray, size: int, ties: str) -> np.ndarray:
     """Return p(i, d) for d = 1 ... N-1 as [candidates, queries, N-1].
 
-    Of tied candidates `released` takes all into the top as soon as one fits: they all stand at the
-    first of their ranks, and tops may differ in size (Webber et al. 2010, equation 28).
+    Of tied candidates `released` takes all into the top as soon as one fits: all have the first of
+    their ranks, and tops may differ in size (Webber et al. 2010, equation 28).
     """
     if ties == "expected":
         return prefix_shares(better, equal, size)

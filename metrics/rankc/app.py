@@ -30,16 +30,17 @@ Capital of Kenya,Mombasa,-2.0,-1.8,-2.5
 """,
 }
 ASK = """\
-How alike does a model rank the same candidates in different languages? Give a line a candidate:
-`query`, `candidate`, then a column of scores a language, higher is better. JSON with a list of
-scores a query does as well, `{"English": [[3, 2, 1]], "Spanish": [[3, 1, 2]]}`, and so do the files
-`scores/LANG.parquet` of a polyprobe run, all at once.
+How similarly does a model rank the same candidates in different languages? Enter one line for each
+candidate: `query`, `candidate`, then one column of scores for each language; higher is better. JSON
+with one list of scores for each query is accepted,
+`{"English": [[3, 2, 1]], "Spanish": [[3, 1, 2]]}`, and so are the files
+`scores/LANG.parquet` of a polyprobe run, uploaded together.
 """
 READING = """\
-**1** is the same ranking of all candidates, **chance** what unrelated rankings reach; it is high
-where candidates are few. `rankc_adjusted` puts chance at 0 and can be compared between sets. The
-interval is that of the queries drawn anew. In the picture each cell is a pair of languages. RankC
-says nothing of truth. 53 languages with 3,000 queries take some seconds.
+**1** is the same ranking of all candidates, **chance** is the expected value of unrelated rankings;
+it is high where candidates are few. `rankc_adjusted` puts chance at 0 and can be compared between
+sets. The interval comes from resampled queries. In the picture each cell is a pair of languages.
+RankC does not measure correctness. 53 languages with 3,000 queries take some seconds.
 """
 
 

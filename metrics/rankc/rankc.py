@@ -1,4 +1,4 @@
-"""Measure how alike two languages rank the same candidates (RankC, Qi et al. 2023).
+"""Measure how similarly two languages rank the same candidates (RankC, Qi et al. 2023).
 
     RankC(l, l2) = mean over queries of sum_j w_j * |top_j(l) & top_j(l2)| / j,   j = 1 ... N
 
@@ -26,31 +26,33 @@ from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
 from polyprobe.metrics.shared.ties import break_ties, check_ties, count_ties, prefix_shares
 
 _DESCRIPTION = """\
-RankC (ranking-based consistency) tells how alike a model ranks the same candidates in two \
+RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in two \
 languages, right or wrong: 1 for equal rankings, `chance` for unrelated ones.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of float): a row a query, a score a candidate, higher is better.
+    predictions (list of list of float): one row for each query with one score for each candidate;
+        higher is better.
     references (list of list of float): the same candidates' scores in the other language.
     weights (str): softmax (default), norm1, norm2, norm1-released or norm2-released.
     ties (str): expected (default), over all orders that equal scores allow, or released, the
         authors' stable sort, where the earlier of equal candidates ranks higher.
-    groups (list, optional): of each query, usually its relation.
+    groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
+    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
+        clusters.
 
 Returns:
     rankc (float): mean over the queries.
     chance (float): its exact expectation for independent random rankings of the same pools.
     rankc_adjusted (float or None): mean of (rankc - chance) / (1 - chance) over the queries with
-        at least two candidates; None where there is none.
+        at least two candidates; None if there is none.
     rankc_ci, chance_ci, rankc_adjusted_ci (list of float or None): 95 % bootstrap intervals; None
-        where there is a single query.
-    by_group (dict): the same for each group, where groups are given.
+        for a single query.
+    by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_adjusted (int): the queries that the means are taken over.
 
 Examples:
@@ -104,7 +106,7 @@ def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
 
 
 def rankc_chance(sizes: Sequence[int] | np.ndarray, weights: str = "softmax") -> np.ndarray:
-    """Return what two independent random rankings of each pool size score on average.
+    """Return the expected RankC of two independent random rankings of each pool size.
 
     The expected overlap of two random prefixes of length j is j^2 / N, hence sum_j w_j * j / N.
     """
@@ -162,8 +164,8 @@ def rankc_matrix(
 def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> np.ndarray:
     """Return the RankC of each query for every pair of languages [queries, pairs].
 
-    Pairs stand in the order of `itertools.combinations`. Their means are `rankc_matrix`, which is
-    faster; the values of the queries are what intervals and tests are made from.
+    Pairs are in the order of `itertools.combinations`. Their means are `rankc_matrix`, which is
+    faster; intervals and tests need the values of the queries.
     """
     languages, sizes = read_languages(scores)
     pairs = np.triu_indices(len(languages), 1)
@@ -217,7 +219,7 @@ class Rankc(evaluate.Metric):
 
 
 def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: str) -> np.ndarray:
-    """Return for all pairs of languages the sum of RankC over queries whose scores lie at items."""
+    """Return the sum of RankC over queries for all pairs; `items` are the indices of scores."""
     queries, size = items.shape
     share = rank_weights(size, weights) / np.arange(1, size + 1)
     curves = _make_curves(size, np.sqrt(share[:-1]))

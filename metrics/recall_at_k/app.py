@@ -38,17 +38,18 @@ Author of Faust,Гейне,0,-5.0,-2.9
 """,
 }
 ASK = """\
-How far up does a model rank a right answer? Give a line a candidate: `query`, `candidate`, `right`
-(1 or 0; several forms may be right), then a column of scores a language, higher is better. The
-files `scores/LANG.parquet` of a polyprobe run do as well, all at once.
+How high does a model rank a correct answer? Enter one line for each candidate: `query`,
+`candidate`, `right` (1 or 0; several forms may be correct), then one column of scores for each
+language; higher is better. The files `scores/LANG.parquet` of a polyprobe run are accepted too,
+uploaded together.
 """
 READING = """\
-**recall@k** is the share of queries with a right candidate among the best k, **mean rank** the rank
-of the best right one, from 1: lower is better. **Chance** is what random rankings reach; it is 1
-where a query has k candidates or fewer. *all languages* is their mean. Of the files of a run, whose
-facts have a relation, figures are the mean of the relations, as in its results.json. The interval
-is that of the queries drawn anew, for the mean in all languages at once: the bar's whisker. The
-mean rank is in the table only, as its unit is another.
+**recall@k** is the share of queries with a correct candidate among the best k, **mean rank** the
+rank of the best correct one, from 1: lower is better. **Chance** is the expectation of random
+rankings, 1 for queries with at most k candidates. *all languages* is their mean. For the files of a
+run, whose facts have a relation, figures are means over relations, as in its results.json. The
+interval comes from resampled queries, for the mean in all languages at once: the bar's whisker. The
+mean rank, in a different unit, is in the table only.
 """
 
 
@@ -66,7 +67,7 @@ def compute(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expect
         if found["n_tied"]:
             share = f"{found['n_tied']:,} of {found['n_queries']:,}"
             notes.append(
-                f"{language}: the best right candidate ties with a wrong one in {share} queries."
+                f"{language}: the best correct candidate ties with a wrong one in {share} queries."
             )
     entries = [
         pick(found, (language,), name, found["n_queries"], found[f"{name}_chance"])
@@ -78,7 +79,10 @@ def compute(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expect
         tables = find_values(module, scores, depths, ties)
         of = [(language,) for language in results]
         parts = zip(names, tables, chances, strict=True)
-        entries = [list_means(of, "all languages", *part, **options)[0] for part in parts] + entries
+        entries = [
+            list_means(of, "all languages", name, table, levels, **options)[0]
+            for name, table, levels in parts
+        ] + entries
     return Output(entries, notes)
 
 

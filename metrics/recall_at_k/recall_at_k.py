@@ -1,8 +1,8 @@
-"""Measure how far up a right candidate ranks: recall@k and mean rank (Semenov and Sennrich 2025).
+"""Measure how high a correct candidate ranks: recall@k and mean rank (Semenov and Sennrich 2025).
 
-The rank of a query is the best one, counted from 1, of all its right candidates in the one list.
-Where the best right score is shared by `equal` candidates, `right` of them right, and `better` ones
-are above, all orders of the equal ones are as likely. With m = clip(k - better, 0, equal):
+The rank of a query is the best one, counted from 1, of all its correct candidates in the one list.
+Where the best correct score is shared by `equal` candidates, `right` of them right, and `better`
+ones are above, all orders of the equal ones are as likely. With m = clip(k - better, 0, equal):
 
     P(rank <= k) = 1 - C(equal - right, m) / C(equal, m)
     E(rank)      = better + (equal + 1) / (right + 1)
@@ -27,31 +27,35 @@ from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
 from polyprobe.metrics.shared.ties import check_ties, read_depths
 
 _DESCRIPTION = """\
-Recall@k is the share of queries that have a right answer among their k best-scored candidates; \
-the mean rank is that of the best-scored right answer, from 1.
+Recall@k is the share of queries that have a correct answer among their k best-scored candidates; \
+the mean rank is that of the best-scored correct answer, from 1.
 """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions (list of list of float): a row a query, a score a candidate, higher is better.
-    references (list of list of int): indices of the right candidates, at least one a query.
+    predictions (list of list of float): one row for each query with one score for each candidate;
+        higher is better.
+    references (list of list of int): indices of the correct candidates, at least one for each
+        query.
     k (int or list of int): how many of the best candidates count, [1, 5, 10].
     ties (str): expected (default), over all orders that equal scores allow, or released, a stable
         sort, where the earlier of equal candidates ranks higher.
-    groups (list, optional): of each query, usually its relation.
+    groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): of the bootstrap over queries, 1000; 0 for no intervals.
-    seed (int): of the bootstrap, 0.
-    clusters (list, optional): of each query what the bootstrap draws as a whole, as its subject.
+    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
+        clusters.
 
 Returns:
     recall@K (float): for each k, mean over the queries; 1 for a pool of k candidates or fewer.
-    mean_rank (float): mean over the queries of the best rank of a right candidate; lower is better.
-    recall@K_chance, mean_rank_chance (float): what random rankings give on average.
+    mean_rank (float): mean over the queries of the best rank of a correct candidate; lower is
+        better.
+    recall@K_chance, mean_rank_chance (float): expectation for random rankings.
     NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single query.
-    by_group (dict): the same for each group, where groups are given.
-    n_queries, n_tied (int): the queries, and those where the best right candidate shares its score
-        with a wrong one.
+    by_group (dict): the same for each group, if `groups` is given.
+    n_queries, n_tied (int): the queries, and those where the best correct candidate shares its
+        score with a wrong one.
 
 Examples:
     >>> recall = evaluate.load("recall_at_k")
@@ -72,15 +76,15 @@ _CITATION = """\
 
 
 class Standing(NamedTuple):
-    """Where the best right candidate of each query stands: counts, each an array of queries.
+    """The position of the best correct candidate: counts, each an array over queries.
 
     Attributes:
         better: candidates above it, all of them wrong.
         equal: candidates at its score, itself counted.
-        right: how many of these are right.
-        earlier: how many of these stand before the first right one in the list.
+        right: how many of these are correct.
+        earlier: how many of these precede the first correct one in the list.
         pool: all candidates.
-        answers: all right candidates.
+        answers: all correct candidates.
     """
 
     better: np.ndarray
@@ -92,7 +96,7 @@ class Standing(NamedTuple):
 
 
 def find_standing(predictions: Scores, references: Answers) -> Standing:
-    """Return where the best right candidate of each query stands.
+    """Return the position of the best correct candidate of each query.
 
     Scores are as `rows.read_rows` takes them; an index given twice counts once.
     """
@@ -119,7 +123,7 @@ def shuffle(standing: Standing) -> Standing:
 
 
 def recall_probability(standing: Standing, k: Sequence[int]) -> np.ndarray:
-    """Return the probability that a right candidate is among the first k [ks, queries].
+    """Return the probability that a correct candidate is among the first k [ks, queries].
 
     Right candidates are placed one by one: where the first i of r are not among the m first places
     of e, the next is with m / (e - i). r and m may change places, so the steps are at most k. All
@@ -135,7 +139,7 @@ def recall_probability(standing: Standing, k: Sequence[int]) -> np.ndarray:
 
 
 def expected_rank(standing: Standing) -> np.ndarray:
-    """Return the expected rank, from 1, of the best right candidate of each query."""
+    """Return the expected rank, from 1, of the best correct candidate of each query."""
     return standing.better + (standing.equal + 1) / (standing.right + 1)
 
 
@@ -163,7 +167,7 @@ def measure_recall(
 
 
 class RecallAtK(evaluate.Metric):
-    """Score how far up a right candidate ranks."""
+    """Score how high a correct candidate ranks."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -183,6 +187,6 @@ class RecallAtK(evaluate.Metric):
 
 
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:
-    """Return each figure's values, one a query."""
+    """Return the values of each figure, one for each query."""
     found = zip(depths, recall_probability(standing, depths), strict=True)
     return {**{f"recall@{k}": row for k, row in found}, "mean_rank": expected_rank(standing)}

@@ -1,6 +1,4 @@
-"""Read which candidate each language chooses for each fact, and mark the choices that are right.
-
-The folders of metrics/ hold this file as a link, so that each of them is whole.
+"""Read the candidate that each language chooses for each fact, and mark the correct choices.
 
 >>> chosen = read_choices([[0, 2], [1, 1]])
 >>> find_right(chosen, [[0, 2], [0]])
@@ -18,21 +16,23 @@ Choices = Sequence[Sequence[int]] | np.ndarray
 
 
 def read_choices(predictions: Choices) -> np.ndarray:
-    """Return the chosen indices as (facts x languages), of two languages or more.
+    """Return the chosen indices as (facts x languages), for at least two languages.
 
-    Uneven rows, and what is no index (None, NaN, a negative number), are errors that name the row.
+    Rows of different lengths and invalid indices (None, NaN, negative) raise an error that names
+    the row.
     """
     if not len(predictions):
         raise ValueError("no queries in 'predictions'")
     for query, row in enumerate(predictions):
         if not hasattr(row, "__len__") or isinstance(row, str):
             raise ValueError(
-                f"query {query} of 'predictions' is {row!r}; expected a list, one index a language"
+                f"query {query} of 'predictions' is {row!r}; expected a list with one index for "
+                "each language"
             )
         if len(row) != len(predictions[0]):
             raise ValueError(
                 f"{len(predictions[0])} languages in query 0 of 'predictions', {len(row)} in query "
-                f"{query}; expected one index a language"
+                f"{query}; expected one index for each language"
             )
     if len(predictions[0]) < 2:
         raise ValueError(f"{len(predictions[0])} languages in 'predictions'; expected two or more")
@@ -40,7 +40,7 @@ def read_choices(predictions: Choices) -> np.ndarray:
 
 
 def read_columns(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.ndarray:
-    """Return the indices that each language has, one a fact, as (facts x languages)."""
+    """Return the index chosen in each language for each fact as (facts x languages)."""
     if not predictions:
         raise ValueError("no languages: expected a mapping from language to indices")
     first = next(iter(predictions))
@@ -56,7 +56,7 @@ def read_columns(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.nd
 
 
 def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
-    """Return indices, a row or a number a query, as an array; `name` stands in the error."""
+    """Return indices, one row or number for each query, as an array; `name` is used in errors."""
     indices = np.array(values)
     if indices.dtype.kind not in "iu" or indices.min() < 0:
         for place, index in np.ndenumerate(np.array(values, dtype=object)):
@@ -68,29 +68,26 @@ def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
 
 
 def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[str]:
-    """Return the names of the languages, one a column: 0, 1, … if there are none.
-
-    No two may be alike, as pairs are named after them.
-    """
+    """Return one name for each column; default: 0, 1, 2, and so on."""
     if languages is None:
         return [str(column) for column in range(n_languages)]
     if isinstance(languages, str) or len(languages) != n_languages:
         raise ValueError(
             f"{languages!r} in 'languages', {n_languages} columns in 'predictions'; expected one "
-            "name a column"
+            "name for each column"
         )
     for name in languages:
         if list(languages).count(name) > 1:
-            raise ValueError(f"{name!r} stands twice in 'languages'; expected different names")
+            raise ValueError(f"{name!r} appears twice in 'languages'; expected unique names")
     return [str(name) for name in languages]
 
 
 def find_right(chosen: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:
-    """Mark the choices (facts x languages) that are among the fact's right indices (bool).
+    """Mark the correct choices (facts x languages, bool).
 
-    `answers` are as `rows.check_answers` lets them pass.
+    `answers` must have passed `rows.check_answers`.
     """
-    facts = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
+    facts: np.ndarray = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)))
     span = max(indices.max(), chosen.max()) + 1
     return np.isin(np.arange(len(chosen))[:, None] * span + chosen, facts * span + indices)

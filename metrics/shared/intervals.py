@@ -1,8 +1,8 @@
-"""Bootstrap intervals of figures over queries: of all, by group, by cluster.
+"""Bootstrap intervals of figures over queries: overall, by group, by cluster.
 
-A measure is a ratio of two sums over queries (a mean, where each query counts once), or a function
-of several such sums. So all resamples are one matrix product: how often each query was drawn, times
-its values. The folders of metrics/ hold this file as a link, so that each of them is whole.
+A measure is a ratio of two sums over queries (for a mean, each query counts 1), or a function of
+several such sums. All resamples are therefore one matrix product: how often each query was drawn,
+times its values.
 
 >>> result = summarize({"accuracy": [1, 0, 1, 1]}, groups=["P36", "P36", "P19", "P19"])
 >>> result["accuracy"], result["accuracy_ci"]
@@ -21,8 +21,8 @@ from scipy.special import ndtr, stdtrit
 AVERAGES = ("macro", "micro")
 EMPTY = ("skip", "zero")
 _CHUNK = 2**21  # draws at once
-_NARROW = 16  # columns; looking for equal rows in wide tables takes longer than it saves
-_SPARSE = 16  # from here on a sparse product is the faster one: one value in so many is not 0
+_NARROW = 16  # columns; in wider tables the search for equal rows takes longer than it saves
+_SPARSE = 16  # a sparse product is faster if at most one value in 16 is not 0
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 Labels = Sequence[Hashable] | None
@@ -31,23 +31,24 @@ Intervals = list[list[float] | None]
 
 
 class Ratio(NamedTuple):
-    """A measure as numerator and denominator of each query, both 0 where it does not count."""
+    """Numerators and denominators of a measure by query; both are 0 if it does not count."""
 
     numerators: np.ndarray
     denominators: np.ndarray
 
 
 class Resampling(NamedTuple):
-    """How a figure is averaged and its interval drawn; the fields are keywords of every module.
+    """Options of averaging and of the bootstrap; keywords of every metric.
 
     Attributes:
-        groups: of each query, usually its relation.
+        groups: label of each query, usually its relation.
         average: `macro`, the unweighted mean over groups (queries are drawn within each group), or
             `micro`, over all queries alike (and drawn from all); without groups they are the same.
-        n_resamples: 0 for no intervals.
-        seed: of the draws.
-        clusters: of each query what is drawn as a whole (its subject, its relation); None: itself.
-        empty: what a group without a defined value is to the macro average: `skip` or `zero`.
+        n_resamples: number of resamples; 0: no intervals.
+        seed: seed of the draws.
+        clusters: label of each query (its subject, its relation); queries with the same label are
+            drawn together; None: each query is drawn by itself.
+        empty: value of a group without a defined value in the macro average: `skip` or `zero`.
     """
 
     groups: Labels = None
@@ -79,12 +80,12 @@ def summarize(
 ) -> Figures:
     """Return each measure's average and 95 % interval, by group too; options as in `Resampling`.
 
-    A sequence of values is a mean; NaN is undefined and left out. A value that nothing defines
-    (0/0) is None, its interval too, as is the interval of what a single query defines. Where all
-    values are equal (nothing is right) the interval has no width, which is not certainty.
+    A sequence of values is averaged; NaN is undefined and left out. An undefined value (0/0) is
+    None, and so is its interval, and the interval of a value that a single query defines. If all
+    values are equal (e.g. no answer is correct), the interval has no width; this is not certainty.
 
     Returns:
-        NAME and `NAME_ci` = [low, high] of each measure, and where groups are given `by_group`:
+        NAME and `NAME_ci` = [low, high] of each measure, and if `groups` is given `by_group`:
         GROUP to the same and `n_queries`, in the order in which groups first occur.
     """
     ratios = [v if isinstance(v, Ratio) else _as_ratio(v) for v in measures.values()]
@@ -108,7 +109,7 @@ def estimate(
     options: Resampling,
     by_group: bool = True,
 ) -> Figures:
-    """Return what `summarize` does for statistics of the sums of a table (queries x columns).
+    """Return the figures of statistics of the sums of a table (queries x columns).
 
     `statistic` takes sums [..., columns] and gives [..., names], NaN where undefined; the scale of
     the sums must not matter. Without `by_group` the groups' own figures, slow in wide tables, are
@@ -128,7 +129,8 @@ def estimate(
         zero = np.isnan(values) & (options.empty == "zero")
         point = divide(_over_groups(values, zero).sum(axis=0))
     by_group = by_group and options.groups is not None
-    overall, inside = None, [None] * len(groups)
+    overall: Intervals | None = None
+    inside: list[Intervals] | list[None] = [None] * len(groups)
     if options.n_resamples:
         overall, inside = _draw_intervals(table, codes, values, statistic, options, by_group)
     result = _report(names, point, overall)
@@ -170,7 +172,7 @@ def sum_by(codes: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def thin_out(rows: np.ndarray) -> np.ndarray | csr_array:
-    """Return rows to multiply draws by, sparse where most are 0: with a column a relation."""
+    """Return rows to multiply draws by, sparse if most are 0: with one column for each relation."""
     return csr_array(rows) if np.count_nonzero(rows) * _SPARSE <= rows.size else rows
 
 
@@ -179,31 +181,30 @@ def resample(
 ) -> Draws:
     """Return the sums of resamples by group (codes), of queries or of whole clusters.
 
-    They are drawn within each group; groups of a single unit show no variance, and are drawn from
-    one another (collapsed strata: Cochran 1977, section 5A.12). Clusters of which some lie in
-    several groups are drawn from all, so that a group's number of queries varies.
+    They are drawn within each group; groups of a single unit have no variance, and are drawn from
+    one another (collapsed strata: Cochran 1977, section 5A.12). If a cluster spans several groups,
+    clusters are drawn from all, and the number of queries of a group varies.
     """
     random = np.random.default_rng(options.seed)
-    apart = clusters is None  # each query is a unit, and nothing is to be summed
-    clusters = np.arange(len(table)) if apart else clusters
-    n_clusters, n_groups = clusters.max() + 1, codes.max() + 1
-    pairs, sizes = np.unique(clusters * n_groups + codes, return_counts=True)
+    units = np.arange(len(table)) if clusters is None else clusters
+    n_units, n_groups = units.max() + 1, codes.max() + 1
+    pairs, sizes = np.unique(units * n_groups + codes, return_counts=True)
     group_of = pairs % n_groups
     freedom = _count_freedom(sizes, group_of)
-    if len(pairs) == n_clusters:
-        units = table if apart else sum_by(clusters, table)
-        parts = [_draw(units[group_of == g], options.n_resamples, random) for g in range(n_groups)]
+    if len(pairs) == n_units:
+        rows = table if clusters is None else sum_by(clusters, table)
+        parts = [_draw(rows[group_of == g], options.n_resamples, random) for g in range(n_groups)]
         sums = np.stack(parts, axis=1)
         alone = np.flatnonzero(np.bincount(group_of) == 1)
         if len(alone) > 1:
             chosen = random.choice(alone, size=(options.n_resamples, len(alone)))
             sums[:, alone] = sums[0, chosen]
-        return Draws(sums, freedom, freedom.sum())
-    wide = np.zeros((n_clusters, n_groups, table.shape[1]))
-    np.add.at(wide, (clusters, codes), table)
-    sums = _draw(wide.reshape(n_clusters, -1), options.n_resamples, random)
-    of_all = _count_freedom(np.bincount(clusters), np.zeros(n_clusters, dtype=np.intp))
-    return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, of_all[0], within=False)
+        return Draws(sums, freedom, float(freedom.sum()))
+    wide = np.zeros((n_units, n_groups, table.shape[1]))
+    np.add.at(wide, (units, codes), table)
+    sums = _draw(wide.reshape(n_units, -1), options.n_resamples, random)
+    of_all = _count_freedom(np.bincount(units), np.zeros(n_units, dtype=np.intp))
+    return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, float(of_all[0]), within=False)
 
 
 def interval(samples: np.ndarray, freedom: float) -> list[float] | None:
@@ -247,7 +248,7 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     """
     variance, alone = np.ma.masked_invalid(samples).var(axis=0).filled(0), freedom == 0
     strata = np.concatenate([variance[~alone], variance[alone].sum(axis=0, keepdims=True)])
-    degrees = np.append(freedom[~alone], max(alone.sum() - 1, 0))
+    degrees: np.ndarray = np.append(freedom[~alone], max(alone.sum() - 1, 0))
     variance, degrees = strata[degrees > 0], degrees[degrees > 0, None]
     total = variance.sum(axis=0)
     spread = (variance**2 / degrees).sum(axis=0)
@@ -266,7 +267,8 @@ def _draw_intervals(
     given = options.clusters
     clusters = None if given is None else index_labels(given, len(table), "clusters")[1]
     drawn = resample(table, codes, clusters, options)
-    samples, of_all = statistic(drawn.sums), drawn.freedom_of_all
+    samples = statistic(drawn.sums)
+    of_all: float | np.ndarray = drawn.freedom_of_all
     zero = np.isnan(values) & (options.empty == "zero")
     apart = enumerate(drawn.freedom if by_group else ())
     inside = [[interval(column, f) for column in samples[:, i].T] for i, f in apart]
@@ -286,7 +288,7 @@ def _draw_intervals(
 
 
 def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
-    """Tell whether each of several groups lies in one cluster, so that groups are drawn whole."""
+    """Return whether each of several groups is part of one cluster: groups are then drawn whole."""
     several = codes.max() + 1
     return several > 1 and len(np.unique(clusters * several + codes)) == several
 
@@ -294,14 +296,14 @@ def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
 def _count_freedom(sizes: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return each group's effective number of clusters less one, from the clusters' sizes.
 
-    A single cluster has none; of several, however unequal, at least one.
+    A single cluster has 0; several, however unequal, have at least 1.
     """
     effective = np.bincount(groups, sizes) ** 2 / np.bincount(groups, sizes.astype(float) ** 2)
     return np.where(np.bincount(groups) > 1, np.maximum(effective - 1, 1), 0)
 
 
 def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np.ndarray:
-    """Return the sums [resamples, columns] of n - 1 rows drawn from n; a single row stands."""
+    """Return the sums [resamples, columns] of n - 1 rows drawn from n; 1 of 1."""
     n = len(rows)
     if n == 1:
         return np.repeat(rows, n_resamples, axis=0)
@@ -320,7 +322,7 @@ def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np
 
 
 def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | None) -> Figures:
-    """Return NAME and NAME_ci of each figure, without the latter where none were asked for."""
+    """Return NAME and NAME_ci of each figure; without intervals no NAME_ci."""
     report: Figures = {}
     for i, (name, value) in enumerate(zip(names, values.tolist(), strict=True)):
         report[name] = None if np.isnan(value) else value

@@ -1,9 +1,8 @@
-"""Read rows of scores, a row a query, and the indices of the right candidates in each.
+"""Read scores, one row for each query, and the indices of the correct candidates of each query.
 
 Rows come as a 2-D array (queries x candidates), a masked array padded at the end of a row, or a
-list of rows of any length, and become one array of all scores on end and the sizes of the rows.
-Infinite scores are numbers to compare; NaN, empty rows and no rows at all are errors. The folders
-of metrics/ hold this file as a link, so that each of them is whole.
+list of rows of any length, and become one flat array of all scores and the sizes of the rows.
+Infinite scores are valid; NaN, empty rows and no rows at all raise an error.
 
 >>> read_rows([[3.0, 2.0], [1.0]], "predictions")
 (array([3., 2., 1.]), array([2, 1]))
@@ -28,9 +27,9 @@ Answers = Sequence[Sequence[int]]
 
 
 def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return all scores on end (float) and the number of candidates per query.
+    """Return all scores as a flat array (float) and the number of candidates of each query.
 
-    `name` stands in the errors: the input's, or the language's.
+    `name`, of the input or the language, is used in errors.
     """
     if isinstance(rows, Rows):
         return rows
@@ -41,20 +40,22 @@ def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
     if not len(sizes):
         raise ValueError(f"no queries in {name!r}")
     for query in np.flatnonzero(sizes == 0)[:1]:
-        raise ValueError(f"query {query} of {name!r} has no scores; expected one a candidate")
+        raise ValueError(
+            f"query {query} of {name!r} has no scores; expected one for each candidate"
+        )
     for query in np.repeat(np.arange(len(sizes)), sizes)[np.isnan(flat)][:1]:
         raise ValueError(f"NaN among the scores of query {query} in {name!r}; expected numbers")
     return flat, sizes
 
 
 def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return each language's scores on end, and the pool sizes that all of them share."""
+    """Return the flat scores of each language, and the pool sizes that all languages share."""
     if not scores:
         raise ValueError("no languages: expected a mapping from language to scores")
-    languages, first, sizes = [], None, None
+    languages: list[np.ndarray] = []
     for name, rows in scores.items():
         flat, own = read_rows(rows, name)
-        if first is None:
+        if not languages:
             first, sizes = name, own
         if len(own) != len(sizes):
             raise ValueError(f"{len(sizes)} queries in {first!r}, {len(own)} in {name!r}")
@@ -68,9 +69,9 @@ def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.n
 
 
 def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "answers") -> np.ndarray:
-    """Mark the right candidates (bool), over all queries on end; `name` stands in the errors."""
-    check_answers(answers, len(sizes), name)
-    queries = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
+    """Mark the correct candidates (bool) of all queries, flat; `name` is used in errors."""
+    answers = check_answers(answers, len(sizes), name)
+    queries: np.ndarray = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)))
     for wrong in np.flatnonzero(indices >= sizes[queries])[:1]:
         query = queries[wrong]
@@ -83,8 +84,8 @@ def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "answers"
     return marked
 
 
-def check_answers(answers: Answers | None, n_queries: int, name: str = "answers") -> None:
-    """Raise ValueError unless each query has a list of one index or more, whole numbers from 0."""
+def check_answers(answers: Answers | None, n_queries: int, name: str = "answers") -> Answers:
+    """Return the answers of each query: a list of at least one index, integers from 0."""
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
     if not len(answers):
@@ -95,14 +96,15 @@ def check_answers(answers: Answers | None, n_queries: int, name: str = "answers"
         if not hasattr(right, "__len__"):
             raise ValueError(f"{name} of query {query} are {right!r}; expected a list: [{right}]")
         if not len(right):
-            raise ValueError(f"query {query} has no right answer; expected at least one index")
+            raise ValueError(f"query {query} has no correct answer; expected at least one index")
     for index in chain.from_iterable(answers):
         if not isinstance(index, int | np.integer) or index < 0:
-            raise ValueError(f"answer {index!r} is no index; expected whole numbers from 0")
+            raise ValueError(f"answer {index!r} is not an index; expected integers from 0")
+    return answers
 
 
 def split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each pool size N with its queries and the places (queries x N) of their scores."""
+    """Yield each pool size N, its queries and the flat indices (queries x N) of their scores."""
     starts = sizes.cumsum() - sizes
     for size in np.unique(sizes).tolist():
         queries = np.flatnonzero(sizes == size)
@@ -122,7 +124,7 @@ def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     return values[present], sizes
 
 
-def _read_lists(rows: Sequence[Sequence[float]], name: str) -> tuple[np.ndarray, np.ndarray]:
+def _read_lists(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
     for query, row in enumerate(rows):
         if not hasattr(row, "__len__"):
             raise ValueError(f"query {query} of {name!r} is {row!r}; expected a list of scores")

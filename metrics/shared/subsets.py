@@ -1,8 +1,7 @@
-"""Pick the queries that a figure counts, so that the bootstrap draws from these alone.
+"""Select the queries that a figure counts: the bootstrap draws from these only.
 
-A group of which no query counts keeps its first one, to be given without a value: so the group is
-still named among the results, and the macro average can count it 0 or not. The folders of metrics/
-hold this file as a link, so that each of them is whole.
+A group without a counted query keeps its first query, as an undefined value: the group then appears
+in the results, and the macro average can count it as 0 or skip it.
 
 >>> groups = ["P36", "P36", "P19", "P19"]
 >>> pick_counted([True, False, False, False], groups)
@@ -11,13 +10,13 @@ hold this file as a link, so that each of them is whole.
 {'P36': 1, 'P19': 0}
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 
-def pick_counted(counted: Sequence[bool], groups: Sequence[Hashable] | None) -> list[int]:
-    """Return the places of the queries that count, and of the first of each group without one.
+def pick_counted(counted: Collection[bool], groups: Sequence[Hashable] | None) -> list[int]:
+    """Return the indices of the counted queries, and of the first query of each group without one.
 
-    `groups` is each query's group; None is one group.
+    `groups` has one label for each query; None is one group.
     """
     labels = [None] * len(counted) if groups is None else groups
     without = {label for label, n in count_by_group(counted, labels).items() if not n}
@@ -29,8 +28,8 @@ def pick_counted(counted: Sequence[bool], groups: Sequence[Hashable] | None) -> 
     return places
 
 
-def count_by_group(counted: Sequence[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
-    """Return how many queries of each group count, in the order in which groups first occur."""
+def count_by_group(counted: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
+    """Return the number of counted queries of each group, in order of first occurrence."""
     sizes = dict.fromkeys(groups, 0)
     for counts, label in zip(counted, groups, strict=True):
         sizes[label] += bool(counts)
@@ -38,5 +37,5 @@ def count_by_group(counted: Sequence[bool], groups: Sequence[Hashable]) -> dict[
 
 
 def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
-    """Return the labels at these places; None, for no labels, stays."""
+    """Return the labels at some indices; None for None."""
     return None if labels is None else [labels[place] for place in places]

@@ -1,8 +1,7 @@
-"""Check columns of texts, of lists of texts and of labels: one entry a query, each of its kind.
+"""Check columns of texts, of lists of texts and of labels: one entry for each query, of one type.
 
-evaluate looks at the first entry only: it writes later numbers and NaN as text and takes a later
-bare string for a list of its letters, so both would be compared as if they were meant. The folders
-of metrics/ hold this file as a link, so that each of them is whole.
+evaluate checks the first entry only: it converts later numbers and NaN to text and splits a later
+bare string into letters. Without these checks, such values would be compared as answers.
 
 >>> check_lists([["Ulm", "Bern"], "Ulm"], "predictions")
 Traceback (most recent call last):
@@ -13,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def check_texts(texts: Sequence[str | None] | None, name: str, optional: bool = False) -> None:
-    """Raise ValueError unless every entry is a text, or None where that is allowed.
+def check_texts(texts: Any, name: str, optional: bool = False) -> None:
+    """Raise ValueError unless every entry is a text, or None if `optional`.
 
-    `name` stands in the errors.
+    `name` is used in errors.
     """
     _check_column(texts, name)
     expected = "a text or None" if optional else "a text"
@@ -25,8 +24,8 @@ def check_texts(texts: Sequence[str | None] | None, name: str, optional: bool = 
             raise ValueError(f"query {query} of {name!r} is {text!r}; expected {expected}")
 
 
-def check_lists(rows: Sequence[Sequence[str]] | None, name: str) -> None:
-    """Raise ValueError unless every entry is a list of texts; it may be empty."""
+def check_lists(rows: Any, name: str) -> None:
+    """Raise ValueError unless every entry is a list of texts, which may be empty."""
     _check_column(rows, name)
     for query, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__"):
@@ -37,7 +36,7 @@ def check_lists(rows: Sequence[Sequence[str]] | None, name: str) -> None:
 
 
 def check_length(column: Sequence[Any], size: int, name: str) -> None:
-    """Raise ValueError unless a column has an entry for each of so many predictions, and some."""
+    """Raise ValueError unless a column has `size` entries and at least one."""
     _check_column(column, name)
     if len(column) != size:
         raise ValueError(f"{size} queries in 'predictions', {len(column)} in {name!r}")

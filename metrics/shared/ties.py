@@ -1,9 +1,12 @@
 """Rank candidates whose scores may tie.
 
-With `better` candidates above candidate i and `equal` ones at its score (itself counted), it is
-among the first j of a random order that the ties allow with p(i, j) = clip((j - better) / equal,
-0, 1). The authors' programs sort stably instead: of equal candidates the earlier one comes first.
-The folders of metrics/ hold this file as a link, so that each of them is whole.
+With `better` candidates above candidate i and `equal` candidates at its score (itself included), i
+is among the first j of a random order that the ties allow with probability
+
+    p(i, j) = clip((j - better) / equal, 0, 1)
+
+The authors' programs sort stably instead: of equal candidates the earlier
+one comes first.
 
 >>> count_ties(np.array([[2.0, 1.0, 2.0]]))
 (array([[0],
@@ -13,7 +16,7 @@ The folders of metrics/ hold this file as a link, so that each of them is whole.
        [2]], dtype=uint8))
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 import numpy as np
 
@@ -21,13 +24,13 @@ TIES = ("expected", "released")
 
 
 def check_ties(ties: str) -> None:
-    """Raise ValueError for a name that is none of TIES."""
+    """Raise ValueError for a name that is not in TIES."""
     if ties not in TIES:
         raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
 
 
 def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Count for each candidate of (queries x N) the better and the equal ones, as (N x queries)."""
+    """Count the better and the equal candidates of each, (queries x N) → (N x queries)."""
     columns = np.ascontiguousarray(scores.T)
     count = np.min_scalar_type(len(columns))
     better, equal = np.empty(columns.shape, count), np.empty(columns.shape, count)
@@ -44,17 +47,17 @@ def prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarra
 
 
 def break_ties(scores: np.ndarray) -> np.ndarray:
-    """Return scores (queries x N) in the same order without ties: the earlier of equals wins."""
+    """Return scores (queries x N) in the same order without ties: the first of equals wins."""
     ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
     return -ranks.astype(np.float64)
 
 
-def read_depths(k: int | Sequence[int]) -> list[int]:
-    """Return the depths k (of recall@k, of a top k) as a list, each once."""
-    depths = [*k] if hasattr(k, "__len__") else [k]
+def read_depths(k: int | Collection[int]) -> list[int]:
+    """Return the unique depths k (of recall@k, of a top k) as a list."""
+    depths = [*k] if isinstance(k, Collection) else [k]
     if not depths:
         raise ValueError("no depths in 'k'; expected one or more, such as [1, 5, 10]")
     for depth in depths:
         if not isinstance(depth, int | np.integer) or depth < 1:
-            raise ValueError(f"depth {depth!r} in 'k' is none; expected whole numbers from 1")
+            raise ValueError(f"depth {depth!r} in 'k' is invalid; expected integers from 1")
     return [int(depth) for depth in dict.fromkeys(depths)]

@@ -27,13 +27,13 @@ class Measure(NamedTuple):
     Attributes:
         key: its name in the result.
         name: its name in the Space; None: `key`.
-        count: the key of its number of queries.
+        n: the key of its number of queries.
         chance: as in `Entry`.
     """
 
     key: str
     name: str | None = None
-    count: str = "n_queries"
+    n: str = "n_queries"
     chance: float | None = None
 
 
@@ -53,7 +53,7 @@ def pick(
 def list_groups(result: Mapping[str, Any], whole: str, measures: Sequence[Measure]) -> list[Entry]:
     """Return the entries of all queries, named `whole`, and of each group."""
     return [
-        pick(part, (name,), m.name or m.key, part[m.count], m.chance, m.key)
+        pick(part, (name,), m.name or m.key, part[m.n], m.chance, m.key)
         for name, part in [(whole, result), *result["by_group"].items()]
         for m in measures
     ]

@@ -1,8 +1,7 @@
-"""Read scores or answers by language out of the tables of a Space.
+"""Read scores or answers by language from the tables of a Space.
 
-Scores come as a line a candidate with a column a language, as lists in JSON, or as the files
-scores/LANG.parquet of a run of polyprobe, a file a language. The folders of metrics/ hold this file
-as a link, so that each of them is whole.
+Scores have one line for each candidate and one column for each language, or they are lists in JSON,
+or the files scores/LANG.parquet of a polyprobe run, one for each language.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,14 +24,14 @@ _LINE = ("query", "candidate")
 
 
 class LanguageScores(NamedTuple):
-    """Scores by language, a row a query, and the right indices of each query.
+    """Scores by language, one row for each query, and the indices of the correct candidates.
 
     Attributes:
-        rows: language to scores, a row a query, a score a candidate.
-        answers: language to the right indices of each query; empty where they are not told.
-        relations: of each query, where the files of a run tell it.
-        clusters: of each query the fact that it asks for, where some ask for the same one: a fact's
-            templates are drawn together.
+        rows: language → scores, one row for each query, one score for each candidate.
+        answers: language → correct indices of each query; empty if unknown.
+        relations: of each query, from the files of a run.
+        clusters: fact of each query, if several queries have the same: the templates of a fact are
+            drawn together.
     """
 
     rows: dict[str, list[np.ndarray]]
@@ -42,15 +41,15 @@ class LanguageScores(NamedTuple):
 
 
 class LanguageChoices(NamedTuple):
-    """Chosen indices by language, one a query, with the right ones, and how they came about.
+    """Chosen indices by language, one for each query, and the correct ones.
 
     Attributes:
-        chosen: language to indices.
-        answers: right indices of each query.
-        right: probability that each query is right, of candidates that share the best score each
-            being chosen as often [queries, languages].
-        tied: best scores that are shared, over all languages.
-        chance: of two random choices to be the same; None where pools are not known.
+        chosen: language → indices.
+        answers: correct indices of each query.
+        right: probability of a correct choice [queries, languages]; candidates that share the best
+            score are chosen equally often.
+        tied: number of shared best scores, over all languages.
+        chance: probability that two random choices are the same; None if pools are unknown.
         clusters: as in LanguageScores.
     """
 
@@ -63,7 +62,7 @@ class LanguageChoices(NamedTuple):
 
 
 def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageScores:
-    """Return scores by language; `marked` where it must be told which candidates are right."""
+    """Return scores by language; with `marked`, the correct candidates are required."""
     if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
         return _read_run(sheets)
     sheet = read_only(sheets)
@@ -72,11 +71,12 @@ def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageSc
     rows = {name: _read_rows(cells, name) for name, cells in sheet.items() if name != "answers"}
     if marked and "answers" not in sheet:
         raise ValueError("no 'answers'; expected the right indices of each query: [[0], [2], …]")
-    return LanguageScores(rows, dict.fromkeys(rows, sheet.get("answers")))
+    answers = dict.fromkeys(rows, sheet["answers"]) if "answers" in sheet else {}
+    return LanguageScores(rows, answers)
 
 
 def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:
-    """Return scores of two languages or more, which are about the same facts in the same order."""
+    """Return scores of at least two languages with the same facts in the same order."""
     scores = read_scores(sheets)
     _check_languages(scores.rows)
     first, *others = scores.rows
@@ -86,33 +86,35 @@ def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:
 
 
 def _check_like(scores: LanguageScores, first: str, name: str) -> None:
-    """Refuse a language whose queries have other pools or other right answers than the first's."""
-    pairs = enumerate(zip(scores.rows[first], scores.rows[name], strict=False), start=1)
+    """Reject a language whose pools or correct answers differ from those of the first."""
     place = f"in {name!r} than in {first!r}; expected the same"
-    for row in (row for row, (one, other) in pairs if len(one) != len(other)):
+    pools = enumerate(zip(scores.rows[first], scores.rows[name], strict=False), start=1)
+    for row in (row for row, (one, other) in pools if len(one) != len(other)):
         raise ValueError(f"row {row} has other candidates {place}")
     answers, others = scores.answers.get(first) or [], scores.answers.get(name) or []
     pairs = enumerate(zip(answers, others, strict=False), start=1)
     for row in (row for row, (one, other) in pairs if [*one] != [*other]):
-        raise ValueError(f"row {row} has other right answers {place}")
-    pairs = enumerate(zip(scores.rows[name], answers, strict=False), start=1)
-    for row in (row for row, (own, known) in pairs if not 0 <= min(known) <= max(known) < len(own)):
-        raise ValueError(f"row {row}: a right answer is none of the candidates of {name!r}")
+        raise ValueError(f"row {row} has other correct answers {place}")
+    places = enumerate(zip(scores.rows[name], answers, strict=False), start=1)
+    for row in (
+        row for row, (own, known) in places if not 0 <= min(known) <= max(known) < len(own)
+    ):
+        raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
 
 
 def read_language_choices(sheets: Mapping[str, Sheet]) -> LanguageChoices:
-    """Return what each of two languages or more answers to each query.
+    """Return the choices of at least two languages for each query.
 
-    Out of scores it is the best candidate, the first of those that tie.
+    From scores it is the best candidate, the first of several.
     """
     first = next(iter(sheets.values()))
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
-        chosen, answers = _read_answers(read_only(sheets))
-        marks = [[i in a for i, a in zip(c, answers, strict=True)] for c in chosen.values()]
-        return LanguageChoices(chosen, answers, np.array(marks, dtype=np.float64).T)
+        chosen, known = _read_answers(read_only(sheets))
+        hits = [[i in a for i, a in zip(c, known, strict=True)] for c in chosen.values()]
+        return LanguageChoices(chosen, known, np.array(hits, dtype=np.float64).T)
     scores = read_aligned(sheets)
-    answers = next(iter(scores.answers.values()), None)
-    if answers is None:
+    answers = next(iter(scores.answers.values()), [])
+    if not answers:
         need(read_only(sheets), "query", "right")
     chosen = {name: [int(r.argmax()) for r in rows] for name, rows in scores.rows.items()}
     best = [[row == row.max() for row in rows] for rows in scores.rows.values()]
@@ -129,12 +131,12 @@ def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
     queries, candidates = (read_texts(need(sheet, *names)[i], _LINE[i]) for i in range(2))
     languages = [name for name in sheet if name not in (*_LINE, "right")]
     if not languages:
-        raise ValueError(f"no column of scores; expected one a language behind {names[-1]!r}")
+        raise ValueError(f"no column of scores; expected one for each language after {names[-1]!r}")
     lines: dict[str, dict[str, int]] = {}
     for line, (query, candidate) in enumerate(zip(queries, candidates, strict=True)):
         if candidate in lines.setdefault(query, {}):
             raise ValueError(
-                f"row {line + 1}: {candidate!r} stands twice under {query!r}; expected candidates "
+                f"row {line + 1}: {candidate!r} appears twice under {query!r}; expected candidates "
                 "with different names"
             )
         lines[query][candidate] = line
@@ -147,7 +149,9 @@ def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
     right = [[i for i, line in enumerate(p) if marks[line]] for p in places]
     if [] in right:
         query = [*lines][right.index([])]
-        raise ValueError(f"no candidate of {query!r} is right; mark one or more with 1 in 'right'")
+        raise ValueError(
+            f"no candidate of {query!r} is correct; mark one or more with 1 in 'right'"
+        )
     return LanguageScores(rows, dict.fromkeys(rows, right))
 
 
@@ -166,9 +170,9 @@ def _read_run(sheets: Mapping[str, Sheet]) -> LanguageScores:
 
 
 def _read_facts(sheets: Mapping[str, Sheet]) -> list[str] | None:
-    """Return the facts that all files are about; other facts in one of them are an error."""
+    """Return the facts of all files; different facts in one of them are an error."""
     facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
-    first = next(iter(facts), None)
+    first = next(iter(facts), "")
     for name, ids in facts.items():
         if ids != facts[first]:
             raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")
@@ -192,7 +196,7 @@ def _read_rows(cells: Sequence[Any], name: str) -> list[np.ndarray]:
 
 
 def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:
-    """Give indices to the answers of a query as they first occur, the right ones first."""
+    """Number the answers of each query by first occurrence, the correct ones first."""
     right = read_lists(need(sheet, "query", "right")[1], "right")
     languages = [name for name in sheet if name not in ("query", "right")]
     _check_languages(languages)

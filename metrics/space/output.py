@@ -79,5 +79,5 @@ def write_csv(entries: Sequence[Entry]) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(_COLUMNS)
     for e in entries:
-        rows.writerow([e.label, e.name, e.value, *(e.interval or ["", ""]), e.chance, e.n])
+        rows.writerow([e.label, e.name, e.value, *(e.interval or (None, None)), e.chance, e.n])
     return text.getvalue()

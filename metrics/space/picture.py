@@ -1,8 +1,7 @@
-"""Draw figures: bars with intervals and chance, or a heat map of pairs of languages.
+"""Draw entries: bars with intervals and chance, or a heat map of pairs of languages.
 
-Colours have a contrast of 3 or more to a white and to a black page; those of texts and intervals
-are set by the page (space.py). The folders of metrics/ hold this file as a link, so that each of
-them is whole.
+Colours have a contrast of at least 3 to a white and to a black page; the page's CSS (page.py) sets
+those of texts and intervals.
 """
 
 from collections.abc import Sequence
@@ -20,9 +19,9 @@ _MOST_TEXTS = 12  # languages, for whose pairs there is room to write
 def draw_pairs(figures: Sequence[Entry], low: float | None = None) -> go.Figure:
     """Draw the first measure's pairs as a lower triangle, coloured from `low` to 1.
 
-    Without `low` it is chance, or the lowest value if that is below chance. Of many languages the
-    colours end at the highest value, so that they can be told apart. A single pair is a bar.
-    Numbers too small to be read, in the cells of a narrow page, are hidden by it (space.py).
+    Without `low` it is chance, or the lowest value if that is below chance. For many languages the
+    colours end at the highest value, for contrast. A single pair is a bar. The page's CSS (page.py)
+    hides numbers that are too small to read.
     """
     pairs = [f for f in figures if len(f.of) == 2 and f.name == figures[0].name]
     if len(pairs) == 1:
@@ -100,17 +99,21 @@ def _make_bars(figures: Sequence[Entry], name: str, colour: str, several: bool) 
         customdata=[_describe(f) for f in figures],
         hovertemplate="%{customdata}<extra></extra>",
         error_x={
-            "array": [None if high is None else high - value for value, (_, high) in bounds],
-            "arrayminus": [None if low is None else value - low for value, (low, _) in bounds],
+            "array": [_subtract(high, value) for value, (_, high) in bounds],
+            "arrayminus": [_subtract(value, low) for value, (low, _) in bounds],
             "thickness": 2, "width": 0,
         },
     )  # fmt: skip
 
 
+def _subtract(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
 def _mark_chance(
     figure: go.Figure, figures: Sequence[Entry], several: bool, reference: str
 ) -> None:
-    levels = {round(f.chance, 9) for f in figures}
+    levels = {round(f.chance, 9) for f in figures if f.chance is not None}
     if len(levels) == 1:
         text = f"{reference} {show_number(levels.pop())}" if reference == "chance" else reference
         line = {"color": _CHANCE, "width": 2, "dash": "dash"}

@@ -1,7 +1,7 @@
 r"""Read the table of a Space, pasted or from a file, by columns, and check its cells.
 
-A table has a line of names and as many cells in each further line. Rows are counted from 1 below
-the names. The folders of metrics/ hold this file as a link, so that each of them is whole.
+A table has a header and the same number of cells in each row. Rows are counted from 1, after the
+header.
 
 >>> read_text("query; right\nCapital of Kenya; Nairobi")
 {'query': ['Capital of Kenya'], 'right': ['Nairobi']}
@@ -23,7 +23,7 @@ SUFFIXES = [".csv", ".tsv", ".txt", ".json", ".parquet"]
 
 
 def read_sheets(text: str, files: Sequence[str] | None = None) -> dict[str, Sheet]:
-    """Return each file's table by the file's name without its ending, or that of the text."""
+    """Return file name without suffix → table of each file, or the table of the text."""
     if not files:
         return {"": read_text(text)}
     sheets: dict[str, Sheet] = {}
@@ -42,7 +42,7 @@ def read_only(sheets: Mapping[str, Sheet]) -> Sheet:
 
 
 def read_file(path: Path) -> Sheet:
-    """Return the table of a CSV, TSV, JSON or Parquet file; its name stands in the error."""
+    """Return the table of a CSV, TSV, JSON or Parquet file; errors contain its name."""
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"{path.name}: expected a file that ends in {', '.join(SUFFIXES)}")
     try:
@@ -59,7 +59,7 @@ def read_file(path: Path) -> Sheet:
 
 
 def read_text(text: str) -> Sheet:
-    """Return the table that a text holds: cells parted by comma, semicolon or tab, or JSON.
+    """Parse a table: cells separated by comma, semicolon or tab, or JSON.
 
     JSON is a list of rows, `[{"query": …}, …]`, or a mapping of columns, `{"query": […], …}`.
     """
@@ -70,7 +70,7 @@ def read_text(text: str) -> Sheet:
 
 
 def need(sheet: Sheet, *names: str) -> list[list[Any]]:
-    """Return the columns of these names; a missing one and a table without rows are errors."""
+    """Return some columns; a missing one and a table without rows are errors."""
     for name in names:
         if name not in sheet:
             raise ValueError(f"no column {name!r}; expected {', '.join(names)}, got {_list(sheet)}")
@@ -80,7 +80,7 @@ def need(sheet: Sheet, *names: str) -> list[list[Any]]:
 
 
 def read_numbers(cells: Sequence[Any], name: str) -> np.ndarray:
-    """Return a column of numbers; what is none, NaN and empty cells too, is named in the error."""
+    """Return a column of numbers; other cells, NaN and empty ones too, raise an error."""
     try:
         numbers = np.array(cells).astype(np.float64)
     except (ValueError, TypeError):
@@ -100,7 +100,7 @@ def read_marks(cells: Sequence[Any], name: str) -> list[bool]:
 
 
 def read_texts(cells: Sequence[Any], name: str) -> list[str]:
-    """Return a column of texts without blanks around them; empty cells are an error."""
+    """Return a column of texts without surrounding spaces; empty cells are an error."""
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if "" in texts:
         row = texts.index("") + 1
@@ -109,22 +109,19 @@ def read_texts(cells: Sequence[Any], name: str) -> list[str]:
 
 
 def read_lists(cells: Sequence[Any], name: str, gaps: bool = False) -> list[list[str]]:
-    """Return a column of lists, their parts divided by `|` where they are a text; none is empty.
-
-    A part between two others may be empty where there may be `gaps`.
-    """
+    """Return a column of lists, in a text separated by `|`; an empty list is an error."""
     lists = [split_list(cell) for cell in cells]
     for row, parts in enumerate(lists, start=1):
         if not parts or ("" in parts and not gaps):
-            what = "has an empty part" if parts else "is empty"
+            fault = "has an empty part" if parts else "is empty"
             raise ValueError(
-                f"row {row}, column {name!r} {what}; expected a text or several with |"
+                f"row {row}, column {name!r} {fault}; expected a text or several with |"
             )
     return lists
 
 
 def split_list(cell: Any) -> list[str]:
-    """Return the parts of a cell, without blanks around them or empty parts at its ends.
+    """Return the parts of a cell, without surrounding spaces and empty parts at its ends.
 
     >>> split_list("English | French|"), split_list("x||y")
     (['English', 'French'], ['x', '', 'y'])
@@ -160,7 +157,7 @@ def _read_json(text: str) -> Sheet:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno} is no JSON: {error.msg}") from None
+        raise ValueError(f"line {error.lineno} is not JSON: {error.msg}") from None
     if isinstance(found, dict):
         return _check(found)
     for number, row in enumerate(found, start=1):
@@ -170,7 +167,7 @@ def _read_json(text: str) -> Sheet:
 
 
 def _check(columns: Mapping[str, Any]) -> Sheet:
-    first = next(iter(columns), None)
+    first = next(iter(columns), "")
     for name, cells in columns.items():
         if not isinstance(cells, list):
             raise ValueError(f"column {name!r} is {cells!r:.80}; expected a list of cells")
@@ -189,6 +186,6 @@ def _as_number(cell: Any) -> float:
 
 
 def _list(names: Sequence[str] | Mapping[str, Any]) -> str:
-    """Return the first names, so that an error stays a line."""
+    """Format the first names, for an error of one line."""
     shown = [*names][:8]
     return ", ".join(map(repr, shown)) + (" …" if len(names) > len(shown) else "")

@@ -1,4 +1,4 @@
-"""A run's figures in the formats of other places: the Hub, papers, tables, archives."""
+"""Export a run's figures for the Hub, papers, tables and archives."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ RUN_FORMATS: dict[str, Callable[[Exported, Path | None], Path]] = {
     "csv": write_csv,
     "latex": write_latex,
 }
-# Formats that the Hub shows beside those of other models, and what in them tells a partial run.
+# Formats that the Hub shows with other models' results, and the fields that note a partial run.
 SHOWN = {"eval-results": "notes", "model-index": "metrics' names and args"}
 
 
@@ -32,21 +32,21 @@ def export_run(
     dataset_id: str | None = None,
     card: Path | None = None,
 ) -> Path:
-    """Export what a run's results.json says and return the file that was written.
+    """Export the results of a run and return the file.
 
-    Of a run with --limit or --sample a line on standard error says so, where the Hub would show
-    its figures beside those of all rows.
+    For a run with --limit or --sample a line on standard error warns where the Hub would show its
+    figures with those of all rows.
 
     Args:
         run: the run folder.
         format: one of RUN_FORMATS.
-        output: the file to write, of `every-eval-ever` the folder; by default one in the run
-            folder. An older export there is replaced, any other file is not.
-        dataset_id: OWNER/NAME of the dataset on the Hub, where the run's was a folder.
-        card: a model card to put the `model-index` into, in place of a file of its own.
+        output: the file to write, for `every-eval-ever` a folder (default: in the run folder). An
+            older export there is replaced, any other file is not.
+        dataset_id: OWNER/NAME of the dataset on the Hub, for a run on a folder.
+        card: a model card to add the `model-index` to, instead of a separate file.
 
     Raises:
-        PolyprobeError: an unknown format, no run or one without results, a place that cannot be
+        PolyprobeError: an unknown format, not a run folder, no results, or an output that cannot be
             written.
     """
     if format not in RUN_FORMATS:
@@ -57,14 +57,14 @@ def export_run(
     write = RUN_FORMATS[format]
     file = write(exported, output) if card is None else merge_model_index(exported, card)
     if exported.part and format in SHOWN:
-        tell_part(exported, SHOWN[format])
+        warn_partial(exported, SHOWN[format])
     return file
 
 
-def tell_part(exported: Exported, where: str) -> None:
-    """Say on standard error that the exported figures are of a part of the rows."""
+def warn_partial(exported: Exported, where: str) -> None:
+    """Warn on standard error that the exported figures are of a part of the rows."""
     line = (
-        f"partial: {exported.folder} is of {exported.part}, and beside its figures only the "
-        f"{where} say so; for a leaderboard export a run of all rows"
+        f"partial: {exported.folder} is of {exported.part}, which only the {where} state; "
+        "for a leaderboard export a run of all rows"
     )
     Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)

@@ -1,4 +1,4 @@
-"""All figures of a run as one long table that pandas, R and spreadsheets read as it is."""
+"""All figures of a run as one long CSV table, for pandas, R and spreadsheets."""
 
 import csv
 import io
@@ -9,11 +9,11 @@ from .rows import Row
 
 
 def write_csv(exported: Exported, output: Path | None) -> Path:
-    """Write `results.csv`: a row a figure and language or pair, with the columns of `Row`.
+    """Write `results.csv`: one row for each figure and language or pair, columns as in `Row`.
 
-    Numbers are written in full, so that reading gives the same floats. What is undefined or
-    unknown is empty. The last column is the run's signature, the same in every row: tables of
-    several runs can be put under each other.
+    Numbers have all digits, so that reading gives the same floats. Undefined and unknown values are
+    empty. The last column is the run's signature, so that tables of several runs can be
+    concatenated.
     """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")

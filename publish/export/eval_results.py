@@ -1,9 +1,8 @@
 """`.eval_results/*.yaml` of a model repository, which the Hub shows on the model's page.
 
-The format is that of https://huggingface.co/docs/hub/eval-results: one value a task of a benchmark,
-whose tasks the `eval.yaml` in the dataset's repository defines. The documentation asks for no scale
-(its examples are 20.90 and 0.412) and names no greatest length of `notes`; values here are
-shares of 1, as everywhere in polyprobe.
+The format is that of https://huggingface.co/docs/hub/eval-results: one value for each task of a
+benchmark, defined by `eval.yaml` in the dataset's repository. The documentation requires no scale
+(its examples are 20.90 and 0.412) and no length of `notes`; values here are proportions.
 """
 
 from pathlib import Path
@@ -26,7 +25,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
     if exported.dataset_id is None:
         raise PolyprobeError(
             f"{exported.folder} is of a dataset in a folder ({exported.dataset_name}); "
-            "say what it is called on the Hub: --dataset-id OWNER/NAME"
+            "give its name on the Hub: --dataset-id OWNER/NAME"
         )
     found = [find_mean(exported.rows, figure) for figure in HEADLINES]
     entries = [make_entry(exported, row) for row in found if row]
@@ -40,8 +39,8 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
 def make_entry(exported: Exported, row: Row) -> EvalResultEntry:
     """Return the entry of a figure's mean over languages or pairs.
 
-    Without `source`, since a run in a folder has no address, and without `dataset.revision`, since
-    a run knows its data by hashes (in the signature), not by a commit.
+    It has no `source`, since a run in a folder has no URL, and no `dataset.revision`, since a run
+    identifies its data by hashes (in the signature), not by a commit.
     """
     assert exported.dataset_id is not None
     assert row.value is not None
@@ -55,9 +54,9 @@ def make_entry(exported: Exported, row: Row) -> EvalResultEntry:
 
 
 def make_notes(exported: Exported, row: Row) -> str:
-    """Return what a reader needs beside the value: rows, protocol, interval, chance, signature."""
+    """Return rows, protocol, interval, chance level and signature."""
     bounds = None if row.low is None else f"95 % {row.low:.4f} to {row.high:.4f}"
     chance = None if row.chance is None else f"chance {row.chance:.4f}"
     scoring = f"scoring {exported.settings.scoring}"
-    told = (exported.asked, scoring, bounds, chance, exported.signature)
-    return "; ".join(part for part in told if part)
+    parts = (exported.asked, scoring, bounds, chance, exported.signature)
+    return "; ".join(part for part in parts if part)

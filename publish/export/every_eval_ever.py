@@ -1,8 +1,8 @@
-"""A record for Every Eval Ever, the shared archive of evaluations (its schema 0.3.0).
+"""A record for Every Eval Ever, the shared archive of evaluations (schema 0.3.0).
 
-https://github.com/evaleval/every_eval_ever describes the fields and where a record lies:
-`data/COLLECTION/DEVELOPER/MODEL/UUID.json`. The record has the means, the figures of all languages
-together and those of each language. Those of pairs are left to `csv`: 53 languages have 1,378.
+https://github.com/evaleval/every_eval_ever describes the fields and the path of a record,
+`data/COLLECTION/DEVELOPER/MODEL/UUID.json`. The record has means, figures of all languages
+together and figures of single languages. Pairs are in `csv`: 53 languages have 1,378.
 """
 
 import hashlib
@@ -20,14 +20,12 @@ from .rows import Row
 
 SCHEMA = "0.3.0"
 UNKNOWN = "unknown"
-# Names that the archive knows; every other figure is named after polyprobe.
-KNOWN = {("accuracy", "scores"): "accuracy"}
 
 
 def write_every_eval_ever(exported: Exported, output: Path | None) -> Path:
-    """Write the record below a folder, by default `every-eval-ever` in the run's; return the file.
+    """Write the record below a folder (default: `every-eval-ever` in the run); return the file.
 
-    The same run has the same file name, so that a second export replaces the first.
+    The file name depends on the run alone, so that a second export replaces the first.
     """
     record = make_record(exported)
     if not record["evaluation_results"]:
@@ -42,10 +40,10 @@ def write_every_eval_ever(exported: Exported, output: Path | None) -> Path:
 def make_record(exported: Exported) -> dict[str, Any]:
     """Return the record of a run.
 
-    Who ran it and in which relation to the model's makers is not known to a run: `unknown` and
-    `other`, to be set by whoever hands the record in.
+    A run does not know its evaluator nor their relation to the model's makers: `unknown` and
+    `other`, to be changed before submission. Weights in a folder may or may not be open.
     """
-    settings = exported.settings
+    settings, versions = exported.settings, exported.settings.versions
     made = f"{exported.scored.timestamp():.0f}"
     model = exported.model_id or settings.model_name
     name = f"{_portable(exported.dataset_name)}.{exported.config}.{settings.scoring}"
@@ -62,10 +60,23 @@ def make_record(exported: Exported) -> dict[str, Any]:
         },
         "eval_library": {
             "name": "polyprobe",
-            "version": settings.versions.get("polyprobe", UNKNOWN),
+            "version": versions.get("polyprobe", UNKNOWN),
             "additional_details": {"signature": settings.signature},
         },
-        "model_info": describe_model(exported, model),
+        "model_info": {
+            "name": settings.model_name,
+            "id": model,
+            **({"developer": model.partition("/")[0]} if "/" in model else {}),
+            "inference_engine": {
+                "name": "transformers",
+                "version": versions.get("transformers", UNKNOWN),
+            },
+            "additional_details": {
+                "deployment_type": "self_deployed",
+                "model_availability": "open_weights" if exported.model_id else UNKNOWN,
+                **{name: str(getattr(settings, name)) for name in ("revision", "dtype", "device")},
+            },
+        },
         "evaluation_results": [
             describe_result(exported, row)
             for row in exported.rows
@@ -74,61 +85,33 @@ def make_record(exported: Exported) -> dict[str, Any]:
     }
 
 
-def find_uuid(exported: Exported) -> str:
-    """Return a version 4 UUID that is the same for the same run, resampling and dataset."""
-    known = [exported.settings.signature, exported.results["resampling"], exported.dataset_name]
-    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).digest()
-    return str(uuid.UUID(bytes=digest[:16], version=4))
-
-
-def describe_model(exported: Exported, model: str) -> dict[str, Any]:
-    """Return what is known of the model; weights in a folder may or may not be open."""
-    settings, on_hub = exported.settings, exported.model_id is not None
-    details = {
-        "deployment_type": "self_deployed",
-        "model_availability": "open_weights" if on_hub else UNKNOWN,
-        **{name: str(getattr(settings, name)) for name in ("revision", "dtype", "device")},
-    }
-    engine = {"name": "transformers", "version": settings.versions.get("transformers", UNKNOWN)}
-    developer = {"developer": model.partition("/")[0]} if "/" in model else {}
-    return {
-        "name": settings.model_name,
-        "id": model,
-        **developer,
-        "inference_engine": engine,
-        "additional_details": details,
-    }
-
-
 def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
-    """Return one figure of a language, of all, or a mean."""
-    said = describe(row.figure, exported.settings.kind)
-    details = {} if row.chance is None else {"details": {"chance": repr(row.chance)}}
+    """Return one figure of a language, of all languages, or a mean."""
+    settings, figure = exported.settings, describe(row.figure, exported.settings.kind)
+    known = row.figure == "accuracy" and settings.kind == "scores"  # a name of the archive
     return {
         "evaluation_result_id": f"{row.figure}.{row.language}",
         "evaluation_name": f"{_portable(exported.dataset_name)}.{exported.config}.{row.language}",
         "source_data": describe_data(exported, row),
         "metric_config": {
-            "evaluation_description": said.says,
-            "metric_id": KNOWN.get(
-                (row.figure, exported.settings.kind), f"polyprobe.{row.figure}".replace("@", "_at_")
-            ),
-            "metric_name": said.title,
-            "metric_unit": "proportion" if said.highest == 1 else "rank",
-            "lower_is_better": said.lower_is_better,
+            "evaluation_description": figure.says,
+            "metric_id": row.figure if known else f"polyprobe.{row.figure}".replace("@", "_at_"),
+            "metric_name": figure.title,
+            "metric_unit": "proportion" if figure.highest == 1 else "rank",
+            "lower_is_better": figure.lower_is_better,
             "score_type": "continuous",
-            "min_score": _bound(said.lowest),
-            "max_score": _bound(said.highest),
+            "min_score": _bound(figure.lowest),
+            "max_score": _bound(figure.highest),
         },
         "score_details": {
             "score": row.value,
-            **details,
-            **describe_uncertainty(exported, row),
+            **({} if row.chance is None else {"details": {"chance": repr(row.chance)}}),
+            **({} if row.low is None else {"uncertainty": describe_interval(exported, row)}),
         },
         "generation_config": {
             "additional_details": {
-                "scoring": exported.settings.scoring,
-                "bos": exported.settings.bos or "tokenizer",
+                "scoring": settings.scoring,
+                "bos": settings.bos or "tokenizer",
                 "rows": exported.asked,
             }
         },
@@ -136,35 +119,36 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
 
 
 def describe_data(exported: Exported, row: Row) -> dict[str, Any]:
-    """Return the dataset: a repository of the Hub, or one that lies in a folder."""
-    name = exported.dataset_name.rpartition("/")[2]
-    details = {"config": exported.config, "languages": "+".join(exported.settings.languages)}
-    if exported.dataset_id is None:
-        return {"dataset_name": name, "source_type": "other", "additional_details": details}
-    split = {"hf_split": row.language} if row.language in exported.settings.languages else {}
-    return {
-        "dataset_name": name,
-        "source_type": "hf_dataset",
+    """Return the dataset: a repository on the Hub, or a folder."""
+    languages = exported.settings.languages
+    on_hub = exported.dataset_id and {
         "hf_repo": exported.dataset_id,
-        **split,
+        **({"hf_split": row.language} if row.language in languages else {}),
         "samples_number": exported.results["n_queries"],
-        "additional_details": details,
+    }
+    return {
+        "dataset_name": exported.dataset_name.rpartition("/")[2],
+        "source_type": "hf_dataset" if on_hub else "other",
+        **(on_hub or {}),
+        "additional_details": {"config": exported.config, "languages": "+".join(languages)},
     }
 
 
-def describe_uncertainty(exported: Exported, row: Row) -> dict[str, Any]:
-    """Return the bootstrap interval, nothing where there is none."""
-    if row.low is None:
-        return {}
-    interval = {
-        "lower": row.low,
-        "upper": row.high,
-        "confidence_level": 0.95,
-        "method": "bootstrap",
+def describe_interval(exported: Exported, row: Row) -> dict[str, Any]:
+    """Return the bootstrap interval and what it is computed from."""
+    interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
+    return {
+        "confidence_interval": {**interval, "method": "bootstrap"},
+        **({} if row.n is None else {"num_samples": row.n}),
+        "num_bootstrap_samples": exported.results["resampling"]["n_resamples"],
     }
-    counted = {} if row.n is None else {"num_samples": row.n}
-    resamples = {"num_bootstrap_samples": exported.results["resampling"]["n_resamples"]}
-    return {"uncertainty": {"confidence_interval": interval, **counted, **resamples}}
+
+
+def find_uuid(exported: Exported) -> str:
+    """Return a version 4 UUID that depends on the run, its resampling and the dataset alone."""
+    known = [exported.settings.signature, exported.results["resampling"], exported.dataset_name]
+    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
 def _bound(value: float) -> float | str:
@@ -173,5 +157,5 @@ def _bound(value: float) -> float | str:
 
 
 def _portable(name: str) -> str:
-    """Return a name as the archive's folders have it: slashes and other marks as underscores."""
+    """Return a name for a path: slashes and other special characters become underscores."""
     return re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).rstrip(". ") or UNKNOWN

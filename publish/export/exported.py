@@ -1,4 +1,4 @@
-"""What is exported: a run's settings and figures, and the dataset's name on the Hub."""
+"""The input of exports: a run's settings and figures, and the dataset's name on the Hub."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from polyprobe.system.files import write_whole
 
 from .rows import Row, list_rows
 
-MANY = 10  # languages that are counted rather than named
+MANY = 10  # more languages than this are counted, not listed
 
 
 class Exported(NamedTuple):
@@ -28,13 +28,12 @@ class Exported(NamedTuple):
 
     Attributes:
         folder: of the run.
-        settings: what run.json says.
-        results: what results.json says.
+        settings: content of run.json.
+        results: content of results.json.
         rows: its figures.
-        dataset_id: OWNER/NAME on the Hub; None where the run's dataset is a folder and no name
-            was given.
-        config: the configuration's own name, also where the run took the default one.
-        scored: when the last scores were written, in UTC, by the file system's clock.
+        dataset_id: OWNER/NAME on the Hub; None for a folder without a given name.
+        config: name of the configuration, also if the run took the default.
+        scored: time of the last scores, in UTC, by the file system's clock.
     """
 
     folder: Path
@@ -52,14 +51,14 @@ class Exported(NamedTuple):
 
     @property
     def model_id(self) -> str | None:
-        """Return the model's name on the Hub, None for a model in a folder."""
+        """Return the model's name on the Hub; None for a model in a folder."""
         return None if is_hash(self.settings.revision) else self.settings.model
 
     @property
     def signature(self) -> str:
-        """Return the run's signature, of many languages only their number and a hash of theirs.
+        """Return the run's signature; many languages are shortened to a number and a hash.
 
-        That of 53 languages has 800 characters, and would stand in every row of a table.
+        For 53 languages the signature has 800 characters, too many for every row of a table.
         """
         parts = self.settings.signature.split("|")
         if len(self.settings.languages) > MANY:
@@ -70,10 +69,7 @@ class Exported(NamedTuple):
 
     @property
     def asked(self) -> str:
-        """Return which rows of which languages the figures are of, in words.
-
-        A run does not know how many languages the dataset has, so it names its own.
-        """
+        """Return the rows and languages of the figures, in words."""
         settings, names = self.settings, ", ".join(self.settings.languages)
         if len(settings.languages) > MANY:
             names = f"{len(settings.languages)} languages"
@@ -81,10 +77,7 @@ class Exported(NamedTuple):
 
     @property
     def part(self) -> str | None:
-        """Return in words which rows were asked, None where all were.
-
-        Where fewer came than were asked for, there were no more.
-        """
+        """Return the choice of rows in words; None for all rows of the dataset."""
         if self.results["n_queries"] < (self.settings.sample or self.settings.limit or 0):
             return None
         if self.settings.sample:
@@ -93,11 +86,11 @@ class Exported(NamedTuple):
 
 
 def read_exported(folder: Path, dataset_id: str | None) -> Exported:
-    """Return what is to be exported of a run folder.
+    """Read a run folder for export.
 
     Raises:
-        PolyprobeError: no run, no results or those of fewer languages, a damaged file, a
-            dataset's name that the Hub would not take.
+        PolyprobeError: not a run folder, missing or outdated results, a damaged file, or an invalid
+            dataset name.
     """
     run = Run(folder)
     settings = run.settings()
@@ -113,16 +106,16 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
 
 
 def choose_dataset_id(dataset: str, given: str | None) -> str | None:
-    """Return the dataset's name on the Hub: the given one, else the run's own where it has one."""
+    """Return the dataset's name on the Hub: the given one, else the run's own."""
     own = None if Path(dataset).is_absolute() or dataset.count("/") != 1 else dataset
     name = given or own
     return check_dataset_id(name) if name else None
 
 
 def find_config(settings: Settings) -> str:
-    """Return the configuration that a run took, by the dataset's card where it named none.
+    """Return the run's configuration, from the dataset's card if it named none.
 
-    Without a card (a dataset of the Hub that is no longer in the cache) it is `default`.
+    Without a card (a dataset on the Hub that is no longer cached) return `default`.
     """
     if settings.config:
         return settings.config
@@ -139,23 +132,21 @@ def find_config(settings: Settings) -> str:
 
 
 def _read_results(run: Run, settings: Settings) -> dict[str, Any]:
-    """Return results.json, which must be of all the languages that run.json lists."""
+    """Return results.json, which must have all languages of run.json."""
     if not (run.folder / "results.json").exists():
         raise PolyprobeError(f"{run.folder} has no results.json; {_remedy(run)}")
     results = run.read_json("results.json")
     if results.get("signature") != settings.signature:
-        raise PolyprobeError(
-            f"{run.folder}/results.json is not of what run.json says; {_remedy(run)}"
-        )
+        raise PolyprobeError(f"{run.folder}/results.json does not match run.json; {_remedy(run)}")
     return results
 
 
 def _remedy(run: Run) -> str:
-    """Return what makes results.json: the metrics, or first the scores that are missing."""
+    """Return how to make results.json: by the metrics, or first by the missing scores."""
     settings = run.settings()
     missing = run.missing(settings.languages, settings.kind)
     if missing:
-        return f"the run was cut before {missing[0]!r}: run the same `polyprobe eval` again"
+        return f"scores of {missing[0]!r} are missing: run the same `polyprobe eval` again"
     return f"make it with `polyprobe metrics {run.folder}`"
 
 
@@ -172,20 +163,20 @@ REMEDY = "nothing was exported: choose another --output"
 def write_export(file: Path, text: str) -> Path:
     """Write an exported file and return its path.
 
-    What stands there is replaced if it begins with the same line: then it is an older export.
+    An existing file is replaced if it begins with the same line, as an older export does.
 
     Raises:
-        PolyprobeError: another file stands there, or it cannot be written.
+        PolyprobeError: another file exists there, or it cannot be written.
     """
     first = text.splitlines()[0]
     if file.is_file() and file.stat().st_size:
         with file.open(encoding="utf-8", errors="replace") as handle:
             if handle.readline().rstrip("\n") != first:
-                raise PolyprobeError(f"{file} is no export of this format; {REMEDY}")
+                raise PolyprobeError(f"{file} is not an export of this format; {REMEDY}")
     write_whole(file, lambda part: part.write_text(text, encoding="utf-8", newline="\n"), REMEDY)
     return file
 
 
 def as_yaml(value: object) -> str:
-    """Return YAML as huggingface_hub writes it, with a first line that says whose it is."""
+    """Return YAML as huggingface_hub writes it, below a line that marks an export."""
     return f"# {MARK}\n{yaml_dump(value, sort_keys=False)}"

@@ -1,10 +1,9 @@
 """A table for a paper, with the columns of table 5 of Qi, Fernández and Bisazza (2023).
 
-Theirs has a row a model: CLC (mean RankC), mean accuracy, then the accuracy of each language, all
-in percent. So has this one of a run, and the 95 % intervals below it. Beside CLC stands what theirs
-has not, CLC adjusted for chance, since RankC cannot be compared between datasets of other numbers
-of candidates; the caption tells chance. A table of more than 17 languages, the paper's number, goes
-on in further blocks.
+One row has CLC (mean RankC), mean accuracy and the accuracy of each language in percent, as in the
+paper, and 95 % intervals below. CLC adjusted for chance is added, because RankC is not comparable
+between datasets with other numbers of candidates; the caption has the chance levels. Tables of more
+than 17 languages, the paper's number, continue in further blocks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,12 +36,12 @@ _EMPTY = Row("", "", "", None, None, None, None, None)
 
 
 def write_latex(exported: Exported, output: Path | None) -> Path:
-    """Write `table.tex`, which needs the package booktabs; it begins with the signature."""
+    """Write `table.tex`, which needs the LaTeX package booktabs; it begins with the signature."""
     return write_export(output or exported.folder / "table.tex", make_table(exported))
 
 
 def make_table(exported: Exported) -> str:
-    """Return the table; CLC is left out where the run has no rankings (free predictions).
+    """Return the table; without CLC for free predictions, which have no rankings.
 
     Raises:
         PolyprobeError: no figure is defined.
@@ -71,7 +70,7 @@ def make_table(exported: Exported) -> str:
 
 
 def list_columns(exported: Exported) -> list[tuple[str, Row]]:
-    """Return heads and figures: the COLUMNS that the run has, then each language's accuracy."""
+    """Return headings and figures: the run's COLUMNS, then each language's accuracy."""
     found = {(row.figure, row.language): row for row in exported.rows if not row.other_language}
     means = [(head, found.get((figure, MEAN))) for figure, (head, _) in COLUMNS.items()]
     languages = exported.settings.languages
@@ -82,7 +81,7 @@ def list_columns(exported: Exported) -> list[tuple[str, Row]]:
 
 
 def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> Iterator[str]:
-    """Yield the lines of the table; every line has a cell for the model and `width` others."""
+    """Yield the lines of the table; each has a cell for the model and `width` others."""
     for start in range(0, len(columns), width):
         block = list(columns[start : start + width])
         block += [("", _EMPTY)] * (width - len(block))
@@ -102,8 +101,8 @@ def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> I
 
 
 def make_caption(exported: Exported, means: Sequence[Row]) -> str:
-    """Return what the columns are, what was asked and what chance gives, escaped."""
-    said = ", ".join(COLUMNS[row.figure][1] for row in means)
+    """Return the columns' meaning, data, protocol and chance levels, escaped."""
+    listed = ", ".join(COLUMNS[row.figure][1] for row in means)
     known = [row for row in means if row.chance is not None]
     chances = ", ".join(f"{COLUMNS[row.figure][0]} {_percent(row.chance)}" for row in known)
     chance = f" Chance: {chances}." if known else ""
@@ -114,13 +113,13 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     rows = f"{exported.results['n_queries']:,} facts ({exported.asked})"
     scoring = f"scoring {exported.settings.scoring}"
     return escape(
-        f"{said[:1].upper()}{said[1:]} and accuracy by language in percent on {data}; {rows}; "
+        f"{listed[:1].upper()}{listed[1:]} and accuracy by language in percent on {data}; {rows}; "
         f"{scoring}.{chance}{intervals}"
     )
 
 
 def escape(text: str) -> str:
-    r"""Return text as LaTeX prints it.
+    r"""Return text with the special characters of LaTeX escaped.
 
     >>> print(escape("zh_hans, 95 %"))
     zh\_hans, 95 \%

@@ -1,4 +1,4 @@
-"""The figures of a run as rows: what every format is made from."""
+"""The figures of a run as rows, the input of every format."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES, find_chance
 from polyprobe.system.errors import PolyprobeError
 
-MEAN = "mean"  # stands for the language where a figure is the mean over languages or pairs
+MEAN = "mean"  # in place of a language: the mean over languages or pairs
 
 
 class Row(NamedTuple):
     """One value of a figure.
 
     `language` is a split, MEAN or ALL; `other_language` the second of a pair, else "". `low` and
-    `high` bound the 95 % bootstrap interval, `chance` is what guessing reaches, `n` counts the
-    facts; each None where the run has none. `value` is None where the figure is undefined.
+    `high` bound the 95 % bootstrap interval, `chance` is the value of guessing, `n` the number of
+    facts; None if unknown. `value` is None if the figure is undefined.
     """
 
     figure: str
@@ -33,7 +33,7 @@ def list_rows(results: Mapping[str, Any]) -> list[Row]:
     """Return a run's results.json as rows: languages, pairs and means, then joint figures.
 
     Raises:
-        PolyprobeError: a value that is no number, with its figure and language.
+        PolyprobeError: a value that is not a number, with its figure and language.
     """
     rows = [*_rows_of_figures(results), *_rows_of_modules(results), *_rows_of_all(results)]
     for row in rows:
@@ -47,9 +47,9 @@ def list_rows(results: Mapping[str, Any]) -> list[Row]:
 
 
 def mean_with_others(rows: Sequence[Row], figure: str, language: str) -> float | None:
-    """Return a figure of pairs as a language's mean over its pairs, None where all are undefined.
+    """Return a language's mean over its pairs, None if all are undefined.
 
-    Of a figure by language it is that language's value.
+    For a figure by language, return that language's value.
     """
     values = [
         row.value
@@ -61,7 +61,7 @@ def mean_with_others(rows: Sequence[Row], figure: str, language: str) -> float |
 
 
 def find_mean(rows: Sequence[Row], figure: str) -> Row | None:
-    """Return the row of a figure's mean; None where the run has none or it is undefined."""
+    """Return the row of a figure's mean; None if missing or undefined."""
     found = (row for row in rows if (row.figure, row.language) == (figure, MEAN))
     return next((row for row in found if row.value is not None), None)
 
@@ -109,7 +109,7 @@ def _rows_of_modules(results: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _rows_of_all(results: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the figures of all languages together, and how many facts k of them get right."""
+    """Yield the figures of all languages, and the number of facts right in exactly k of them."""
     n = results["n_queries"]
     for figure in (figure.name for figure in JOINT if figure.name in results):
         low, high = results.get(f"{figure}_ci") or (None, None)

@@ -82,7 +82,7 @@ def render_lighteval(configuration: Configuration, scoring: str) -> dict[str, st
     tasks = {f"{stem}.py": render_tasks(configuration, scoring)}
     if configuration.dataset_id:
         return tasks
-    return {**tasks, f"{stem}{DATA}/README.md": render_card(configuration)}
+    return {**tasks, f"{stem}{DATA}/README.md": render_data_card(configuration)}
 
 
 def render_tasks(configuration: Configuration, scoring: str) -> str:
@@ -152,7 +152,7 @@ folder; use a path relative to the working folder.
 {COMMON}"""
 
 
-def render_card(configuration: Configuration) -> str:
+def render_data_card(configuration: Configuration) -> str:
     """Return a card with the paths of the Parquet files.
 
     `datasets` 5.2 caches a folder by the configurations in its card only. With the fingerprint in

@@ -74,9 +74,9 @@ def render_lm_eval(configuration: Configuration, scoring: str) -> dict[str, str]
     tasks = {language: f"{stem}_{language}" for language in configuration.files}
     return {
         f"{stem}.yaml": render_group(configuration, scoring, list(tasks.values())),
-        f"_{stem}_yaml": dump(describe_shared(configuration, scoring)),
+        f"_{stem}_yaml": to_yaml(describe_shared(configuration, scoring)),
         **{
-            f"{task}.yaml": dump(describe_task(configuration, f"_{stem}_yaml", task, language))
+            f"{task}.yaml": to_yaml(describe_task(configuration, f"_{stem}_yaml", task, language))
             for language, task in tasks.items()
         },
     }
@@ -111,7 +111,7 @@ lm_eval run --model hf --model_args pretrained=MODEL --include_path . --tasks {s
         ],
         "metadata": {"version": 1.0},
     }
-    return "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines()) + dump(group)
+    return "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines()) + to_yaml(group)
 
 
 def describe_shared(configuration: Configuration, scoring: str) -> dict[str, Any]:
@@ -145,6 +145,6 @@ def describe_task(
     }
 
 
-def dump(content: Mapping[str, Any]) -> str:
+def to_yaml(content: Mapping[str, Any]) -> str:
     """Return YAML with the keys in their order."""
     return yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=10**6)

@@ -24,7 +24,7 @@ from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError
 
 from .failures import State, endpoint, explain_hub, how_to_log_in
-from .remote import MAIN, Plan, Remote, compare, read_remote
+from .remote import MAIN, Changes, Remote, compare, read_remote
 from .source import Source
 
 # Settings of hf_xet, which uploads large files. By default it records the sent parts every 20 s,
@@ -69,7 +69,7 @@ def check_token(api: HfApi, repo_id: str) -> None:
         raise PolyprobeError(f"the token {name!r} of {me['name']} may only read; {how_to_log_in()}")
 
 
-def publish(api: HfApi, source: Source, target: Target, remote: Remote, plan: Plan) -> Pushed:
+def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes: Changes) -> Pushed:
     """Make the repository equal to the folder by one commit; create a missing repository.
 
     Large files are uploaded before the commit, which is all or nothing. The Hub keeps uploaded
@@ -87,7 +87,7 @@ def publish(api: HfApi, source: Source, target: Target, remote: Remote, plan: Pl
             # Here, because create_commit validates the card after the repository was created.
             RepoCard.load(source.files["README.md"].path).validate(source.kind)
             head = prepare(api, source, target, remote, state)
-            done = commit(api, source, target, plan, head)
+            done = commit(api, source, target, changes, head)
     except PolyprobeError:
         if arrived := find_arrived(api, source, target):
             return Pushed(*arrived, was_there=False)
@@ -116,19 +116,19 @@ def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: S
     return head
 
 
-def commit(api: HfApi, source: Source, target: Target, plan: Plan, head: str) -> CommitInfo:
+def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: str) -> CommitInfo:
     """Add new and changed files and delete old ones, as one commit on top of `head`."""
     for name, value in XET.items():
         os.environ.setdefault(name, value)
-    added = [CommitOperationAdd(path, str(source.files[path].path)) for path in plan.uploads]
-    deleted = [CommitOperationDelete(path, is_folder=False) for path in plan.deleted]
-    counts = {"added": plan.added, "changed": plan.changed, "deleted": plan.deleted}
-    changes = ", ".join(f"{len(paths)} {how}" for how, paths in counts.items() if paths)
+    added = [CommitOperationAdd(path, str(source.files[path].path)) for path in changes.uploads]
+    deleted = [CommitOperationDelete(path, is_folder=False) for path in changes.deleted]
+    counts = {"added": changes.added, "changed": changes.changed, "deleted": changes.deleted}
+    summary = ", ".join(f"{len(paths)} {how}" for how, paths in counts.items() if paths)
     return api.create_commit(
         target.repo_id,
         [*added, *deleted],
         commit_message=title(source),
-        commit_description=f"{changes}; {len(plan.same)} of {len(source.files)} files unchanged",
+        commit_description=f"{summary}; {len(changes.same)} of {len(source.files)} files unchanged",
         repo_type=source.kind,
         revision=target.revision,
         create_pr=target.create_pr,

@@ -13,7 +13,7 @@ from polyprobe.schema.columns import SCHEMA
 from polyprobe.system.errors import PolyprobeError
 
 
-class Split(NamedTuple):
+class CardSplit(NamedTuple):
     """A split in the card."""
 
     config: str
@@ -29,19 +29,19 @@ class Dataset(NamedTuple):
     files: list[str]
 
     @property
-    def splits(self) -> list[Split]:
+    def splits(self) -> list[CardSplit]:
         """Return the splits of all configurations in the order of the card."""
         return [
-            Split(str(config.get("config_name")), str(part.get("split")), str(part.get("path")))
+            CardSplit(str(config.get("config_name")), str(part.get("split")), str(part.get("path")))
             for config in dictionaries(self.card.get("configs"))
             for part in dictionaries(config.get("data_files"))
         ]
 
-    def read(self, split: Split) -> pa.Table:
+    def read(self, split: CardSplit) -> pa.Table:
         """Return the rows of a split."""
         return pq.read_table(self.folder / split.path)
 
-    def schema(self, split: Split) -> pa.Schema:
+    def schema(self, split: CardSplit) -> pa.Schema:
         """Return the columns of a split."""
         return pq.read_schema(self.folder / split.path)
 

@@ -53,10 +53,10 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
             raise PolyprobeError(f"{repo_id}: {explain_refusal(refusal)}; {state.text}") from None
         if is_connection(error):
             raise UnreachableError(
-                f"{repo_id}: no connection to {endpoint()} ({clean(error)}); {state.text}; {AGAIN}"
+                f"{repo_id}: no connection to {endpoint()} ({redact(error)}); {state.text}; {AGAIN}"
             ) from None
         raise PolyprobeError(
-            f"{repo_id}: the upload failed ({clean(error)}); {state.text}; {AGAIN}"
+            f"{repo_id}: the upload failed ({redact(error)}); {state.text}; {AGAIN}"
         ) from None
 
 
@@ -73,10 +73,10 @@ def find_refusal(error: BaseException | None) -> Refusal | None:
     while error is not None:
         if isinstance(error, HfHubHTTPError):
             answer = error.response
-            message = clean(error.server_message or answer.reason_phrase)
+            message = redact(error.server_message or answer.reason_phrase)
             return Refusal(answer.status_code, message, answer.headers.get("Retry-After") or "")
         if found := _XET_STATUS.search(str(error)):
-            return Refusal(int(found[1]), clean(found[2]))
+            return Refusal(int(found[1]), redact(found[2]))
         error = error.__cause__ or error.__context__
     return None
 
@@ -126,7 +126,7 @@ def is_connection(error: BaseException | None) -> bool:
     return False
 
 
-def clean(error: object) -> str:
+def redact(error: object) -> str:
     """Return an error's text as one line of at most 300 characters, without any token."""
     text = " ".join(str(error).split()) or type(error).__name__
     token = find_token()

@@ -12,7 +12,7 @@ from polyprobe.system.errors import PolyprobeError
 from .checks import check_source, find_objections
 from .commit import Target, check_token, publish, title
 from .failures import UnreachableError, explain_hub
-from .remote import NO_REPOSITORY, Plan, Remote, check_ours, check_revision, compare, read_remote
+from .remote import NO_REPOSITORY, Changes, Remote, check_ours, check_revision, compare, read_remote
 from .source import Source, read_source
 
 USAGE = {
@@ -45,27 +45,23 @@ def push(
         return preview(api, source, target, card, licenses)
     check_token(api, target.repo_id)
     remote = read_target(api, source, target)
-    plan = compare(source, remote)
+    changes = compare(source, remote)
     revision = target.revision
-    if plan.is_empty and remote.branch:
-        lines = [f"{target.repo_id}: nothing to upload, all {len(plan.same)} files are there"]
+    if changes.is_empty and remote.branch:
+        lines = [f"{target.repo_id}: nothing to upload, all {len(changes.same)} files are there"]
     else:
-        if refusal := find_refusal(card, target, remote, licenses):
+        if refusal := find_license_problem(card, target, remote, licenses):
             raise PolyprobeError(refusal)
-        pushed = publish(api, source, target, remote, plan)
+        pushed = publish(api, source, target, remote, changes)
         known = "an open pull request has these files already"
-        done = known if pushed.was_there else summarize(source, plan)
+        done = known if pushed.was_there else count_changes(source, changes)
         lines = [f"{target.repo_id}: {done}", pushed.url]
         revision = pushed.revision
     return [*lines, f"use: {usage(source, target, card, revision)}"]
 
 
 def preview(
-    api: HfApi,
-    source: Source,
-    target: Target,
-    card: Mapping[str, Any],
-    licenses: Collection[str] = (),
+    api: HfApi, source: Source, target: Target, card: Mapping[str, Any], licenses: Collection[str]
 ) -> list[str]:
     """Return the plan of a push and the card. Without a connection every file counts as new."""
     remote, notes, known = NO_REPOSITORY, [], True
@@ -74,24 +70,24 @@ def preview(
     except UnreachableError as error:
         notes.append(f"shown as if the repository were empty: {error}")
         known = False
-    plan = compare(source, remote)
+    changes = compare(source, remote)
     lines = []
     for mark, paths in zip(
-        "AMD=", (plan.added, plan.changed, plan.deleted, plan.same), strict=True
+        "AMD=", (changes.added, changes.changed, changes.deleted, changes.same), strict=True
     ):
         for path in paths:
             size = f"  {source.files[path].size:,} bytes" if path in source.files else ""
             lines.append(f"{mark} {path}{size}")
-    notes += [f"kept in the repository, not from a push: {path}" for path in plan.kept]
+    notes += [f"kept in the repository, not from a push: {path}" for path in changes.kept]
     notes += [f"not uploaded, not part of a {source.kind}: {path}" for path in source.left_out]
-    if refusal := find_refusal(card, target, remote, licenses):
+    if refusal := find_license_problem(card, target, remote, licenses):
         notes.append(refusal)
     new = "" if remote.exists or not known else ", a new repository"
     return [
         *lines,
         f"\n{source.files['README.md'].path.read_text(encoding='utf-8')}",
         *(f"note: {note}" for note in notes),
-        f"{target.repo_id}{new}: {summarize(source, plan)}; nothing was uploaded",
+        f"{target.repo_id}{new}: {count_changes(source, changes)}; nothing was uploaded",
         f"commit: {title(source)}",
     ]
 
@@ -127,7 +123,7 @@ def read_target(api: HfApi, source: Source, target: Target) -> Remote:
     return remote
 
 
-def find_refusal(
+def find_license_problem(
     card: Mapping[str, Any], target: Target, remote: Remote, licenses: Collection[str]
 ) -> str | None:
     """Return why the card's licences do not permit publication, None if they do.
@@ -145,12 +141,12 @@ def find_refusal(
     return None
 
 
-def summarize(source: Source, plan: Plan) -> str:
+def count_changes(source: Source, changes: Changes) -> str:
     """Return the number of files added, changed, deleted and unchanged, in words."""
-    size = sum(source.files[path].size for path in plan.uploads)
+    size = sum(source.files[path].size for path in changes.uploads)
     return (
-        f"{len(plan.added)} files added, {len(plan.changed)} changed ({size:,} bytes), "
-        f"{len(plan.deleted)} deleted, {len(plan.same)} unchanged"
+        f"{len(changes.added)} files added, {len(changes.changed)} changed ({size:,} bytes), "
+        f"{len(changes.deleted)} deleted, {len(changes.same)} unchanged"
     )
 
 

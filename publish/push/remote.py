@@ -41,7 +41,7 @@ class Remote(NamedTuple):
         return self.private is not None
 
 
-class Plan(NamedTuple):
+class Changes(NamedTuple):
     """The changes that make a repository equal to a folder: paths, each list sorted.
 
     `kept` are files in the repository that a push never writes.
@@ -122,11 +122,11 @@ def check_ours(api: HfApi, repo_id: str, kind: str, remote: Remote) -> None:
         )
 
 
-def compare(source: Source, remote: Remote) -> Plan:
+def compare(source: Source, remote: Remote) -> Changes:
     """Return the changes that make the repository equal to the folder."""
     there, here = remote.files, source.files
     gone = sorted(set(there) - set(here))
-    return Plan(
+    return Changes(
         added=[path for path in here if path not in there],
         changed=[path for path in here if path in there and there[path] not in ids(here[path])],
         deleted=[path for path in gone if is_published(path, source.kind)],

@@ -80,7 +80,7 @@ def read_source(given: Path) -> Source:
         unbundled = paths
         paths, _ = list_files(place, kind)
         left_out = sorted({*left_out, *unbundled} - {*paths})
-    return Source(folder, kind, {path: read_file(place / path) for path in paths}, left_out)
+    return Source(folder, kind, {path: identify_file(place / path) for path in paths}, left_out)
 
 
 def _temporary_folder() -> str:
@@ -112,7 +112,7 @@ def find_kind(folder: Path) -> str:
     """
     if is_metric(folder):
         return "space"
-    if is_dataset(folder):
+    if has_parquet(folder):
         return "dataset"
     raise PolyprobeError(
         f"{folder} is neither a dataset (no Parquet in it; see `polyprobe build`) "
@@ -125,7 +125,7 @@ def is_metric(folder: Path) -> bool:
     return (folder / f"{folder.name}.py").is_file()
 
 
-def is_dataset(folder: Path) -> bool:
+def has_parquet(folder: Path) -> bool:
     """Return whether a folder has a Parquet file at any depth."""
     return any(path.endswith(".parquet") for path in walk(folder))
 
@@ -175,7 +175,7 @@ def check_link(folder: Path, path: str) -> None:
         )
 
 
-def read_file(path: Path) -> File:
+def identify_file(path: Path) -> File:
     """Return a file with its SHA-256 and the id that git gives its content."""
     content = path.read_bytes()
     header = f"blob {len(content)}\0".encode()

@@ -55,7 +55,7 @@ def missing_requirement(metric: Metric) -> Iterator[str]:
         known = relative or f"{name}.py" in metric.files or name == "gradio"
         if known or name in sys.stdlib_module_names:
             continue
-        if not named & {simplify(n) for n in (name, *distributions.get(name, ()))}:
+        if not named & {normalize_name(n) for n in (name, *distributions.get(name, ()))}:
             yield f"requirements.txt: {name} is missing, which {file} imports"
 
 
@@ -76,13 +76,13 @@ def read_requirements(metric: Metric) -> set[str]:
         lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     except UnicodeDecodeError as error:
         raise PolyprobeError(f"{file} is not UTF-8 text: {error.reason}") from error
-    return {simplify(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
+    return {normalize_name(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
 
 
-def simplify(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a package's name as package indexes compare it.
 
-    >>> simplify("Scikit_Learn")
+    >>> normalize_name("Scikit_Learn")
     'scikit-learn'
     """
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -63,8 +63,8 @@ def test_auto_takes_the_best_there_is(tmp_path):
     [
         ("spacy", "ru", "spacy"),
         ("simplemma", "xx", "xx"),
-        ("stanza", "ru", "holds no Stanza model of 'ru'"),
-        ("stanza", "xx", "holds no Stanza model of 'xx'"),
+        ("stanza", "ru", "has no Stanza model of 'ru'"),
+        ("stanza", "xx", "has no Stanza model of 'xx'"),
     ],
 )
 def test_what_cannot_be_had_is_one_line(name, language, said, tmp_path):

@@ -102,7 +102,7 @@ def test_mistakes_end_in_one_line(arguments, message, here, tmp_path):
 def test_metrics_of_what_is_no_run(here, tmp_path):
     status, errors = here("metrics", tmp_path)
     assert status == 1
-    assert errors == [f"error: {tmp_path} is no run: it has no run.json"]
+    assert errors == [f"error: {tmp_path} is not a run folder: it has no run.json"]
 
 
 def test_a_report_can_be_made_where_the_dataset_is_gone(polyprobe, tmp_path, place):

@@ -80,8 +80,8 @@ def test_a_gold_label_with_unknown_tokens_is_left_out_and_counted(place, tmp_pat
     first = golds[known.index(False)]
     said = " ".join(capsys.readouterr().err.split())
     assert (
-        f"warning: language 'zh_hans': {known.count(False)} of 8 facts are left out: their label "
-        f"holds a token unknown to this model (the first is {first!r})" in said
+        f"warning: language 'zh_hans': {known.count(False)} of 8 facts are excluded: their label "
+        f"contains an unknown token (the first is {first!r})" in said
     )
     assert "language 'en'" not in said
 

@@ -115,6 +115,15 @@ def test_on_the_cpu_nothing_is_measured():
     assert budget.affordable_tokens(Tree(Unrun())) == 512
 
 
+@pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
+def test_the_batch_that_is_measured_runs_along_every_path(kind, scorers):
+    path = scorers(kind).engine.path
+    plan = budget._random_plan(path)
+    budget._run(path, plan)
+    assert len(plan.reads) == 16
+    assert {len(row.source or row.ids) for row in plan.reads} == {16}
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])

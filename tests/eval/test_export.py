@@ -89,7 +89,7 @@ def test_a_partial_run_is_told_where_the_hub_would_show_it(tmp_path, capsys, nam
     said = capsys.readouterr()
     assert said.out == ""
     if limit and name in ("eval-results", "model-index"):
-        assert said.err.startswith(f"partial: {run} is of the first 60 rows, and ")
+        assert said.err.startswith(f"partial: {run} is of the first 60 rows, which ")
         assert said.err.count("\n") == 1
     else:
         assert said.err == ""

@@ -29,8 +29,8 @@ def test_an_unknown_format_lists_the_known(run):
 
 @pytest.mark.parametrize("name", RUN_FORMATS)
 def test_no_run(tmp_path, name):
-    refused("is no run: it has no run.json", tmp_path, name, dataset_id=ID)
-    refused("nowhere is no run: it has no run.json", tmp_path / "nowhere", name)
+    refused("is not a run folder: it has no run.json", tmp_path, name, dataset_id=ID)
+    refused("nowhere is not a run folder: it has no run.json", tmp_path / "nowhere", name)
     assert not list(tmp_path.iterdir())
 
 
@@ -39,14 +39,14 @@ def test_without_results_the_command_is_told(run, tmp_path):
     (copy / "results.json").unlink()
     refused(f"has no results.json; make it with `polyprobe metrics {copy}`", copy, "csv")
     (copy / "scores" / "ru.parquet").unlink()
-    refused("the run was cut before 'ru': run the same `polyprobe eval` again", copy, "csv")
+    refused("scores of 'ru' are missing: run the same `polyprobe eval` again", copy, "csv")
 
 
 def test_results_of_another_state_of_the_run(run, tmp_path):
     copy = copy_run(run, tmp_path)
     file = copy / "run.json"
     file.write_text(file.read_text().replace('"limit": null', '"limit": 5'))
-    refused("results.json is not of what run.json says; make it with `polyprobe m", copy, "csv")
+    refused("results.json does not match run.json; make it with `polyprobe m", copy, "csv")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_dataset_id_is_owner_and_name(run, name):
 
 def test_eval_results_need_the_dataset_s_name(run):
     refused(
-        "is of a dataset in a folder .facts.; say .* --dataset-id OWNER/NAME", run, "eval-results"
+        "is of a dataset in a folder .facts.; give .* --dataset-id OWNER/NAME", run, "eval-results"
     )
 
 
@@ -107,7 +107,7 @@ def test_what_we_did_not_write_is_not_replaced(run, tmp_path):
     mine = tmp_path / "mine"
     for name in set(RUN_FORMATS) - {"every-eval-ever"}:
         mine.write_text("my thesis\n")
-        refused("mine is no export of this format; nothing was exported", run, name, mine, ID)
+        refused("mine is not an export of this format; nothing was exported", run, name, mine, ID)
         assert mine.read_text() == "my thesis\n"
         mine.unlink()
         export_run(run, name, mine, ID)

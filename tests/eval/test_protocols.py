@@ -313,7 +313,7 @@ def test_what_is_taught_has_a_row_a_read(scorers):
 
 @pytest.mark.parametrize("scoring", ["object", "contrastive"])
 def test_a_slot_that_opens_the_prompt_needs_a_bos(scoring, scorers):
-    with pytest.raises(PolyprobeError, match="'' before the slot is no token.*--bos always"):
+    with pytest.raises(PolyprobeError, match="'' before the slot has no tokens.*--bos always"):
         scorers("llama", scoring).score(["[Y] is a city."], [["Paris"]])
 
 

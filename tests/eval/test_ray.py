@@ -5,6 +5,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +18,7 @@ from polyprobe.eval.work.tasks import Task
 from polyprobe.eval.work.workers import ray_cluster, ray_connection, score_on_ray
 from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share, versions
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.test_workers import OPTIONS, here, silent, tasks_of
+from tests.eval.test_workers import OPTIONS, command_of, here, silent, tasks_of
 from tests.eval.tiny import save_model
 
 needs_ray = pytest.mark.skipif(not find_spec("ray"), reason="needs Ray (pip install ray)")
@@ -217,7 +218,16 @@ def cluster(short_folder):
 def scoring_processes():
     """Return the workers of Ray that hold a `RayWorker`, among what this process has started."""
     found = psutil.Process().children(recursive=True)
-    return [p for p in found if any("RayWorker" in part for part in p.cmdline())]
+    return [p for p in found if any("RayWorker" in part for part in command_of(p))]
+
+
+def wait_for_another(started):
+    """Return whether a worker appears that has not been started before, within a minute."""
+    for _ in range(600):
+        if set(scoring_processes()) - set(started):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 @needs_ray
@@ -241,7 +251,8 @@ class TestCluster:
         assert not psutil.wait_procs(started, timeout=60)[1]
         assert not ray.is_initialized()
 
-    def test_a_killed_worker_and_a_killed_node_change_no_score(self, model, cluster):
+    @pytest.mark.parametrize("lost", ["worker", "node"])  # the node last: it stays lost
+    def test_one_killed_in_mid_run_gives_the_scores_of_one_process(self, lost, model, cluster):
         seen, got = {}, {}
 
         def progress(task, done, total):
@@ -251,14 +262,15 @@ class TestCluster:
         for task, scored in score_on_ray(model, OPTIONS, tasks, cluster.address, progress):
             got[task.number] = scored
             if len(got) == 20:
-                first = scoring_processes()
-                first[0].kill()
-            if len(got) == 100:
-                second = scoring_processes()
-                cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
-                alive = scoring_processes()
-        assert len(first) == 2
-        assert len(alive) < len(second)
+                started = scoring_processes()
+                if lost == "worker":
+                    started[0].kill()
+                    replaced = wait_for_another(started)
+                else:
+                    cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+                    gone, alive = psutil.wait_procs(started, timeout=10)
+        assert len(started) == 2
+        assert replaced if lost == "worker" else (len(gone), len(alive)) == (1, 1)
         assert got == here(model, tasks)
         assert sorted(seen) == list(range(300))
         assert all(done == total > 0 for done, total in seen.values())

@@ -221,7 +221,7 @@ def spoil_scores(run):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (spoil_nothing_there, "is no run: it has no run.json"),
+        (spoil_nothing_there, "is not a run folder: it has no run.json"),
         (spoil_results, "has no results.json; make it with `polyprobe metrics"),
         (spoil_scores, "ru.parquet is missing; run the same `polyprobe eval` again"),
     ],

@@ -196,7 +196,7 @@ def test_a_file_is_no_run_folder(place, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(PolyprobeError, match="file cannot be a run folder: Not a directory"):
         evaluate_model(str(place / "model"), str(place / "facts"), output=tmp_path / "file")
-    with pytest.raises(PolyprobeError, match="file is no run: it has no run.json"):
+    with pytest.raises(PolyprobeError, match="file is not a run folder: it has no run.json"):
         compute_results(Run(tmp_path / "file"))
 
 

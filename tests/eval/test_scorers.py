@@ -154,7 +154,7 @@ def test_positions_behind_the_padding_id_end_two_before_the_table(scorers):
 
 
 def test_candidate_without_tokens_is_refused(scorers):
-    with pytest.raises(PolyprobeError, match="becomes no token"):
+    with pytest.raises(PolyprobeError, match="tokenizes to nothing"):
         scorers("bert").score(["The capital is [Y]."], [["Paris", "\u200b"]])
 
 
@@ -213,7 +213,7 @@ def test_a_tokenizer_of_another_model_is_refused(scorers):
     scorer = CausalScorer(scorers("gpt2").model, tokenizer)
     assert score(scorer, QUERIES) == score(scorers("gpt2"), QUERIES)
     tokenizer.add_tokens(["Atlantis"])
-    with pytest.raises(PolyprobeError, match="gives token 'Atlantis' the id .* the model knows"):
+    with pytest.raises(PolyprobeError, match="gives token 'Atlantis' the id .* the model has"):
         scorer.score(["The capital is [Y]."], [["Rome", "Atlantis"]])
     with pytest.raises(PolyprobeError, match="has no mask token"):
         MaskedScorer(scorers("bert").model, tokenizer)

@@ -13,7 +13,7 @@ from transformers import TrainerCallback
 
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.scoring.scorers import Scorer
-from polyprobe.eval.training.undisturbed import untouched
+from polyprobe.eval.training.undisturbed import undisturbed
 from tests.eval.facts import write_facts
 from tests.eval.trainers import (
     AUTO,
@@ -105,7 +105,7 @@ def test_mixed_precision_is_not_scored(saved, facts, tmp_path):
         def on_train_end(self, args, state, control, **kwargs):
             ids = torch.tensor([[5, 6, 7]])
             cast = trainer.model(ids).logits
-            with untouched(trainer.model):
+            with undisturbed(trainer.model):
                 own = trainer.model(ids).logits
             scores.append((cast - own).abs().max().item())
 

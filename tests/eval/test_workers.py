@@ -114,7 +114,15 @@ def here(model, tasks):
 def workers():
     """Return the worker processes that this process has started."""
     found = psutil.Process().children(recursive=True)
-    return [p for p in found if "--multiprocessing-fork" in p.cmdline()]
+    return [p for p in found if "--multiprocessing-fork" in command_of(p)]
+
+
+def command_of(process):
+    """Return a process's command, [] if it has just ended."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 @pytest.mark.slow
@@ -178,7 +186,7 @@ class TestDeviceWorkers:
         )
         assert run.stdout.readline() == b"one\n"
         started = psutil.Process(run.pid).children(recursive=True)
-        assert len([p for p in started if "--multiprocessing-fork" in p.cmdline()]) == 2
+        assert len([p for p in started if "--multiprocessing-fork" in command_of(p)]) == 2
         run.kill()
         run.communicate()
         _, alive = psutil.wait_procs(started, timeout=60)

@@ -90,14 +90,14 @@ ERRORS = {
     "holed": (np.ma.array([[1, 2]], mask=[[True, False]]), [[0]], "query 0 of .* is masked"),
     "no answers": ([[1, 2]], None, "no answers; pass answers="),
     "answer no list": ([[1, 2]], [1], r"answers of query 0 are 1; expected a list: \[1\]"),
-    "empty answers": ([[1], [1, 2]], [[0], []], "query 1 has no right answer"),
+    "empty answers": ([[1], [1, 2]], [[0], []], "query 1 has no correct answer"),
     "too large": (
         [[1], [1, 2]],
         [[0], [2]],
         "answer 2 of query 1 is out of range; expected 0 to 1",
     ),
-    "negative": ([[1, 2]], [[-1]], "answer -1 is no index; expected whole numbers from 0"),
-    "fraction": ([[1, 2]], [[0.5]], "answer 0.5 is no index; expected whole numbers from 0"),
+    "negative": ([[1, 2]], [[-1]], "answer -1 is not an index; expected integers from 0"),
+    "fraction": ([[1, 2]], [[0.5]], "answer 0.5 is not an index; expected integers from 0"),
     "unequal": ([[1, 2]], [[0], [0]], "1 queries in 'predictions', 2 in 'answers'"),
 }
 

@@ -236,9 +236,9 @@ ERRORS = {
     "fraction": ([[0, 0.5]], {}, "query 0 of 'predictions' has 0.5"),
     "names": ([[0, 1]], {"languages": ["en"]}, r"\['en'\] in 'languages', 2 columns in"),
     "name as text": ([[0, 1]], {"languages": "en"}, "'en' in 'languages', 2 columns"),
-    "same names": ([[0, 1]], {"languages": ["en", "en"]}, "'en' stands twice in 'languages'"),
+    "same names": ([[0, 1]], {"languages": ["en", "en"]}, "'en' appears twice in 'languages'"),
     "answers": ([[0, 1], [0, 1]], {"answers": [[0]]}, "2 queries in 'predictions', 1 in 'answers'"),
-    "empty answers": ([[0, 1]], {"answers": [[]]}, "query 0 has no right answer"),
+    "empty answers": ([[0, 1]], {"answers": [[]]}, "query 0 has no correct answer"),
     "answer no list": ([[0, 1]], {"answers": [1]}, r"answers of query 0 are 1; expected a list"),
     "groups": ([[0, 1]] * 2, {"groups": ["a"]}, "1 in 'groups', 2 queries"),
 }

@@ -73,8 +73,12 @@ ERRORS = {
     "none": ([1, None], [1, 1], "rank nan of query 1 in 'predictions'; expected a number from 0"),
     "infinite": ([math.inf], [1], "rank inf of query 0 in 'predictions'; expected a number"),
     "scores": ([1, -1.5], [1, 2], "rank -1.5 of query 1 in 'predictions'; .* where low is good"),
-    "nested": ([[1], [2]], [1, 2], "'predictions' has 2 dimensions; expected one rank a query"),
-    "a number": (3, 2, "'predictions' has 0 dimensions; expected one rank a query"),
+    "nested": (
+        [[1], [2]],
+        [1, 2],
+        "'predictions' has 2 dimensions; expected one rank for each query",
+    ),
+    "a number": (3, 2, "'predictions' has 0 dimensions; expected one rank for each query"),
 }
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from polyprobe.metrics.rank_overlap.rank_overlap import (
-    measure_overlap,
+    measure_rank_overlap,
     overlap_chance,
     overlap_per_query,
     rbo_weights,
@@ -217,7 +217,7 @@ def test_constant_scores_give_chance():
 def test_means_leave_out_what_tau_is_not_defined_for():
     one = [[2, 1], [3, 2, 1], [7], [1, 1]]
     other = [[1, 2], [3, 1, 2], [7], [1, 2]]
-    assert measure_overlap(one, other, p=0.5, k=(1, 3, 1), n_resamples=0) == {
+    assert measure_rank_overlap(one, other, p=0.5, k=(1, 3, 1), n_resamples=0) == {
         "rbo": pytest.approx((1 / 2 + 7 / 8 + 1 + 3 / 4) / 4),
         "kendall_tau_b": pytest.approx((-1 + 1 / 3) / 2),
         "top_k_overlap@1": pytest.approx((0 + 1 + 1 + 1 / 2) / 4),
@@ -228,20 +228,20 @@ def test_means_leave_out_what_tau_is_not_defined_for():
         "n_queries": 4,
         "n_tau": 2,
     }
-    alone = measure_overlap([[1.0], [2.0]], [[5.0], [4.0]])
+    alone = measure_rank_overlap([[1.0], [2.0]], [[5.0], [4.0]])
     assert (alone["kendall_tau_b"], alone["kendall_tau_b_ci"], alone["n_tau"]) == (None, None, 0)
 
 
 def test_groups_and_intervals():
     one, other = [[2, 1], [1, 2], [2, 1]], [[2, 1], [2, 1], [2, 1]]  # tau 1, -1, 1
     options = {"groups": ["P36", "P36", "P19"], "p": 0.5}
-    result = measure_overlap(one, other, **options)
+    result = measure_rank_overlap(one, other, **options)
     assert result["kendall_tau_b"] == (0 + 1) / 2
     assert result["kendall_tau_b_ci"] == [(-1 + 1) / 2, (1 + 1) / 2]
     assert list(result["by_group"]) == ["P36", "P19"]
     assert result["by_group"]["P36"]["rbo"] == (1 + 1 / 2) / 2
     assert result["by_group"]["P36"]["n_queries"] == 2
-    micro = measure_overlap(one, other, average="micro", **options)
+    micro = measure_rank_overlap(one, other, average="micro", **options)
     assert micro["kendall_tau_b"] == pytest.approx((1 - 1 + 1) / 3)
 
 
@@ -262,9 +262,9 @@ ERRORS = {
     "p too large": ([[1]], [[1]], {"p": 1}, "p is 1; expected a number between 0 and 1"),
     "p is nan": ([[1]], [[1]], {"p": NAN}, "p is nan; expected"),
     "no depths": ([[1]], [[1]], {"k": []}, "no depths in 'k'"),
-    "depth 0": ([[1]], [[1]], {"k": [1, 0]}, "depth 0 in 'k' is none; expected whole numbers"),
-    "half a depth": ([[1]], [[1]], {"k": 1.5}, "depth 1.5 in 'k' is none"),
-    "depth as text": ([[1]], [[1]], {"k": "3"}, "depth '3' in 'k' is none"),
+    "depth 0": ([[1]], [[1]], {"k": [1, 0]}, "depth 0 in 'k' is invalid; expected integers"),
+    "half a depth": ([[1]], [[1]], {"k": 1.5}, "depth 1.5 in 'k' is invalid"),
+    "depth as text": ([[1]], [[1]], {"k": "3"}, "depth '3' in 'k' is invalid"),
 }
 
 
@@ -272,7 +272,7 @@ ERRORS = {
 def test_errors(case):
     predictions, references, options, message = ERRORS[case]
     with pytest.raises(ValueError, match=message) as raised:
-        measure_overlap(predictions, references, **options)
+        measure_rank_overlap(predictions, references, **options)
     assert "\n" not in str(raised.value)
 
 

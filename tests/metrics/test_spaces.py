@@ -45,7 +45,7 @@ BAD = {  # a table that is wrong in one cell, and the line that says so
     "paraphrase_consistency": ("relation,subject,right\nP1,s,a", "no column 'predictions'"),
     "rank_overlap": ("query,candidate,en\nq,a,1", "1 columns of languages; expected two or more"),
     "rankc": ("query,candidate,en,fr\nq,a,1,nan", "row 1, column 'fr' is 'nan'"),
-    "recall_at_k": ("query,candidate,right,en\nq,a,0,1", "no candidate of 'q' is right"),
+    "recall_at_k": ("query,candidate,right,en\nq,a,0,1", "no candidate of 'q' is correct"),
 }
 RUN_COLUMNS = {"fact_id": ["a", "b"], "answers": [[0], [0]]}
 FILES = {  # name, table; what the headline then says

@@ -45,5 +45,5 @@ def end_locative(word: str) -> str:
 
 
 def ends_in_consonant(word: str) -> bool:
-    """Tell whether the word ends in a consonant, with the dot below or without."""
+    """Return whether the word ends in a consonant, with the dot below or without."""
     return bool(CONSONANT.match(word.removesuffix("\u09bc")[-1:]))

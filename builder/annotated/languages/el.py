@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from polyprobe.builder.annotated.entities import Entity, Phrase
+from polyprobe.builder.annotated.entities import Phrase, PromptEntity
 from polyprobe.builder.annotated.gender import (
     FEM,
     MASC,
@@ -32,7 +32,7 @@ INDEFINITE = {
 # Without accents: first words of foreign names, which tell no gender, and adverbs.
 NEUTERS = {"λος", "λας", "σαν", "σαο", "σαντα", "ελ", "νιου", "μπουενος", "ριο", "πορτ", "ντε",
            "τεξας", "κανσας", "αρκανσας"}  # fmt: skip
-ADVERBS = {"κατω", "ανω", "διεθνης"}  # or an adjective that tells no gender
+ADVERBS = {"κατω", "ανω", "διεθνης"}  # or an adjective without gender
 PLURAL_NEUTERS = {"ηνωμενα", "νησια", "σκοπια", "τιρανα", "βαλκανια", "εμιρατα", "χανια",
                   "μπαρμπαντος"}  # fmt: skip
 FEMININE_KINDS = frozenset({"company", "record label", "club", "island"})
@@ -78,7 +78,7 @@ def agree(label: str, traits: Traits) -> Agreement:
     """Return the gender by sex, else by kind and by the ending of the first word.
 
     Countries and islands in -ος are feminine (η Κύπρος, η Ρόδος), languages plural neuters (τα
-    ελληνικά); what is written in Latin letters or does not decline goes by its kind: firms, clubs
+    ελληνικά); labels in Latin letters or without declension go by their kind: firms, clubs
     and labels feminine, bands many, else a neuter, which is said not to be sure.
     """
     kinds = traits.kinds
@@ -105,7 +105,7 @@ def agree(label: str, traits: Traits) -> Agreement:
 
 
 def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
-    """Return what an ending without accents tells, None where it tells nothing."""
+    """Return the agreement of an ending without accents, or None if it is ambiguous."""
     land = bool(kinds & {"country", "island"})
     if head.endswith(("ες", "εις")):
         return Agreement(FEM, PL)
@@ -125,11 +125,11 @@ def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
     return Agreement(NEUT) if head.endswith(("ο", "ι", "υ")) else None
 
 
-def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the article before a label in a case, None for a name that Greek does not have.
 
-    After σε stands the accusative; την and στην keep their ν before a vowel and κ π τ ξ ψ μπ ντ γκ
-    τσ τζ, and before what is not written in Greek; there is no indefinite article of many.
+    σε takes the accusative. την and στην keep their ν before a vowel, before κ π τ ξ ψ μπ ντ γκ τσ
+    τζ, and before other scripts. There is no indefinite plural article.
     """
     gender, number, _ = entity.agreement
     case = case if case in ("GEN", "ACC") else "NOM"
@@ -146,7 +146,7 @@ def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | N
 
 
 def keeps_n(label: str) -> bool:
-    """Tell whether την stays whole before a label."""
+    """Return whether την stays whole before a label."""
     plain = strip_accents(label.lower())
     return not re.match(r"[α-ω]", plain) or bool(KEEPS_N.match(plain))
 
@@ -166,7 +166,7 @@ class Inflection(Inflector):
         pass
 
     def inflect(self, asked: CasedLabel) -> str | None:
-        """Return the label in the case; None where a word has an ending that does not tell it."""
+        """Return the label in the case, or None if the ending of a word is ambiguous."""
         label, case, gender, number, kinds = asked
         head, tail = split_tail(label, (" (", ", "))
         if case == "NOM":
@@ -188,17 +188,17 @@ class Inflection(Inflector):
 
 
 def ends_head(words: list[str], at: int, man: bool) -> bool:
-    """Tell whether a word is a stop, or a genitive behind the first."""
+    """Return whether a word is a stop, or a genitive behind the first."""
     genitives = MALE_GENITIVES if man else GENITIVES_OF_ANY
     return words[at] in STOPS or (at > 0 and strip_tonos(words[at]).endswith(genitives))
 
 
 def decline(word: str, case: str, gender: str) -> str | None:
-    """Return a word in the genitive or accusative singular, None where it is not told.
+    """Return a word in the genitive or accusative singular, or None if it is unknown.
 
     Neuters, and feminines but those in -ος, have one form for nominative and accusative;
     abbreviations and words that end in another consonant than ς do not inflect, save old ones in
-    -ων, -ωρ, -ξ and -ψ, whose stem is not told.
+    -ων, -ωρ, -ξ and -ψ, whose stem is unknown.
 
     >>> decline("Ελλάδα", "GEN", "FEM"), decline("Πέτρος", "ACC", "MASC")
     ('Ελλάδας', 'Πέτρο')
@@ -224,7 +224,7 @@ def decline(word: str, case: str, gender: str) -> str | None:
 
 
 def is_early(word: str) -> bool:
-    """Tell whether the accent is on the third last syllable, from which it may move."""
+    """Return whether the accent is on the third last syllable, from which it may move."""
     composed = unicodedata.normalize("NFD", word.casefold())
     behind = composed.partition("\u0301")[2]
     return len(SYLLABLE.findall(strip_tonos(behind))) >= 2

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from polyprobe.builder.annotated.entities import MARK, Entity, Phrase
+from polyprobe.builder.annotated.entities import MARK, Phrase, PromptEntity
 from polyprobe.builder.annotated.gender import FEM, MASC, PL, SG, Agreement, Traits, agree_plainly
 
 ARTICLES = {
@@ -23,7 +23,7 @@ FEMININES = {"mano", "radio", "foto", "orden", "clase", "lengua", "red", "ley", 
 def agree(label: str, traits: Traits) -> Agreement:
     """Return the gender by sex, else by the ending of the first word; a band is many.
 
-    The authors take countries for feminine; here the ending tells (el Japón, la India).
+    The authors take countries for feminine; here the ending decides (el Japón, la India).
     """
     if traits.sex or "human" in traits.kinds:
         return agree_plainly(label, traits)
@@ -44,7 +44,7 @@ def agree(label: str, traits: Traits) -> Agreement:
     return Agreement(FEM if feminine else MASC, number)
 
 
-def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
+def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the article before a label; None for a name that Spanish does not have.
 
     A feminine that begins with a stressed a takes el and un: el arpa, un águila.
@@ -57,7 +57,7 @@ def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | N
 
 
 def begins_stressed(word: str) -> bool:
-    """Tell whether a word begins with a stressed a, an h before it or not.
+    """Return whether a word begins with a stressed a, an h before it or not.
 
     >>> [begins_stressed(word) for word in ("agua", "hacha", "águila", "academia", "alarma")]
     [True, True, True, False, False]

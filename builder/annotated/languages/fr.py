@@ -2,7 +2,7 @@
 
 import re
 
-from polyprobe.builder.annotated.entities import END, MARK, Entity, Phrase
+from polyprobe.builder.annotated.entities import END, MARK, Phrase, PromptEntity
 from polyprobe.builder.annotated.gender import FEM, MASC, PL, SG, Agreement, Traits, agree_plainly
 
 OWN = re.compile(r"(Les|Le|La|L['’])(?:(?<=['’])| )(?=\S)")
@@ -118,7 +118,7 @@ def agree(label: str, traits: Traits) -> Agreement:
 
 
 def agree_by_ending(word: str) -> Agreement:
-    """Return the gender and number of a word by what is known of it, else by its ending."""
+    """Return the gender and number of a word from the tables, else by its ending."""
     number = PL if PLURAL.search(word) else SG
     stem = word[:-1] if number == PL else word
     if stem in FEMININES or stem in MASCULINES:
@@ -129,7 +129,7 @@ def agree_by_ending(word: str) -> Agreement:
 
 
 def takes_article(label: str, traits: Traits) -> bool:
-    """Tell whether a definite article stands before a label: not before a name, save lands'.
+    """Return whether a label takes a definite article; of the names, only those of lands do.
 
     Common nouns begin with a small letter; names that begin with a noun like Université have one.
     """
@@ -145,8 +145,8 @@ def takes_article(label: str, traits: Traits) -> bool:
     return label[:1].islower()
 
 
-def write_article(name: str, form: str, entity: Entity, case: str) -> Phrase | None:
-    """Return what stands before a label for an article of X-FACTR's, None for an unknown one.
+def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
+    """Return the words before a label for an article of X-FACTR, or None for an unknown one.
 
     Le and Les with which a place begins go into it, La and L' stay: au Caire, à La Haye; a title
     keeps its own.
@@ -186,7 +186,7 @@ def split_article(label: str, agreement: Agreement, traits: Traits) -> tuple[str
 def locate(article: str, form: str, traits: Traits) -> Phrase:
     """Return en, au, aux or à before a place: en before feminines and vowels, à before cities.
 
-    Not sure where nothing tells what kind of place it is.
+    Not certain if the kind of the place is unknown.
     """
     kinds = traits.kinds
     if form in ("Israël", "Haïti"):
@@ -199,12 +199,12 @@ def locate(article: str, form: str, traits: Traits) -> Phrase:
         return Phrase("en", form, gendered=gendered)
     if article and form.startswith("Empire "):
         return Phrase(f"dans {article}", form, gendered=False)
-    told = bool(article or kinds & {*LANDS, "city", "island"})
-    return Phrase(AT[article], form, told, gendered)
+    certain = bool(article or kinds & {*LANDS, "city", "island"})
+    return Phrase(AT[article], form, certain, gendered)
 
 
 def elides(label: str) -> bool:
-    """Tell whether le, la, de lose their vowel before a label.
+    """Return whether le, la, de lose their vowel before a label.
 
     >>> [elides(label) for label in ("Égypte", "Yémen", "Yves", "harpe", "histoire", "Honduras")]
     [True, False, True, False, True, False]

@@ -38,7 +38,8 @@ FOREIGN = re.compile(
 class Inflection(ByRule):
     """Adds endings by the rules of sound, as a word is spelled.
 
-    Most towns of Hungary, Hungary itself and islands are stood on, not in: Budapesten, Londonban.
+    Most towns of Hungary, Hungary itself and islands take the case "on", not "in": Budapesten,
+    Londonban.
     """
 
     name = "vowel harmony (hu)"
@@ -47,8 +48,8 @@ class Inflection(ByRule):
     def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
         """Return the head with the ending; None for foreign spelling, digits and abbreviations.
 
-        What a foreign name ends in is not told by its letters; nor is -an, -on behind towns whose
-        country is not known. What follows an article behind the head stays.
+        The letters of a foreign name do not determine its final sound. Towns of unknown country in
+        -an or -on are ambiguous. Words after an article behind the head stay unchanged.
         """
         last = re.split(r"[ -]", head)[-1]
         if last.isupper() or FOREIGN.search(last.casefold()):
@@ -64,7 +65,7 @@ class Inflection(ByRule):
 
 
 def is_surface(label: str, kinds: Collection[str]) -> bool:
-    """Tell whether one is on a place: Szegeden, but Debrecenben; Kapuváron, Caprin, but Kubában.
+    """Return whether one is on a place: Szegeden, but Debrecenben; Kapuváron, Caprin, but Kubában.
 
     >>> is_surface("Capri", ["island"]), is_surface("Kuba", ["island", "country"])
     (True, False)
@@ -118,7 +119,7 @@ def add_ending(stem: str, case: str, harmony: str) -> str | None:
 
 
 def accuse(stem: str, link: str, open_end: bool) -> str:
-    """Return the accusative: -t behind vowels and what flows, else with a vowel before it."""
+    """Return the accusative: -t after vowels and liquids, else with a vowel before it."""
     for noun, form in LOWERED.items():
         if stem.casefold().endswith(noun):
             return stem[: -len(noun)] + keep_capitals(form, stem[-len(noun) :])

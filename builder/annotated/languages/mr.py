@@ -1,4 +1,4 @@
-"""The Marathi locative, where the last letter tells it."""
+"""The Marathi locative, if the last letter determines it."""
 
 import re
 from collections.abc import Collection
@@ -9,13 +9,13 @@ from polyprobe.builder.annotated.inflector import ByRule
 class Inflection(ByRule):
     """Adds -त behind ī and ū, -ात behind a consonant: दिल्लीत, भारतात.
 
-    Words in -ा and -े have another stem before it, which no rule of sound tells.
+    Words in -ा and -े have another stem before it, which no rule predicts.
     """
 
     name = "last sound (mr)"
 
     def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
-        """Return the locative, None where the head does not tell its stem."""
+        """Return the locative, or None if the stem of the head is unknown."""
         if case != "LOC" or not head:
             return None
         if head[-1] in "ीूईऊ":

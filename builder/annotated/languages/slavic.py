@@ -1,8 +1,8 @@
 """Russian and Ukrainian labels in their cases, with pymorphy3.
 
 In a label of several words those inflect that agree with its head: the adjectives before it, the
-head, an adjective behind it, and of a person's name all parts. What else follows the head stays, as
-a genitive, a preposition or a title does, save behind words like город; so does what is in
+head, an adjective behind it, and of a person's name all parts. Other words after the head stay,
+such as a genitive, a preposition or a title, except after words like город; so does text in
 parentheses, and behind a comma if it is no person. Names that no dictionary has inflect by their
 last letter in Russian (`names_ru`).
 """
@@ -25,7 +25,7 @@ from .slavic_names import ENDINGS, decline_name, guess_gender
 GRAMMEMES = {"GEN": "gent", "DAT": "datv", "ACC": "accs", "INS": "ablt", "ESS": "loct"}
 SAME = {"INST": "INS", "LOC": "ESS"}
 GENDERS = {MASC: "masc", FEM: "femn", NEUT: "neut"}
-TOLD = {"masc": MASC, "femn": FEM, "neut": NEUT, "ms-f": MASC}
+GENDER_OF = {"masc": MASC, "femn": FEM, "neut": NEUT, "ms-f": MASC}
 NOMINAL = frozenset({"NOUN", "ADJF", "PRTF", "NPRO", "NUMR"})
 ADJECTIVES = frozenset({"ADJF", "PRTF"})
 PEOPLE = frozenset({"Name", "Surn", "Patr"})
@@ -47,8 +47,8 @@ class Guess(NamedTuple):
     word: str
 
 
-class Who(NamedTuple):
-    """What tells the readings of a name apart: a person of a sex (GENDERS), a place, or neither."""
+class NameKind(NamedTuple):
+    """The kind of a name: a person of a sex (GENDERS), a place, or neither."""
 
     human: bool = False
     sex: str = ""
@@ -81,15 +81,17 @@ class Inflection(Inflector):
     def inflect(self, asked: CasedLabel) -> str | None:
         """Return the label in the case; None in other letters, or where no word has a nominative.
 
-        `gender` tells surnames apart: Шмидт inflects for a man, not for a woman.
+        `gender` selects the declension of surnames: Шмидт inflects for a man, not for a woman.
         """
         label, case, gender, _, kinds = asked
         case = SAME.get(case, case)
         human = "human" in kinds
-        who = Who(human, GENDERS.get(gender or "", "") if human else "", bool(PLACES & {*kinds}))
+        kind = NameKind(
+            human, GENDERS.get(gender or "", "") if human else "", bool(PLACES & {*kinds})
+        )
         head, tail = split_tail(label, STOPS[:1] if human else STOPS)
         words = head.split(" ")
-        chosen = list(self.choose(words, who))
+        chosen = list(self.choose(words, kind))
         headless = not human and None in chosen and not any(map(is_noun, chosen))
         if case not in GRAMMEMES or not any(chosen) or headless:
             return label if case == "NOM" else None
@@ -101,43 +103,43 @@ class Inflection(Inflector):
     def agree(self, label: str) -> Agreement | None:
         """Return the gender and number of the head; None where no word has a nominative."""
         head, _ = split_tail(label, STOPS)
-        chosen = [parse for parse in self.choose(head.split(" "), Who()) if parse]
+        chosen = [parse for parse in self.choose(head.split(" "), NameKind()) if parse]
         parse = next((each for each in chosen if is_noun(each)), chosen[0] if chosen else None)
         if parse is None or isinstance(parse, Guess):
             return guess_gender(parse.word) if parse else None
         grammemes = parse.tag.grammemes
-        told = [TOLD[grammeme] for grammeme in TOLD if grammeme in grammemes]
+        genders = [GENDER_OF[grammeme] for grammeme in GENDER_OF if grammeme in grammemes]
         number = PL if "plur" in grammemes else SG
-        return Agreement(told[0] if told else MASC, number, bool(told) or number == PL)
+        return Agreement(genders[0] if genders else MASC, number, bool(genders) or number == PL)
 
-    def choose(self, words: list[str], who: Who) -> Iterator[Any]:
+    def choose(self, words: list[str], kind: NameKind) -> Iterator[Any]:
         """Yield the reading of each word that inflects, None for those that stay."""
         head: Any = None
         fixed = False
         for position, word in enumerate(words):
-            parse = None if fixed else self.read(word.rstrip(","), who, words[position + 1 :])
-            if head is not None and not who.human and not goes_with(head, parse):
+            parse = None if fixed else self.read(word.rstrip(","), kind, words[position + 1 :])
+            if head is not None and not kind.human and not goes_with(head, parse):
                 parse = None
-            if parse is None and not (who.human and (word in PARTICLES or not word.islower())):
+            if parse is None and not (kind.human and (word in PARTICLES or not word.islower())):
                 fixed = True
             if is_noun(parse) and head is None:
                 head = parse
             yield parse
 
-    def read(self, word: str, who: Who, rest: list[str]) -> Any:
+    def read(self, word: str, kind: NameKind, rest: list[str]) -> Any:
         """Return the nominative that a word most likely is, None if it is none."""
-        if not CYRILLIC.fullmatch(word) or (who.human and word in PARTICLES):
+        if not CYRILLIC.fullmatch(word) or (kind.human and word in PARTICLES):
             return None
         name = word[:1].isupper()
         readings = self.analyser.parse(word)
         found = [parse for parse in readings if is_nominative(parse)]
-        if who.sex:
-            found = [parse for parse in found if fits(parse, who.sex)]
-        found.sort(key=lambda parse: rank(parse, name, who))
-        other = not who.human and any(parse.is_known for parse in readings)
-        if name and self.guesses and can_be_guessed(word) and not (other or is_sound(found, who)):
+        if kind.sex:
+            found = [parse for parse in found if fits(parse, kind.sex)]
+        found.sort(key=lambda parse: rank(parse, name, kind))
+        other = not kind.human and any(parse.is_known for parse in readings)
+        if name and self.guesses and can_be_guessed(word) and not (other or is_sound(found, kind)):
             return Guess(word)
-        if rest and not who.human:
+        if rest and not kind.human:
             found = self.put_agreeing_first(found, rest[0])
         return found[0] if found else None
 
@@ -150,48 +152,48 @@ class Inflection(Inflector):
 
 
 def can_be_guessed(word: str) -> bool:
-    """Tell whether the last letter of a name tells how it inflects; a soft one does not."""
+    """Return whether the last letter of a name determines its inflection; a soft one does not."""
     return len(word) > 1 and not word.isupper() and not word.endswith("ь")
 
 
-def is_sound(found: list[Any], who: Who) -> bool:
-    """Tell whether the best reading is the dictionary's, or at least no plural and no being."""
+def is_sound(found: list[Any], kind: NameKind) -> bool:
+    """Return whether the best reading is the dictionary's, or at least no plural and no being."""
     if not found or found[0].is_known or is_adjective(found[0]):
         return bool(found)
     if is_fixed(found[0]):
         return found[0].word[-1] in "аеиоуыэюя"
     grammemes = found[0].tag.grammemes
-    return "plur" not in grammemes and not (who.place and "anim" in grammemes)
+    return "plur" not in grammemes and not (kind.place and "anim" in grammemes)
 
 
 def is_nominative(parse: Any) -> bool:
-    """Tell whether it is a noun or the like in the nominative."""
+    """Return whether it is a noun or the like in the nominative."""
     return parse.tag.POS in NOMINAL and "nomn" in parse.tag.grammemes
 
 
 def is_noun(parse: Any) -> bool:
-    """Tell whether a reading can be the head of a label."""
+    """Return whether a reading can be the head of a label."""
     return isinstance(parse, Guess) or (parse is not None and parse.tag.POS == "NOUN")
 
 
 def is_adjective(parse: Any) -> bool:
-    """Tell whether a reading is an adjective or a participle."""
+    """Return whether a reading is an adjective or a participle."""
     return parse.tag.POS in ADJECTIVES
 
 
 def is_fixed(parse: Any) -> bool:
-    """Tell whether a reading has one form for all cases."""
+    """Return whether a reading has one form for all cases."""
     return "Fixd" in parse.tag.grammemes
 
 
 def is_animate(chosen: list[Any]) -> bool:
-    """Tell whether the head is a living being, which has another accusative."""
+    """Return whether the head is a living being, which has another accusative."""
     nouns = [parse for parse in chosen if is_noun(parse) and not isinstance(parse, Guess)]
     return bool(nouns) and "anim" in nouns[0].tag.grammemes
 
 
 def goes_with(head: Any, parse: Any) -> bool:
-    """Tell whether a word behind the head inflects with it: a name, or an adjective that agrees."""
+    """Return whether a word after the head inflects with it: a name or an agreeing adjective."""
     if isinstance(head, Guess) or isinstance(parse, Guess) or parse is None:
         return False
     names = bool(PEOPLE & head.tag.grammemes and PEOPLE & parse.tag.grammemes)
@@ -200,20 +202,20 @@ def goes_with(head: Any, parse: Any) -> bool:
 
 
 def fits(parse: Any, sex: str) -> bool:
-    """Tell whether a reading can be of a man's or a woman's name."""
+    """Return whether a reading can be of a man's or a woman's name."""
     grammemes = parse.tag.grammemes
     return sex in grammemes or not grammemes & {"masc", "femn", "neut"}
 
 
-def rank(parse: Any, name: bool, who: Who) -> tuple[bool, ...]:
-    """Return what sorts the likelier readings first; equal ones stay in pymorphy's order."""
+def rank(parse: Any, name: bool, kind: NameKind) -> tuple[bool, ...]:
+    """Return a sort key that puts the likelier readings first; equal ones keep pymorphy's order."""
     grammemes = parse.tag.grammemes
-    proper = "Geox" in grammemes or (bool(PEOPLE & grammemes) and not who.place)
+    proper = "Geox" in grammemes or (bool(PEOPLE & grammemes) and not kind.place)
     closed = parse.word[-1] not in "аеиоуыэюя"
     return (
         not parse.is_known and is_fixed(parse) and closed,
-        not parse.is_known and ("plur" in grammemes or (who.place and "anim" in grammemes)),
-        who.place and "anim" in grammemes,
+        not parse.is_known and ("plur" in grammemes or (kind.place and "anim" in grammemes)),
+        kind.place and "anim" in grammemes,
         parse.normal_form == "больший",
         name and not proper and not is_adjective(parse),
         not parse.is_known,
@@ -221,7 +223,7 @@ def rank(parse: Any, name: bool, who: Who) -> tuple[bool, ...]:
 
 
 def gender_key(parse: Any) -> str:
-    """Return what an adjective must share with its noun: plural, or the gender."""
+    """Return the tag that an adjective shares with its noun: plural, or the gender."""
     grammemes = parse.tag.grammemes
     return "plur" if "plur" in grammemes else next(iter(grammemes & {"masc", "femn", "neut"}), "")
 
@@ -263,7 +265,7 @@ def keep_first_part(form: str, name: str) -> str:
 
 
 def agrees(form: Any, parse: Any, animate: bool) -> bool:
-    """Tell whether a form differs from the nominative in its case alone.
+    """Return whether a form differs from the nominative in its case alone.
 
     Of the accusatives of an adjective only that for living beings, or the other, is meant.
     """

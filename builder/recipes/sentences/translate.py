@@ -11,10 +11,10 @@ from .base import answer_label, fill, name_terms
 from .outcomes import BAD_SLOT, EMPTY, FOUND, NO_ANSWER, NO_OBJECT, UNCHANGED, Outcome
 
 if TYPE_CHECKING:  # it needs rapidfuzz, an extra
-    from polyprobe.builder.objects.find import Found
+    from polyprobe.builder.objects.find import ObjectSpan
 
 MARKS = (SLOT, "[X]")
-Find = Callable[..., "list[Found | None]"]
+Find = Callable[..., "list[ObjectSpan | None]"]
 
 
 def keep_source(rows: Sequence[Row], language: str) -> list[Outcome]:
@@ -86,7 +86,7 @@ def list_aliases(row: Row) -> list[str]:
     return [] if len(row.answers) > 1 else [f for f in row.answer_forms if f != answer_label(row)]
 
 
-def locate(outcome: Outcome, place: "Found | None") -> Outcome:
+def locate(outcome: Outcome, place: "ObjectSpan | None") -> Outcome:
     """Return the outcome with the place of its object, or as NO_OBJECT."""
     if place is None:
         return lose(outcome, f"no words like {outcome.label!r}")

@@ -1,8 +1,8 @@
-"""Apertium, a rule-based engine that works offline, through apertium-apy at an address.
+"""Apertium, a rule-based offline engine, through an apertium-apy service.
 
-Debian has it: `apt-get install apertium-apy apertium-eng-spa`, then
-`apertium-apy -p 2737 /usr/share/apertium`. The service tells the pairs that it has, but neither its
-own version nor those of its data.
+On Debian: `apt-get install apertium-apy apertium-eng-spa`, then
+`apertium-apy -p 2737 /usr/share/apertium`. The service lists its pairs, but neither its own version
+nor those of its data.
 """
 
 import os
@@ -32,28 +32,27 @@ if TYPE_CHECKING:
 ADDRESS = "http://127.0.0.1:2737"
 INSTALL = "Debian's packages are apertium-SOURCE-TARGET, as apertium-eng-spa (apt-get install)"
 START = "start it with `apertium-apy -p 2737 /usr/share/apertium`"
-# A request of more is cut by the service, in the midst of a sentence where it finds no full stop.
+# The service splits longer requests, inside a sentence if there is no full stop.
 CHARACTERS = 900
 MOVED = re.compile(r" (?=[.,;:!?])")
-BETWEEN = "\n\n"  # ends a sentence for the engine, whether or not it has a full stop
+BETWEEN = "\n\n"  # ends a sentence for the engine, even without a full stop
 
 
 class Apertium(Translator):
-    """Apertium's pairs at an address; only what their packages give, no pair through a third.
+    """The pairs of an Apertium service, without pivot languages.
 
-    Words that it does not know stand in the text as they are in the sentence; `unknown_words` says
-    how many they were, of those asked in this run. Words of which it does not know the translation
-    (`@`) or the form (`#`) are among them.
+    Unknown words stay in the text unchanged; `unknown_words` counts them for this run, including
+    words with an unknown translation (`@`) or form (`#`).
     """
 
     name = "apertium"
     batch_size = 20
     concurrency = 2
     timeout = 60.0
-    pace = Pace(tries=3, first_wait=0.5, give_up=3)  # it is near, and not crowded
+    pace = Pace(tries=3, first_wait=0.5, give_up=3)  # a local service
 
     def __init__(self, url: str | None = None) -> None:
-        """Take the service at `url`, else at APERTIUM_APY, else on this machine (ADDRESS)."""
+        """Use the service at `url` (default: APERTIUM_APY, then ADDRESS)."""
         given = url or os.environ.get("APERTIUM_APY") or ADDRESS
         self.url = check_address(self.name, given)
         self._shown = hide_password(self.url)
@@ -62,7 +61,7 @@ class Apertium(Translator):
         self._client: httpx.AsyncClient | None = None
 
     def check(self, source: str, target: str) -> tuple[str, str]:
-        """Return the service's codes of a pair that it has."""
+        """Return the service's codes of a pair."""
         pairs = self.list_pairs()
         own_source = match(source, {pair[0] for pair in pairs})
         targets = {pair[1] for pair in pairs if pair[0] == own_source}
@@ -75,7 +74,7 @@ class Apertium(Translator):
         )
 
     def list_pairs(self) -> list[tuple[str, str]]:
-        """Return the pairs that the service has, in its own codes (ISO 639-3)."""
+        """Return the service's pairs, in its codes (ISO 639-3)."""
         import httpx
 
         try:
@@ -86,7 +85,7 @@ class Apertium(Translator):
         except (NoAnswerError, BrokenAnswerError, KeyError, TypeError) as error:
             raise PolyprobeError(
                 f"no apertium-apy answers at {self._shown} ({error or 'no pairs'}); {START}, or "
-                "name its address (option url, or APERTIUM_APY)"
+                "give its address (option url, or APERTIUM_APY)"
             ) from error
 
     @asynccontextmanager
@@ -100,7 +99,7 @@ class Apertium(Translator):
     async def ask(
         self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
     ) -> list[str]:
-        """Return the translations of a batch, several sentences a request."""
+        """Return the translations of a batch, with several sentences in each request."""
         sentences = [" ".join(sentence.split()) for sentence in batch]
         return [
             text
@@ -113,7 +112,7 @@ class Apertium(Translator):
         if len(texts) != len(sentences):
             texts = [await self._post(sentence, pair) for sentence in sentences]
         pairs = list(zip(sentences, texts, strict=True))
-        return [mend_blanks(sentence, self._unmark(sentence, text)) for sentence, text in pairs]
+        return [fix_blanks(sentence, self._unmark(sentence, text)) for sentence, text in pairs]
 
     async def _post(self, text: str, pair: str) -> str:
         assert self._client is not None  # a run holds it open
@@ -127,10 +126,10 @@ class Apertium(Translator):
             raise BrokenAnswerError("no translatedText") from error
 
     def _unmark(self, sentence: str, text: str) -> str:
-        """Return the text without the marks of unknown words, which are counted.
+        """Return the text without the marks of unknown words, and count the marks.
 
-        Marks are asked for since they alone tell how many there are; apy would take `*` away and
-        leave `@` and `#`. A sentence that has such a character of its own keeps it.
+        Without `markUnknown` the service would remove `*`, but not `@` and `#`. A mark that is in
+        the sentence stays.
         """
         for mark in "*@#":
             if mark not in sentence:
@@ -139,12 +138,10 @@ class Apertium(Translator):
         return text
 
 
-def mend_blanks(sentence: str, text: str) -> str:
-    """Return the text without the blanks that the engine moved: two together, before a full stop.
+def fix_blanks(sentence: str, text: str) -> str:
+    """Return the text without double blanks and, unless the sentence has any, before punctuation.
 
-    Blanks before punctuation stay where the sentence has such.
-
-    >>> mend_blanks("Oslo and Rome are cities.", "Oslo y Roma son  ciudades .")
+    >>> fix_blanks("Oslo and Rome are cities.", "Oslo y Roma son  ciudades .")
     'Oslo y Roma son ciudades.'
     """
     text = " ".join(text.split())
@@ -152,7 +149,7 @@ def mend_blanks(sentence: str, text: str) -> str:
 
 
 def cut(sentences: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the sentences in parts of at most CHARACTERS, one sentence at least."""
+    """Yield parts of at most CHARACTERS, but at least one sentence."""
     part: list[str] = []
     for sentence in sentences:
         if part and len(BETWEEN.join([*part, sentence])) > CHARACTERS:
@@ -164,10 +161,10 @@ def cut(sentences: Sequence[str]) -> Iterator[list[str]]:
 
 
 def state_versions(url: str) -> str:
-    """Return the engine and its packages by Debian's database, where the service is local.
+    """Return the engine's Debian packages if the service is local, else its address.
 
-    The service itself does not tell. Of another machine the address is all that is known, and a
-    newer version there is not noticed: translations kept from before are taken for its own.
+    The service does not report its version. A new version on another machine is not noticed: stored
+    translations of the old one are used.
     """
     if urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1"):
         return f"versions unknown, at {url}"

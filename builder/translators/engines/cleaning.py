@@ -1,4 +1,4 @@
-"""A language model's answer made a sentence, or found to be none."""
+"""Extract the translated sentence from a language model's answer."""
 
 import re
 
@@ -15,15 +15,15 @@ REFUSAL = re.compile(
 
 
 def clean_answer(answer: str, sentence: str, target: str) -> str:
-    """Return the sentence in an answer, without label, quotes around it and a model's thoughts.
+    """Return the sentence in an answer, without label, surrounding quotes and reasoning.
 
     Args:
-        answer: as the model gave it; a blank one gives "".
-        sentence: what was to be translated; quotes or a label that it has itself are kept.
-        target: English name of the language, which models like to put before their answer.
+        answer: of the model; a blank answer gives "".
+        sentence: the source sentence; its own quotes or label are kept in the translation.
+        target: English name of the language, which models may put before their answer.
 
     Raises:
-        BrokenAnswerError: it has several lines, or it is a refusal.
+        BrokenAnswerError: several lines, or a refusal.
 
     >>> clean_answer('Spanish: "Oslo está en Noruega."', "Oslo is in Norway.", "Spanish")
     'Oslo está en Noruega.'
@@ -40,7 +40,7 @@ def clean_answer(answer: str, sentence: str, target: str) -> str:
 
 
 def _is_heading(line: str, sentence: str) -> bool:
-    """Tell a line that only announces: `Here is the translation:`, or a fence's `text`."""
+    """Return whether a line is an introduction (`Here is the translation:`) or a code fence."""
     return line.startswith("```") or (line.endswith((":", ":**")) and not sentence.endswith(":"))
 
 

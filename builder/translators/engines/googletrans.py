@@ -1,4 +1,4 @@
-"""Google Translate by the package googletrans: no key, one sentence a request."""
+"""Google Translate through the package googletrans: no key, one sentence for each request."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -19,40 +19,39 @@ if TYPE_CHECKING:
 
 SERVICE = "https://translate.googleapis.com"
 REMEDIES = {
-    400: "it does not take the sentence or the languages",
-    403: "Google bars this machine: wait some hours, or use another translator",
-    404: "look at base_url",
+    400: "the sentence or the languages are invalid",
+    403: "Google blocks this machine: wait some hours, or use another translator",
+    404: "check base_url",
 }
 
 
 class Googletrans(Translator):
-    """Google's free web service. It is not versioned: the same sentence may change with the years.
+    """Google's free web service. It has no version: a sentence's translation may change.
 
     Args:
-        base_url: where the service is; another address stands for another service, so its texts
-            are kept apart.
+        base_url: address of the service; each address has its own stored texts.
     """
 
     name = "googletrans"
     per_second = 4.0
     timeout = 20.0
-    advice = "Google limits requests by machine: wait, or give a lower per_second"
+    advice = "Google limits requests per machine: wait, or give a lower per_second"
 
     def __init__(self, *, base_url: str = SERVICE) -> None:
-        import googletrans  # noqa: F401 - its absence is told before work begins
+        import googletrans  # noqa: F401 - fail early if it is missing
 
         self._base = check_address(self.name, base_url)
-        # The package's version is no part: it only carries what the service answers.
+        # The package's version does not matter: it only transfers the service's answers.
         other = "" if self._base == SERVICE else f" {hide_password(self._base)}"
         self.signature = f"googletrans{other}"
 
     def check(self, source: str, target: str) -> tuple[str, str]:
-        """Return Google's codes, of two letters where a language has such a code."""
+        """Return Google's codes, with two letters where possible."""
         return check_pair(self.name, source, target, _known())
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
-        """Hold a client open whose requests go to `base_url` and whose errors are not hidden."""
+        """Hold a client open that sends requests to `base_url` and raises HTTP errors."""
         import googletrans
 
         async with googletrans.Translator(raise_exception=True) as self._client:
@@ -66,8 +65,8 @@ class Googletrans(Translator):
     ) -> list[str]:
         """Return the text of one sentence.
 
-        The package checks codes against its own table, where some have three letters; `sl` and
-        `tl` are what the service gets.
+        The package checks `src` and `dest` against its own table, in which some codes have three
+        letters; the service gets `sl` and `tl`.
         """
         [sentence] = batch
         known = _known()
@@ -81,7 +80,7 @@ class Googletrans(Translator):
             raise BrokenAnswerError("no translation in it") from error
 
     async def _send_to_base(self, request: "httpx.Request") -> None:
-        """Point a request to `base_url`; the package itself only takes names of Google's hosts."""
+        """Redirect a request to `base_url`; the package accepts only names of Google's hosts."""
         import httpx
 
         base = httpx.URL(self._base)
@@ -91,18 +90,18 @@ class Googletrans(Translator):
 
 
 async def _refuse_errors(response: "httpx.Response") -> None:
-    """Raise for a status that is no success, which the package would take for a translation."""
+    """Raise for an error status, which the package would read as a translation."""
     response.raise_for_status()
 
 
 def read_text(answer: Any) -> str:
-    """Return the text of an answer `[[[text, source, …], …], …]`, of which each part is checked.
+    """Return the text of an answer `[[[text, source, …], …], …]`.
 
-    The package itself would make letters of an error's JSON object into a text.
+    Each part is checked: the package itself would turn an error's JSON object into a text.
 
     Raises:
-        TypeError: it has another form.
-        LookupError: a part is missing.
+        TypeError: another form.
+        LookupError: a missing part.
     """
     if not isinstance(answer, list) or not isinstance(answer[0], list):
         raise TypeError
@@ -112,7 +111,7 @@ def read_text(answer: Any) -> str:
 
 @cache
 def _known() -> dict[str, str]:
-    """Return {Google's code: the package's}, which differ where it has br as bre."""
+    """Return {Google's code: the package's}, such as {"br": "bre"}."""
     from googletrans import LANGUAGES
 
     return {current(code): code for code in sorted(LANGUAGES, key=len, reverse=True)}

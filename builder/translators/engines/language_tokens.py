@@ -1,7 +1,7 @@
-"""The languages of a translation model, read off its vocabulary.
+"""The languages of a translation model, from its vocabulary.
 
 `spa_Latn` (NLLB), `__es__` (M2M100), `es_XX` (mBART-50), `>>es<<` (OPUS-MT for several targets) and
-`<2es>` (MADLAD) are one language; which of them a vocabulary has tells how the model is asked.
+`<2es>` (MADLAD) are one language; the form in the vocabulary determines the model's input.
 """
 
 import re
@@ -13,10 +13,10 @@ from polyprobe.system.errors import PolyprobeError
 
 
 class Scheme(NamedTuple):
-    """How a family of models names languages.
+    """The language tokens of a family of models.
 
-    `token` is the form of a language's token, its group the code. The target's token begins the
-    answer where it is `forced`, and stands before the sentence where it is not.
+    `token` matches a language's token; its group is the code. The target's token begins the answer
+    if `forced`, else precedes the sentence.
     """
 
     token: re.Pattern[str]
@@ -33,16 +33,16 @@ SCHEMES = {
 
 
 class Languages(NamedTuple):
-    """The languages of a model: by which scheme it names them, and {code: token}."""
+    """The languages of a model: scheme and {code: token}."""
 
     scheme: Scheme
     tokens: dict[str, str]
 
     def find(self, source: str, target: str, model: str) -> tuple[str, str]:
-        """Return the tokens of a pair; a source that the model is not told comes back as it is.
+        """Return the tokens of a pair; the source is returned unchanged if the model ignores it.
 
         Raises:
-            PolyprobeError: it has none for one of them.
+            PolyprobeError: a language without a token.
         """
         if self.scheme.forced:
             codes = check_pair(f"the model {model}", source, target, self.tokens)
@@ -52,9 +52,9 @@ class Languages(NamedTuple):
 
 
 def read_languages(special: Collection[str], vocabulary: Collection[str]) -> Languages | None:
-    """Return the languages that a model has tokens for, None where it has no such tokens.
+    """Return the languages of a model, None if it has no language tokens.
 
-    A forced token is one of its `special` ones: `en_US` may be a piece of text in a vocabulary.
+    Forced tokens must be among the `special` ones: `en_US` may be ordinary text in a vocabulary.
     """
     for scheme in SCHEMES.values():
         among = sorted(special if scheme.forced else vocabulary)
@@ -65,9 +65,9 @@ def read_languages(special: Collection[str], vocabulary: Collection[str]) -> Lan
 
 
 def check_stated(stated: tuple[str | None, str | None], asked: tuple[str, str], model: str) -> None:
-    """Raise PolyprobeError where a model of one pair says that it has another one than asked.
+    """Raise PolyprobeError if a model states another pair than the requested one.
 
-    A group of languages (`ROMANCE`, `gmw`), and a model that says nothing, are not judged.
+    Groups of languages (`ROMANCE`, `gmw`) and models that state no pair are not checked.
     """
     from babel.core import get_global
 

@@ -1,4 +1,4 @@
-"""A translation model's files: where they lie, what exactly they are, how they are loaded."""
+"""Locate, identify and load the files of a translation model."""
 
 import os
 from collections.abc import Callable
@@ -17,33 +17,33 @@ def place_model(model: str, revision: str | None) -> tuple[str, str | None]:
         return os.path.abspath(model), None
     from transformers.utils import cached_file
 
-    # the snapshot's folder bears the commit's name
+    # the snapshot's folder is named after the commit
     file = call(lambda: cached_file(model, "config.json", revision=revision), model)
     return model, Path(file).parent.name
 
 
 def identify(place: tuple[str, str | None], model: str) -> str:
-    """Return what the texts depend on: id and commit, or a hash of the folder's files."""
+    """Return the id and commit, or a hash of the folder's files."""
     folder, commit = place
     return f"{model}@{commit}" if commit else f"sha256-{hash_model(Path(folder))}"
 
 
 def load_settings(place: tuple[str, str | None], model: str) -> tuple[Any, Any]:
-    """Return configuration and tokenizer; PolyprobeError where the model has no decoder to tell."""
+    """Return configuration and tokenizer; PolyprobeError without an encoder and a decoder."""
     from transformers import AutoConfig, AutoTokenizer
 
     name, commit = place
     config = call(lambda: AutoConfig.from_pretrained(name, revision=commit), model)
     if not config.is_encoder_decoder:
         raise PolyprobeError(
-            f"the model {model} ({config.model_type}) is no translation model; expected an "
-            "encoder with a decoder, as facebook/nllb-200-distilled-600M"
+            f"the model {model} ({config.model_type}) is not a translation model; expected an "
+            "encoder with a decoder, such as facebook/nllb-200-distilled-600M"
         )
     return config, call(lambda: AutoTokenizer.from_pretrained(name, revision=commit), model)
 
 
 def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: Any) -> Any:
-    """Return the network with its weights, ready to generate."""
+    """Return the network with its weights on the device, in evaluation mode."""
     from transformers import AutoModelForSeq2SeqLM
 
     name, commit = place
@@ -56,14 +56,14 @@ def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: 
     if missing := sorted(info.get("missing_keys", ())):
         raise PolyprobeError(
             f"the weights of {model} are incomplete: {len(missing)} tensors are missing, "
-            f"{missing[0]} the first"
+            f"such as {missing[0]}"
         )
-    network.generation_config.max_length = None  # max_new_tokens is what counts
+    network.generation_config.max_length = None  # max_new_tokens applies
     return call(lambda: network.to(device).eval(), model)
 
 
 def call(load: Callable[[], Part], model: str) -> Part:
-    """Load a part of a model; foreign files fail in many ways, so everything is caught."""
+    """Return the result of `load`, with any exception in one line: files can fail in many ways."""
     try:
         return load()
     except Exception as error:

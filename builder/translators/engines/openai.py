@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat protocol: the names' translations are given, few-shot."""
+"""Servers with OpenAI's chat API: few-shot prompts with translated names."""
 
 import hashlib
 import json
@@ -24,22 +24,21 @@ from .openai_prompt import Example, read_examples, write_prompt
 
 SERVICE = "https://api.openai.com/v1"
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-# Errors of a single sentence, which services give with a status that stops a run otherwise.
+# Error codes of a single sentence; their HTTP status would otherwise stop a run.
 OF_A_SENTENCE = ("content_filter", "content_policy_violation", "context_length_exceeded")
 
 
 class OpenAI(Translator):
-    """A language model behind an OpenAI-compatible address; one request a sentence.
+    """A language model of an OpenAI-compatible server; one request for each sentence.
 
-    The key comes from the environment variable OPENAI_API_KEY alone and is put nowhere.
+    The key is read from the environment variable OPENAI_API_KEY and never stored.
 
     Args:
-        model: as the server calls it.
-        base_url: up to `/v1`; OPENAI_BASE_URL where it is not given, else OpenAI's own.
-        temperature: a number, or `default` for models that take none.
-        max_tokens: the longest answer, None for the server's own limit.
-        examples: sentences translated before, of the one pair that the translator serves; our own
-            ones where none are given.
+        model: its name on the server.
+        base_url: up to `/v1` (default: OPENAI_BASE_URL, then OpenAI's own).
+        temperature: a number, or `default` to leave it out.
+        max_tokens: limit of the answer, None for the server's own.
+        examples: translated sentences of the translator's only pair (default: our own).
     """
 
     name = "openai"
@@ -55,7 +54,7 @@ class OpenAI(Translator):
         max_tokens: int | None = None,
         examples: Sequence[tuple[str, Mapping[str, str], str]] = (),
     ) -> None:
-        import openai  # noqa: F401 - its absence is told before work begins
+        import openai  # noqa: F401 - fail early if it is missing
 
         self._base = check_address(self.name, base_url or os.environ.get(ADDRESS, "") or SERVICE)
         self._shown = self._base.rpartition("@")[2]
@@ -64,21 +63,21 @@ class OpenAI(Translator):
         settings = json.dumps(self._extra, sort_keys=True)
         self.signature = f"openai {model} at {self._shown} {settings}"
         self.examples = tuple(Example(*example) for example in examples)
-        self.advice = f"look at the server {self._shown}"
+        self.advice = f"check the server {self._shown}"
 
     def check(self, source: str, target: str) -> tuple[str, str]:
-        """Return our own codes: a model is asked for every language that has an English name."""
+        """Return the codes unchanged; every language with an English name is available."""
         name_language(source), name_language(target)
         return source, target
 
     def sign(self, source: str, target: str) -> str:
-        """Return `signature` and the hash of the pair's prompt, examples and all."""
+        """Return `signature` and the hash of the pair's prompt with its examples."""
         prompt = self._write("", {}, source, target)
         return f"{self.signature} {hashlib.sha256(prompt.encode()).hexdigest()}"
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
-        """Hold the client open; it repeats nothing by itself."""
+        """Hold the client open, without its own retries: `Requests` delays all of a run."""
         from openai import AsyncOpenAI
 
         key = os.environ.get(KEY, "")
@@ -92,7 +91,7 @@ class OpenAI(Translator):
     async def ask(
         self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
     ) -> list[str]:
-        """Return the text of one sentence, cleaned of what models put around it."""
+        """Return the cleaned text of one sentence."""
         [sentence] = batch
         prompt = self._write(sentence, terms[0], source, target)
         with self._failures():
@@ -109,7 +108,7 @@ class OpenAI(Translator):
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """Turn what the client raises into our failures, without its text: it may hold the key."""
+        """Turn the client's exceptions into ours, without their text, which may contain the key."""
         import openai
 
         try:
@@ -122,23 +121,23 @@ class OpenAI(Translator):
             if error.code in OF_A_SENTENCE:
                 raise BrokenAnswerError(f"refused with {error.code}") from None
             name = f"{self.name} ({self._shown}, model {self._model})"
-            if error.code == "insufficient_quota":  # a 429 that no waiting mends
+            if error.code == "insufficient_quota":  # a 429 that waiting does not resolve
                 raise PolyprobeError(f"{name}: the account has no credit left; add some") from None
             headers = error.response.headers
             raise status_failure(name, error.status_code, headers, self._remedies()) from None
 
     def _remedies(self) -> dict[int, str]:
         key = f"set the variable {KEY} to a key of this server"
-        take = "a model may take no temperature (temperature=default) or no max_tokens"
-        where = f"look at the model's name and at the address (base_url or {ADDRESS}, up to /v1)"
-        return REMEDIES | {400: f"{where}; {take}", 401: key, 403: key, 404: where}
+        options = "some models accept no temperature (temperature=default) or no max_tokens"
+        where = f"check the model's name and the address (base_url or {ADDRESS}, up to /v1)"
+        return REMEDIES | {400: f"{where}; {options}", 401: key, 403: key, 404: where}
 
 
 def read_content(text: str) -> str:
-    """Return the message in an answer of the chat protocol, "" where it is empty.
+    """Return the message in an answer of the chat API, "" if it is empty.
 
     Raises:
-        BrokenAnswerError: no JSON, no message in it, a refusal, a message that was cut short.
+        BrokenAnswerError: no JSON, no message, a refusal, a truncated message.
     """
     try:
         choice = json.loads(text)["choices"][0]
@@ -174,6 +173,6 @@ def _choose_extra(temperature: str, max_tokens: int | None) -> dict[str, Any]:
 
 
 def _describe(error: Exception) -> str:
-    """Return whether a connection was not made or was lost."""
+    """Return `connection cut` or `no connection`."""
     cut = "Protocol" in type(error.__cause__).__name__ or "Read" in type(error.__cause__).__name__
     return "connection cut" if cut else "no connection"

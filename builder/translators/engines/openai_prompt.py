@@ -1,7 +1,7 @@
-"""What a language model is told: the task, examples, a sentence with its names translated.
+"""The prompt for a language model: task, examples, and a sentence with its names translated.
 
-That the names' translations are given, to be inflected as the sentence needs, is the way of the
-Fluent-mLAMA paper (arXiv 2510.15115, appendix A); wording and examples are ours.
+Giving the translations of names, to be inflected in the sentence, follows the Fluent-mLAMA paper
+(arXiv 2510.15115, appendix A); wording and examples are ours.
 """
 
 import tomllib
@@ -22,7 +22,7 @@ LABEL = "Translation:"
 
 
 class Example(NamedTuple):
-    """A sentence that was translated well; `terms` are {source label: target label}."""
+    """A sentence with a good translation; `terms` are {source label: target label}."""
 
     sentence: str
     terms: Mapping[str, str]
@@ -35,15 +35,15 @@ def write_prompt(
     languages: tuple[str, str],
     examples: Sequence[Example] = (),
 ) -> str:
-    """Return one message: the task, the examples, and the sentence with its translation open.
+    """Return the task, the examples, and the sentence with its translation open.
 
-    All is in one message of the user, since not every model's chat template takes a system's.
+    It is one user message, since not every chat template accepts a system message.
 
     Args:
         sentence: one line.
-        terms: {source label: target label}; without any, no names are given.
+        terms: {source label: target label}, may be empty.
         languages: English names of source and target.
-        examples: shown in their order.
+        examples: in their order.
     """
     source, target = languages
     shots = [f"{_write_block(e.sentence, e.terms)} {e.translation}" for e in examples]
@@ -58,7 +58,7 @@ def _write_block(sentence: str, terms: Mapping[str, str]) -> str:
 
 
 def read_examples(source: str, target: str) -> tuple[Example, ...]:
-    """Return our own examples of a pair; they are from English, into a few languages."""
+    """Return our examples of a pair; they are from English into a few languages."""
     ours = _read_all()
     language = match(target, ours)
     return ours[language] if source == "en" and language else ()

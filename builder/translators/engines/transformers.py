@@ -1,9 +1,9 @@
-"""Any translation model of the Hub or of a local folder, on this machine's device.
+"""Translation models from the Hub or a local folder, on this machine.
 
-NLLB, M2M100 and mBART-50 are told both languages, OPUS-MT for several targets and MADLAD the target
-before the sentence, T5 the words of its training (`translate English to German: `), OPUS-MT for one
-pair nothing. Which of them a model is follows from its vocabulary (`language_tokens.py`). In
-transformers 5 there is no pipeline for this any more: the model generates by itself.
+The languages are part of the input: both for NLLB, M2M100 and mBART-50; the target before the
+sentence for OPUS-MT with several targets and MADLAD; the words of its training for T5 (`translate
+English to German: `); nothing for OPUS-MT with one pair. The vocabulary shows the kind of model
+(`language_tokens.py`). transformers 5 has no translation pipeline, so `generate` is called.
 """
 
 import asyncio
@@ -20,18 +20,18 @@ from polyprobe.system.errors import PolyprobeError
 from .language_tokens import check_stated, read_languages
 from .model_files import identify, load_network, load_settings, place_model
 
-FIXED = ("marian", "fsmt")  # models of one pair, which are not told it
+FIXED = ("marian", "fsmt")  # models of one pair, without language tokens
 
 
 class Transformers(Translator):
-    """A sequence-to-sequence model that translates; greedy or by beams, never by chance.
+    """A sequence-to-sequence model; greedy or beam search, no sampling.
 
-    A batch that the memory does not hold is halved, and so are those that follow.
+    If memory runs out, this batch and the following ones are halved.
     """
 
     name = "transformers"
     concurrency = 1
-    pace = Pace(tries=1)  # a model gives the same answer again
+    pace = Pace(tries=1)  # a retry would give the same answer
     _network: Any = None
 
     def __init__(
@@ -44,19 +44,19 @@ class Transformers(Translator):
         num_beams: int = 4,
         max_new_tokens: int = 256,
     ) -> None:
-        """Read the model's settings and tokenizer; its weights wait until something is asked.
+        """Read the model's settings and tokenizer; `connect` loads the weights.
 
         Args:
             model: an id on the Hub or a local folder.
             revision: branch, tag or commit of the Hub.
-            device: as torch names it; `auto` is the fastest that is there.
+            device: torch's name, or `auto`: CUDA, else MPS, else the CPU.
             dtype: of the weights, one of DTYPES.
             batch_size: sentences at once.
-            num_beams: hypotheses that are followed, 1 for the likeliest token each time.
-            max_new_tokens: a translation without an end by then is no answer.
+            num_beams: beams of the search, 1 for greedy search.
+            max_new_tokens: a longer translation counts as a broken answer.
 
         Raises:
-            PolyprobeError: an unknown model, one that does not translate, unknown settings.
+            PolyprobeError: an unknown model, not a translation model, invalid settings.
         """
         from transformers import __version__
 
@@ -67,8 +67,8 @@ class Transformers(Translator):
         own = getattr(self._tokenizer, "lang_code_to_token", {}).values()  # M2M100's
         special = {*self._tokenizer.get_added_vocab(), *own}
         self._languages = read_languages(special, self._tokenizer.get_vocab())
-        told = self._languages.tokens.values() if self._languages else ()
-        self._language_ids = set(map(self._id, told))
+        tokens = self._languages.tokens.values() if self._languages else ()
+        self._language_ids = set(map(self._id, tokens))
         self._settings = {"num_beams": num_beams, "max_new_tokens": max_new_tokens}
         self.signature = (
             f"transformers {__version__}|{identify(self._place, model)}|{dtype}|"
@@ -77,7 +77,7 @@ class Transformers(Translator):
         self._fits = batch_size
 
     def check(self, source: str, target: str) -> tuple[str, str]:
-        """Return the tokens of the two languages, or the codes as given where it has no tokens."""
+        """Return the tokens of the two languages, or their codes if the model has no tokens."""
         if self._languages:
             return self._languages.find(source, target, self.model)
         self._check_pair(source, target)
@@ -90,9 +90,9 @@ class Transformers(Translator):
         target: str,
         terms: Sequence[Terms] | None = None,
     ) -> list[Translation]:
-        """Return a translation for each sentence; those of a length go through the model together.
+        """Return a translation for each sentence; batches have sentences of similar length.
 
-        The longest come first: what the memory does not hold shows at once.
+        The longest come first, so that memory runs out at once or never.
         """
         order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place]))
         of_sentences = None if terms is None else [terms[place] for place in order]
@@ -113,7 +113,7 @@ class Transformers(Translator):
     async def ask(
         self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
     ) -> list[str]:
-        """Return the model's translations of a batch, in a thread beside the event loop."""
+        """Return the model's translations of a batch, computed in a thread."""
         return await asyncio.to_thread(self._translate, batch, source, target)
 
     def _translate(self, batch: Sequence[str], source: str, target: str) -> list[str]:
@@ -147,7 +147,7 @@ class Transformers(Translator):
         return [self._read(row) for row in rows.tolist()]
 
     def _read(self, row: list[int]) -> str:
-        """Return the text of generated ids; which begin with the decoder's start."""
+        """Return the text of generated ids, whose first is the decoder's start."""
         most = self._settings["max_new_tokens"]
         if len(row) > most and not self._ends & set(row[1:]):
             raise BrokenAnswerError(f"no end after {most} tokens")
@@ -155,13 +155,13 @@ class Transformers(Translator):
         return str(self._tokenizer.decode(kept, skip_special_tokens=True))
 
     def _prefix(self, source: str, target: str) -> str:
-        """Return what stands before a sentence."""
+        """Return the text before a sentence."""
         if self._languages is None:
             return self._tasks().get(f"translation_{source}_to_{target}", {}).get("prefix", "")
         return "" if self._languages.scheme.forced else f"{target} "
 
     def _own_code(self, token: str) -> str:
-        """Return the code that the tokenizer takes: M2M100's is not its token."""
+        """Return the tokenizer's code of a token; they differ for M2M100."""
         codes = getattr(self._tokenizer, "lang_code_to_token", {})
         return next((code for code, own in codes.items() if own == token), token)
 
@@ -169,11 +169,11 @@ class Transformers(Translator):
         return int(self._tokenizer.convert_tokens_to_ids(token))
 
     def _tasks(self) -> dict[str, Any]:
-        """Return what T5 was trained for."""
+        """Return the training tasks of T5, empty for other models."""
         return getattr(self._config, "task_specific_params", None) or {}
 
     def _check_pair(self, source: str, target: str) -> None:
-        """Raise PolyprobeError where a model without language tokens has another pair."""
+        """Raise PolyprobeError if a model without language tokens has another pair."""
         if f"translation_{source}_to_{target}" in self._tasks():
             return
         if self._config.model_type not in FIXED:

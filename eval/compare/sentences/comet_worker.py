@@ -1,8 +1,8 @@
-"""Score translations with COMET: runs under another Python, which has unbabel-comet.
+"""Score translations with COMET, in another Python with unbabel-comet.
 
-JSON lines {"src": …, "mt": …} come in on standard input; one JSON object goes out, {"scores": […],
-"comet": version} or {"error": stage, "detail": one line}. Nothing of polyprobe is imported, nor
-anything that Python 3.8 lacks.
+Standard input: JSON lines {"src": …, "mt": …}. Standard output: one JSON object, {"scores": […],
+"comet": version} or {"error": stage, "detail": one line}. The file imports nothing of polyprobe and
+runs in Python 3.8.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class StageError(Exception):
-    """What went wrong (`import`, `model`, `references` or `predict`), in one line."""
+    """The failed stage (`import`, `model`, `references` or `predict`) and one line of detail."""
 
     def __init__(self, stage: str, error: object) -> None:
         """Keep the stage and the error's first line."""
@@ -26,7 +26,7 @@ class StageError(Exception):
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Turn whatever is raised, a library's exit included, into a StageError."""
+    """Turn any exception, also a library's exit, into a StageError."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -52,9 +52,9 @@ def score(samples: list[dict[str, str]], name: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Read, score, write; what libraries print goes to standard error."""
+    """Read, score, write; output of libraries goes to standard error."""
     own = os.path.dirname(os.path.abspath(__file__))
-    # else `import evaluate` in a library would find the files beside this one
+    # otherwise `import evaluate` in a library could find files of this folder
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder or ".") != own]
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -159,8 +159,8 @@ def note_settings(versions: Versions) -> list[str]:
     differing = [name for name in names if getattr(one, name) != getattr(other, name)]
     if not differing:
         return []
-    names = ", ".join(differing)
-    return [f"the runs also differ in {names}: the differences are not of wording alone"]
+    listed = ", ".join(differing)
+    return [f"the runs also differ in {listed}: the differences are not of wording alone"]
 
 
 def note_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""How often verbs agree with a female subject in both wordings, from Stanza's morphology."""
+"""Share of feminine verb forms with female subjects in both versions, from Stanza."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,25 +9,24 @@ import numpy as np
 from polyprobe.metrics.joint.averages import Averages, compare_averages
 from polyprobe.metrics.shared.intervals import Ratio
 from polyprobe.metrics.shared.subsets import take
+from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.progress import track
 
 from .texts import Texts
 
 GENDERS = ("female", "male", "none")
-# Stanza's names of languages where a split is named otherwise.
-_STANZA = {"no": "nb", "zh": "zh-hans"}
 
 
 class Tagger(Protocol):
-    """What is needed of `stanza.Pipeline`: documents of sentences of words with `feats`."""
+    """The used part of `stanza.Pipeline`: documents of sentences of words with `feats`."""
 
     def bulk_process(self, docs: list[str]) -> list[Any]:
         """Return a document for each text."""
 
 
 class Forms(NamedTuple):
-    """Verb forms of one language: feminine ones, and all that show a gender."""
+    """Counts of one language: feminine verb forms, and all verb forms with a gender."""
 
     sentence_feminine: int
     sentence: int
@@ -36,14 +35,14 @@ class Forms(NamedTuple):
 
 
 class Feminine(NamedTuple):
-    """Share of feminine verb forms among those that show a gender, female subjects only.
+    """Share of feminine verb forms among those with a gender, female subjects only.
 
     Attributes:
-        share: {macro, micro: a row a language, `mean` last}; None where nothing can be counted.
-            Micro is the share of all verb forms alike, as in the paper's table 6.
+        share: {macro, micro: one row for each language, `mean` last}; None without verb forms.
+            Micro is the share over all verb forms, as in the paper's table 6.
         n_facts: rows with a female subject.
-        forms: by language that has a tagger, the verb forms counted.
-        without_tagger: by language, why its texts were not tagged.
+        forms: {language with a tagger: its counts}.
+        without_tagger: {language: why its texts were not tagged}.
     """
 
     share: Averages | None
@@ -53,10 +52,10 @@ class Feminine(NamedTuple):
 
 
 def read_females(file: Path) -> set[str]:
-    """Return the ids that a TSV file (id, then female, male or none) marks female.
+    """Return the female ids of a TSV file (id; female, male or none).
 
     Raises:
-        PolyprobeError: no such file, or a line that is none of that form.
+        PolyprobeError: a missing file or an invalid line.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -79,9 +78,9 @@ def read_females(file: Path) -> set[str]:
 def measure_feminine(
     texts: Texts, females: set[str], folder: Path | None, paired: Mapping[str, Any]
 ) -> Feminine:
-    """Return the shares of both wordings and sentence - template, by language.
+    """Return the shares of both versions and sentence - template, by language.
 
-    A language without a tagger is left out and named; `paired` is as in `compare_ranks`.
+    A language without a tagger is excluded and named; `paired` is as in `compare_ranks`.
 
     Raises:
         PolyprobeError: stanza is not installed.
@@ -103,7 +102,7 @@ def measure_feminine(
     languages = [x for x, found in forms.items() if found.sentence and found.template]
     if not languages:
         return Feminine(None, len(rows), forms, without)
-    # rows without a verb that shows a gender say nothing in any language: they are not drawn
+    # rows without such a verb form in any language are not resampled
     table = np.stack([np.stack(counts[x]) for x in languages], axis=-1)  # wording, row, part, L
     kept = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
     own = {name: take(paired[name], [rows[i] for i in kept]) for name in ("relations", "clusters")}
@@ -113,10 +112,10 @@ def measure_feminine(
 
 
 def load_tagger(language: str, folder: Path | None) -> Tagger:
-    """Return Stanza's pipeline of a language as it lies in a folder (None: Stanza's own).
+    """Return Stanza's pipeline of a language from a folder (None: Stanza's own).
 
     Raises:
-        LookupError: it has no tokenizer or tagger there; in one line.
+        LookupError: no tokenizer or tagger in the folder; one line.
         PolyprobeError: stanza is not installed.
     """
     try:
@@ -125,7 +124,7 @@ def load_tagger(language: str, folder: Path | None) -> Tagger:
         raise PolyprobeError(
             "feminine verb forms need stanza; pip install 'polyprobe[sentences]'"
         ) from None
-    name = _STANZA.get(language, language.replace("_", "-"))
+    name = stanza_name(language)
     place = {} if folder is None else {"dir": str(folder)}
     try:
         return stanza.Pipeline(
@@ -137,7 +136,7 @@ def load_tagger(language: str, folder: Path | None) -> Tagger:
             logging_level="CRITICAL",
             **place,
         )
-    except Exception as error:  # what is missing or broken differs from language to language
+    except Exception as error:  # the exception depends on the language
         raise LookupError(
             f"{one_line(error)}; stanza.download({name!r}, processors='tokenize,mwt,pos'"
             f"{f', model_dir={str(folder)!r}' if folder else ''})"
@@ -145,10 +144,10 @@ def load_tagger(language: str, folder: Path | None) -> Tagger:
 
 
 def count_forms(documents: Iterable[Any]) -> np.ndarray:
-    """Return of each document its feminine verb forms and those of any gender [documents, 2].
+    """Return counts [documents, 2]: feminine verb forms, and verb forms with any gender.
 
-    A verb form is a word of VerbForm Fin or Part, whatever its part of speech: treebanks call
-    participles VERB or ADJ. One that several genders share (Fem,Masc) counts as feminine.
+    A verb form is a word with VerbForm Fin or Part and any part of speech: treebanks tag
+    participles VERB or ADJ. A form of several genders (Fem,Masc) counts as feminine.
     """
     counts = []
     for document in documents:
@@ -163,7 +162,7 @@ def count_forms(documents: Iterable[Any]) -> np.ndarray:
 
 
 def read_features(text: str | None) -> dict[str, str]:
-    """Return Universal Dependencies features by name.
+    """Return {name: value} of Universal Dependencies features.
 
     >>> read_features("Gender=Fem|VerbForm=Fin")
     {'Gender': 'Fem', 'VerbForm': 'Fin'}

@@ -1,4 +1,4 @@
-"""How alike the texts of the two wordings are: chrF."""
+"""Quality of the texts: chrF between the two wordings, and COMET's estimate of each."""
 
 import json
 import math
@@ -66,14 +66,14 @@ def measure_overlap(texts: Texts, paired: Mapping[str, Any]) -> Overlap:
 
 
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
-# torchmetrics 0.10, which comet 2.2.7 asks for, imports pkg_resources
+# torchmetrics 0.10, which comet 2.2.7 needs, imports pkg_resources
 INSTALL = "unbabel-comet 'setuptools<81'"
 WORKER = Path(__file__).with_name("comet_worker.py")
 Pair = tuple[str, str]
 
 
 class Comet(NamedTuple):
-    """A Python that has unbabel-comet, and a reference-free model: on the Hub, or a checkpoint."""
+    """A Python with unbabel-comet, and a reference-free model: on the Hub, or a checkpoint."""
 
     python: str
     model: str = REFERENCE_FREE
@@ -83,10 +83,10 @@ class Quality(NamedTuple):
     """Estimated quality of both wordings as translations of the English sentence.
 
     Attributes:
-        score: {macro, micro: a row a language, `mean` last}; None where nothing can be scored.
-        n_queries: rows that have an English sentence.
-        source: the configuration whose split `en` is the source; "" where there is none.
-        model, version: of COMET; "" where nothing was scored.
+        score: {macro, micro: one row for each language, `mean` last}; None without such rows.
+        n_queries: number of rows with an English sentence.
+        source: configuration of the English sentences; "" without any.
+        model, version: of COMET; "" if nothing was scored.
     """
 
     score: Averages | None
@@ -99,7 +99,7 @@ class Quality(NamedTuple):
 def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Quality:
     """Return the mean scores of both wordings and sentence - template, by language but English.
 
-    Rows without an English sentence are left out; `paired` is as in `compare_ranks`.
+    Rows without an English sentence are excluded; `paired` is as in `compare_ranks`.
 
     Raises:
         PolyprobeError: as `score` does.
@@ -129,8 +129,8 @@ def score(pairs: Sequence[Pair], comet: Comet) -> tuple[list[float], str]:
     """Return COMET's scores of (source, translation) pairs, and its version.
 
     Raises:
-        PolyprobeError: no such Python, no comet there, no such model, a process that was killed,
-            or an answer that is none; one line, with the remedy.
+        PolyprobeError: no such Python, no comet there, no such model, a killed process, or an
+            invalid answer; one line, with the remedy.
     """
     lines = "".join(json.dumps({"src": src, "mt": mt}) + "\n" for src, mt in pairs)
     try:
@@ -154,7 +154,7 @@ def score(pairs: Sequence[Pair], comet: Comet) -> tuple[list[float], str]:
         number = len(scores) if isinstance(scores, list) else "no"
         raise PolyprobeError(
             f"COMET ({comet.python}, {comet.model}) gave {number} scores for {len(pairs)} texts, "
-            "or some that are no numbers; try another --comet-model"
+            "or some that are not numbers; try another --comet-model"
         )
     return scores, str(answer.get("comet", "unknown"))
 
@@ -170,8 +170,8 @@ def _read_answer(done: subprocess.CompletedProcess[bytes], comet: Comet) -> dict
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        said = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
-        last = f": {said[-1].strip()[:200]}" if said else ""
+        lines = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
+        last = f": {lines[-1].strip()[:200]}" if lines else ""
         raise PolyprobeError(
             f"--comet-python {comet.python} ended with status {done.returncode} and no scores"
             f"{last}; expected a Python with unbabel-comet"
@@ -180,7 +180,7 @@ def _read_answer(done: subprocess.CompletedProcess[bytes], comet: Comet) -> dict
 
 
 def _explain(answer: Mapping[str, Any], comet: Comet) -> str:
-    """Return what the worker met, with the remedy."""
+    """Return the worker's error, with the remedy."""
     detail = answer.get("detail", "")
     return {
         "import": f"{comet.python} cannot import comet ({detail}); "
@@ -188,7 +188,7 @@ def _explain(answer: Mapping[str, Any], comet: Comet) -> str:
         "model": f"COMET cannot load --comet-model {comet.model!r} ({detail}); give a reference-"
         f"free model such as {REFERENCE_FREE} (its licence is to be accepted on the Hub, with a "
         "login there) or the path of a checkpoint (.ckpt)",
-        "references": f"--comet-model {comet.model!r} needs references, which there are none of; "
+        "references": f"--comet-model {comet.model!r} needs references, which are not available; "
         f"give a reference-free model such as {REFERENCE_FREE}",
     }.get(
         str(answer["error"]),

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 from polyprobe.system.errors import PolyprobeError
 
 SCORING = "xfactr"
-CHOICES = {
+_CHOICES = {
     "initial": ("independent", "order", "confidence"),
     "refinement": ("none", "order", "confidence"),
     "refresh": ("always", "released"),
@@ -56,7 +56,7 @@ class DecodingOptions:
     refresh: str = "always"
 
     def __post_init__(self) -> None:
-        for name, known in CHOICES.items():
+        for name, known in _CHOICES.items():
             value = getattr(self, name)
             if value not in known:
                 raise PolyprobeError(f"unknown --{name} {value!r}; known: {', '.join(known)}")

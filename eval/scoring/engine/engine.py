@@ -27,7 +27,7 @@ MEMORY_REMEDY = "use a smaller model, --dtype bfloat16 or another --device"
 
 Read = TypeVar("Read")
 # (logits [places, V], the place of each read, its target) → the value of each read
-Values = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+ReadValues = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class BatchStates(NamedTuple):
@@ -61,7 +61,9 @@ class Engine:
         self._at_once = max(PLACES, most)
         self.batch_tokens = batch_tokens or affordable_tokens(self.path)
 
-    def run(self, plan: Plan, values: Values, progress: Callable[[int, int], None]) -> np.ndarray:
+    def run(
+        self, plan: Plan, values: ReadValues, progress: Callable[[int, int], None]
+    ) -> np.ndarray:
         """Return the value of each read, float32; progress is called with (inputs done, inputs)."""
         read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
         waiting: list[BatchStates] = []
@@ -133,7 +135,7 @@ class Engine:
 
     @torch.inference_mode()
     def _read_out(
-        self, plan: Plan, waiting: list[BatchStates], values: Values, read: np.ndarray
+        self, plan: Plan, waiting: list[BatchStates], values: ReadValues, read: np.ndarray
     ) -> None:
         """Store the values of all reads of the waiting batches, a few places at a time.
 

@@ -75,7 +75,7 @@ class CausalScorer(Scorer):
         found = [ids[: len(ids) - appended] for ids in self._sentence_ids(list(texts))]
         if () in found:
             raise PolyprobeError(
-                f"{texts[found.index(())]!r} before the slot is no token, and there is no BOS: "
+                f"{texts[found.index(())]!r} before the slot has no tokens, and there is no BOS: "
                 f"nothing can be scored; {self._remedy}"
             )
         return found
@@ -91,7 +91,7 @@ class CausalScorer(Scorer):
     @property
     def _remedy(self) -> str:
         if self.tokenizer.bos_token_id is None:
-            return "the tokenizer knows no BOS either: leave such rows out"
+            return "the tokenizer has no BOS: leave such rows out"
         return "use --bos always"
 
     def _read_sentence(self, plan: Plan, ids: tuple[int, ...]) -> range:

@@ -44,7 +44,9 @@ class MaskedScorer(Scorer):
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         if tokenizer.mask_token_id is None:
-            raise PolyprobeError("this masked model's tokenizer has no mask token; give it its own")
+            raise PolyprobeError(
+                "this masked model's tokenizer has no mask token; use the model's own tokenizer"
+            )
         super().__init__(model, tokenizer, batch_tokens)
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:

@@ -155,7 +155,7 @@ class Scorer(ABC):
         ids = self.tokenizer(distinct, add_special_tokens=False)["input_ids"]
         for candidate, pieces in zip(distinct, ids, strict=True):
             if not pieces:
-                raise PolyprobeError(f"candidate {candidate!r} becomes no token in this model")
+                raise PolyprobeError(f"candidate {candidate!r} tokenizes to nothing in this model")
         return dict(zip(distinct, map(tuple, ids), strict=True))
 
     def _unknown(self, queries: Queries) -> list[tuple[int, int]]:
@@ -173,7 +173,7 @@ class Scorer(ABC):
         if not np.isfinite(read).all():
             full = self.model.dtype == torch.float32
             raise PolyprobeError(
-                f"the model gives log-probabilities that are no numbers ({self.model.dtype}); "
+                f"the model's log-probabilities are not finite ({self.model.dtype}); "
                 + ("its weights are damaged" if full else "try --dtype float32")
             )
 
@@ -184,7 +184,8 @@ class Scorer(ABC):
             if largest >= known:
                 raise PolyprobeError(
                     f"the tokenizer gives token {self.tokenizer.convert_ids_to_tokens(largest)!r} "
-                    f"the id {largest}, the model knows {known} tokens; give it its own tokenizer"
+                    f"the id {largest}, but the model has {known} tokens; "
+                    "use the model's own tokenizer"
                 )
 
     def _check_lengths(self, plan: Plan) -> None:

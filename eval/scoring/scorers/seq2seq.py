@@ -85,8 +85,8 @@ class Seq2SeqScorer(Scorer):
         known = [i for i in ids if self.tokenizer.decode([i]).strip() == SENTINEL]
         if len(known) != 1:
             raise PolyprobeError(
-                f"this encoder-decoder's tokenizer knows no sentinel {SENTINEL}: "
-                "models of the T5 and mT5 kind can be scored"
+                f"this encoder-decoder's tokenizer has no sentinel {SENTINEL}: "
+                "only models of the T5 and mT5 kind can be scored"
             )
         return known[0]
 

@@ -15,7 +15,7 @@ from polyprobe.system.errors import PolyprobeError, one_line
 from .here import Report, Worker
 from .ray_connection import connected
 
-RESTARTS = 3  # of a worker, and of a task whose worker dies
+RESTARTS = 3  # of a worker
 CPUS = 4  # of a worker: more workers hold more copies of the model, fewer gain less from threads
 ROOM_SECONDS = 300.0
 
@@ -61,7 +61,7 @@ def score_on_ray(
             num_gpus=share.gpus,
             max_concurrency=2,
             max_restarts=RESTARTS,
-            max_task_retries=RESTARTS,
+            max_task_retries=-1,  # a task is retried as long as its worker is restarted
             scheduling_strategy="SPREAD",
         )
         load = (model, {**options, "device": share.device}, share.cpus, versions())
@@ -112,9 +112,9 @@ def _collect(
         pool.submit(_score, task)
     while pending:
         number, scored = _next_result(ray, pool)
-        if task := pending.pop(number, None):
-            report(task, len(task.prompts), len(task.prompts))
-            yield task, scored
+        if done := pending.pop(number, None):
+            report(done, len(done.prompts), len(done.prompts))
+            yield done, scored
         # A worker whose node has died is restarted only when another node has room. Until then it
         # keeps its tasks, so idle workers score them too; the first result counts.
         for task in pending.values():

@@ -4,9 +4,9 @@ from polyprobe.builder.annotated.gender import (
     FEM,
     MASC,
     Traits,
+    find_kinds,
     list_trait_paths,
     read_traits,
-    tell_kinds,
 )
 from polyprobe.builder.sources import xfactr
 from polyprobe.tests.builder.tiny import describe, pack
@@ -41,7 +41,7 @@ from polyprobe.tests.builder.tiny import describe, pack
     ],
 )
 def test_kind_is_told_by_the_last_word_of_a_class(name, kinds):
-    assert set(tell_kinds([name])) == kinds
+    assert set(find_kinds([name])) == kinds
 
 
 def test_traits_come_from_all_samples(tmp_path):

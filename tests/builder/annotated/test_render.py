@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyprobe.builder.annotated.entities import Entity
+from polyprobe.builder.annotated.entities import PromptEntity
 from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, Agreement, Traits
 from polyprobe.builder.annotated.grammar import parse_prompt
 from polyprobe.builder.annotated.render import GUESSED, KEPT, PLACES, SINGULAR, UNWRITTEN, Renderer
@@ -264,4 +264,4 @@ def test_gender_and_number_by_kind_and_ending(language, label, traits, gender, n
 def test_sex_is_stronger_than_any_ending():
     for language, rules in RULES.items():
         assert rules.agree("Andrea", SHE) == Agreement(FEM), language
-    assert Renderer("ru").describe("Никита", HE) == Entity("Никита", HE, Agreement(MASC))
+    assert Renderer("ru").describe("Никита", HE) == PromptEntity("Никита", HE, Agreement(MASC))

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from polyprobe.builder.translators import Translation, load_translator
-from polyprobe.builder.translators.engines.apertium import CHARACTERS, cut, mend_blanks
+from polyprobe.builder.translators.engines.apertium import CHARACTERS, cut, fix_blanks
 from polyprobe.builder.translators.pace import Pace
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.translators.apy import find_port, needs_apertium, start_apy
@@ -242,15 +242,15 @@ def test_something_else_at_the_address_is_one_line(pairs, service):
 
 
 @pytest.mark.parametrize(
-    ("sentence", "text", "mended"),
+    ("sentence", "text", "fixed"),
     [
         ("Oslo is old.", "Oslo es  viejo .", "Oslo es viejo."),
         ("It rained. Did it?", " Llovió.  Él ?", "Llovió. Él?"),
         ("Is it old ?", "Es viejo ?", "Es viejo ?"),
     ],
 )
-def test_blanks_that_the_engine_moved(sentence, text, mended):
-    assert mend_blanks(sentence, text) == mended
+def test_blanks_that_the_engine_moved(sentence, text, fixed):
+    assert fix_blanks(sentence, text) == fixed
 
 
 def test_requests_stay_below_what_the_service_cuts():

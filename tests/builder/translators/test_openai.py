@@ -210,4 +210,6 @@ def test_the_key_goes_to_the_server_and_nowhere_else(server, monkeypatch, caplog
             with open(os.path.join(folder, name), "rb") as file:
                 assert KEY.encode() not in file.read()
     with sqlite3.connect(cache_folder() / "translations.sqlite") as database:
-        assert database.execute("SELECT text FROM translations").fetchall() == [(SENTENCE.upper(),)]
+        assert database.execute("SELECT value FROM translations").fetchall() == [
+            (SENTENCE.upper(),)
+        ]

@@ -273,7 +273,7 @@ def test_a_language_that_the_model_lacks_is_named(nllb):
 
 def test_what_is_no_translation_model_is_one_line(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
-    with pytest.raises(PolyprobeError, match="is no translation model; expected an encoder"):
+    with pytest.raises(PolyprobeError, match="is not a translation model; expected an encoder"):
         make(tmp_path)
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(PolyprobeError, match="cannot load the model in ") as raised:

@@ -131,7 +131,7 @@ def test_errors(options, message):
 
 
 def test_other_facts_are_refused():
-    with pytest.raises(ValueError, match="other languages or other facts"):
+    with pytest.raises(ValueError, match="different languages or facts"):
         compare(FIRST, SECOND[:-1])
 
 

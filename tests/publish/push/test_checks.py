@@ -84,7 +84,7 @@ METRICS = {
         "app_file is 'app.py': no such file",
     ),
     "missing-sibling": (
-        lambda folder: edit(folder / "rankc.py", "polyprobe.metrics.shared.ties", ".ties"),
+        lambda folder: (folder / "ties.py").unlink(),
         "imports .ties, and there is no ties.py",
     ),
     "missing-requirement": (

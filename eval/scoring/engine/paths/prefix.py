@@ -35,7 +35,7 @@ class Size:
         return self.front + self.rows * self.width
 
 
-EMPTY = Size(0, 0, 0)
+NO_TOKENS = Size(0, 0, 0)
 
 
 class Group(NamedTuple):
@@ -83,13 +83,13 @@ class Prefix(ForwardPath):
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield groups of inputs; groups of similar shape share a batch."""
         batch: list[Input] = []
-        size = EMPTY
+        size = NO_TOKENS
         groups = sorted(group(inputs), key=lambda g: (g.length, g.longest), reverse=True)
         self._lengths = {row: one.length for one in groups for row in one.rows}
         for part in (part for whole in groups for part in _parts(whole, budget)):
             if batch and (size + part.size).tokens > budget():
                 yield batch
-                batch, size = [], EMPTY
+                batch, size = [], NO_TOKENS
             batch.extend(part.rows)
             size += part.size
         if batch:
@@ -97,7 +97,7 @@ class Prefix(ForwardPath):
 
     def size(self, batch: Sequence[Input]) -> int:
         """Return the number of tokens that are run, the encoder's and padding included."""
-        return sum((one.size for one in self._groups(batch)), EMPTY).tokens
+        return sum((one.size for one in self._groups(batch)), NO_TOKENS).tokens
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
         """Return the states at the batch's reads, one for all inputs with the same beginning."""
