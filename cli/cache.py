@@ -42,7 +42,7 @@ def clear(
         str | None, typer.Option(help="Only models with this text in their name.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List what would be deleted without deleting it.")
+        bool, typer.Option("--dry-run", help="List the stores without deleting them.")
     ] = False,
 ) -> None:
     """Delete stored scores; run folders are not changed."""

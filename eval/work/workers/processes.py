@@ -160,7 +160,7 @@ class Process:
 
 @contextmanager
 def _environment(threads: int) -> Iterator[None]:
-    """Set what a new process inherits.
+    """Set the environment of a new process.
 
     It has an empty `__main__`, since the user's script may lack `if __name__ == "__main__"`, and
     does not import modules from the working directory.
@@ -202,7 +202,7 @@ def _end_with_parent() -> None:
 
 
 def _score(tasks: Sequence[Task]) -> Scored:
-    """Return the scores of the first task; the second is begun meanwhile."""
+    """Return the scores of the first task; the second starts meanwhile."""
     for task in tasks:
         if task.number not in _started:
             _started[task.number] = _threads.submit(_worker.score, task)
