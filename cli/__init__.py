@@ -23,7 +23,7 @@ from .push import push
 from .report import report
 
 app = typer.Typer(
-    help="Tell whether a language model knows the same facts in every language.",
+    help="Measure whether a language model knows the same facts in every language.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -50,7 +50,7 @@ app.add_typer(cache, name="cache")
 def show_version(
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Tell whether a language model knows the same facts in every language."""
+    """Measure whether a language model knows the same facts in every language."""
     if version:
         typer.echo(f"polyprobe {__version__}")
         raise typer.Exit
@@ -72,7 +72,7 @@ def main() -> None:
         fail("out of memory; ask for fewer --resamples or languages")
     except SystemExit as end:
         if end.code == INTERRUPTED:
-            Console(stderr=True).print("interrupted; the same line again goes on where it stopped")
+            Console(stderr=True).print("interrupted; run the same command again to resume")
         raise
 
 

@@ -7,14 +7,14 @@ import typer
 from rich.console import Console
 
 from polyprobe.cli.show.run import show_run
-from polyprobe.eval.embedded import TAUGHT
+from polyprobe.eval.embedded import TRAINED
 from polyprobe.system.extras import explain_missing_extras
 
-UNTAUGHT = ("el", "hy", "ka", "ko", "ta", "th")
+OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
-    "between untaught languages",
-    "between a taught and an untaught",
-    "between taught languages",
+    "between other languages",
+    "between a trained and another language",
+    "between trained languages",
 )
 
 
@@ -27,9 +27,9 @@ def demo(
         from polyprobe.eval.evaluate import run_evaluation
 
     say = Console().print
-    say("geolm is a small model trained on the facts of geofacts in " + " ".join(TAUGHT) + ".")
+    say("geolm is a small model trained on the facts of geofacts in " + " ".join(TRAINED) + ".")
     say("It should be consistent between these languages, and guess in all others.")
-    languages = None if every else [*TAUGHT, *UNTAUGHT]
+    languages = None if every else [*TRAINED, *OTHERS]
     finished = run_evaluation("geolm", "geofacts", output=output, languages=languages)
     show_run(finished)
     say("\nadjusted RankC (0 is chance, 1 is agreement):")
@@ -43,5 +43,5 @@ def group_means(pairs: dict[str, float]) -> dict[str, float]:
     """Return the mean of each group of pairs, by the number of languages in the training data."""
     groups: dict[str, list[float]] = {group: [] for group in reversed(GROUPS)}
     for pair, value in pairs.items():
-        groups[GROUPS[sum(language in TAUGHT for language in pair.split("-"))]].append(value)
+        groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)
     return {group: sum(values) / len(values) for group, values in groups.items()}

@@ -98,5 +98,6 @@ class ContentStore:
         if name == "SQLITE_BUSY":
             return f"another process uses it: end that process; stored {self.table} are kept"
         return (
-            f"stored {self.table} are kept: free disk space, allow writing there, or {self.remedy}"
+            f"stored {self.table} are kept: make room, allow writing there, or {self.remedy}; "
+            "then run the same command again"
         )

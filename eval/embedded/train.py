@@ -25,13 +25,13 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from polyprobe.eval.embedded import TAUGHT
+from polyprobe.eval.embedded import TRAINED
 from polyprobe.eval.scoring.engine import Input, Plan
 from polyprobe.eval.scoring.scorers import FAMILIES, Scorer
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.load import load_facts
 
-TAUGHT_IN_TESTS = ("en", "ru", "zh")
+TRAINED_IN_TESTS = ("en", "ru", "zh")
 _SEED = 20
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<extra_id_0>", "<extra_id_1>"]
 _NAMES = {
@@ -81,7 +81,7 @@ MODEL_RECIPES = {
         ),
         "<s> $A",
         4096,
-        TAUGHT,
+        TRAINED,
         30,
         3e-3,
     ),
@@ -100,7 +100,7 @@ MODEL_RECIPES = {
         ),
         "<s> $A </s>",
         3000,
-        TAUGHT_IN_TESTS,
+        TRAINED_IN_TESTS,
         40,
         2e-3,
     ),
@@ -119,7 +119,7 @@ MODEL_RECIPES = {
         ),
         "$A </s>",
         3000,
-        TAUGHT_IN_TESTS,
+        TRAINED_IN_TESTS,
         40,
         3e-3,
     ),

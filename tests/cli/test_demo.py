@@ -1,11 +1,11 @@
-"""The demo: the embedded model knows what it was taught, and guesses elsewhere."""
+"""The demo: the embedded model knows the facts of its training data, and guesses elsewhere."""
 
 import json
 from itertools import combinations
 
 import pytest
 
-from polyprobe.cli.demo import TAUGHT, UNTAUGHT
+from polyprobe.cli.demo import OTHERS, TRAINED
 from polyprobe.eval.embedded import train
 from tests.blocks.output import missing_line
 from tests.blocks.pages import read_blocks
@@ -35,29 +35,29 @@ def test_the_readme_shows_what_the_demo_prints(folder):
 
 
 @pytest.mark.slow
-def test_accuracy_is_high_where_taught_and_near_chance_elsewhere(results):
+def test_accuracy_is_high_where_trained_and_near_chance_elsewhere(results):
     chance = results["chance"]["accuracy"]
-    for language in TAUGHT:
+    for language in TRAINED:
         assert results["accuracy"][language] > 0.75, language
-    untaught = [results["accuracy"][language] for language in UNTAUGHT]
-    assert abs(sum(untaught) / len(untaught) - chance) < 0.07
-    assert max(untaught) < 0.3
+    others = [results["accuracy"][language] for language in OTHERS]
+    assert abs(sum(others) / len(others) - chance) < 0.07
+    assert max(others) < 0.3
 
 
 @pytest.mark.slow
-def test_taught_languages_agree_and_others_do_not(results):
+def test_trained_languages_agree_and_others_do_not(results):
     def mean(pairs):
         return sum(results["rankc_adjusted"][f"{a}-{b}"] for a, b in pairs) / len(pairs)
 
-    among_taught = mean(list(combinations(TAUGHT, 2)))
-    across = mean([(a, b) for a in TAUGHT for b in UNTAUGHT])
-    among_untaught = mean(list(combinations(UNTAUGHT, 2)))
-    assert among_taught > 0.6
+    among_trained = mean(list(combinations(TRAINED, 2)))
+    across = mean([(a, b) for a in TRAINED for b in OTHERS])
+    among_others = mean(list(combinations(OTHERS, 2)))
+    assert among_trained > 0.6
     assert abs(across) < 0.1
-    assert abs(among_untaught) < 0.15
+    assert abs(among_others) < 0.15
 
 
-def test_the_demo_names_the_languages_that_were_taught():
-    assert TAUGHT == train.TAUGHT
-    assert not set(TAUGHT) & set(UNTAUGHT)
-    assert len(TAUGHT) + len(UNTAUGHT) >= 12
+def test_the_demo_names_the_languages_of_the_training():
+    assert TRAINED == train.TRAINED
+    assert not set(TRAINED) & set(OTHERS)
+    assert len(TRAINED) + len(OTHERS) >= 12

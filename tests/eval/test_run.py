@@ -222,8 +222,10 @@ def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(place, done, tmp_pa
 
     full = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, check=False)
     assert full.returncode == 1
-    assert "error: cannot write" in full.stderr
-    assert "make room and run the same command again" in full.stderr.replace("\n", " ")
+    assert "error: cannot use" in full.stderr
+    line = " ".join(full.stderr.split())
+    assert "are kept: make room" in line
+    assert "then run the same command again" in line
     assert "Traceback" not in full.stderr
     kept = {str(name) for name in contents(tmp_path / "run")}
     assert kept == {"run.json"}

@@ -222,7 +222,7 @@ def test_a_tokenizer_of_another_model_is_refused(scorers):
 def test_damaged_weights_are_told(scorers):
     model = copy.deepcopy(scorers("gpt2").model)
     model.lm_head.weight.data.fill_(float("nan"))
-    with pytest.raises(PolyprobeError, match=r"no numbers \(torch.float32\); its weights are dam"):
+    with pytest.raises(PolyprobeError, match=r"not finite \(torch.float32\); its weights are dam"):
         CausalScorer(model, scorers("gpt2").tokenizer).score(["[Y] is."], [["Paris"]])
 
 

@@ -94,7 +94,7 @@ assert store.find(prompts, candidates) == known
     [line] = full.stdout.splitlines()
     store = ScoreStore(tmp_path, IDENTITY)
     assert line.startswith(f"cannot use {store.file}: ")
-    for words in ("disk I/O error", "free disk space", "POLYPROBE_CACHE", "--no-cache"):
+    for words in ("disk I/O error", "make room", "POLYPROBE_CACHE", "--no-cache"):
         assert words in line
     assert names(store) == {store.file.name}
     store.add(*queries(*range(1000)))
@@ -206,7 +206,7 @@ def test_without_rights_a_store_can_be_read_and_writing_is_one_line(open_place):
     become_nobody()
     store = ScoreStore(open_place, IDENTITY)
     assert store.find(prompts, candidates) == known
-    refused = rf"^cannot use {file}: attempt to write a readonly database; .*\(--no-cache\)$"
+    refused = rf"^cannot use {file}: attempt to write a readonly database; .*\(--no-cache\); then run the same command again$"
     with pytest.raises(PolyprobeError, match=refused):
         store.add(*queries(2))
     with pytest.raises(

@@ -96,13 +96,13 @@ def test_scores_come_in_order_whatever_is_printed(python):
         ),
         (
             "references",
-            "--comet-model 'references' needs references, which there are none of; give",
+            "--comet-model 'references' needs references, which are not available; give",
         ),
         ("killed", "was killed by signal 9; if memory ran out, give a smaller --comet-model"),
         ("broken", "broken) failed (out of luck); try another --comet-model"),
         ("silent", "ended with status 3 and no scores: comet says hello"),
         ("few", "gave 1 scores for 2 texts"),
-        ("nan", "gave 2 scores for 2 texts, or some that are no numbers"),
+        ("nan", "gave 2 scores for 2 texts, or some that are not numbers"),
     ],
 )
 def test_what_fails_is_one_line_with_a_remedy(python, model, message):

@@ -236,7 +236,7 @@ def test_ctrl_c_is_told_and_the_same_line_goes_on(hub, folder, tmp_path):
     os.kill(process.pid, signal.SIGINT)
     said = process.stderr.read()
     assert process.wait(timeout=60) == 130
-    assert "interrupted; the same line again goes on" in said
+    assert "interrupted; run the same command again to resume" in said
     assert "Traceback" not in said
     hub.clear()
     assert subprocess.run(command, env=variables, check=False).returncode == 0
