@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 # Small models gain nothing from threads, and tests that run side by side lose by them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -22,9 +23,21 @@ UPSTREAM = Path(__file__).parents[2] / "shared" / "upstream"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that have most slow tests: a worker takes whole files, in this order."""
+    """Sort the files: a worker takes whole files, in this order.
+
+    First the largest file that needs the built BMLAMA, then the slow files without it, then the
+    others that need it, then the fast ones. One worker builds while the other one tests.
+    """
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])
+    needs = Counter(item.path for item in items if "built" in getattr(item, "fixturenames", ()))
+    first = max(needs, key=lambda path: (slow[path], needs[path], path), default=None)
+
+    def rank(item: pytest.Item) -> tuple[int, int]:
+        if item.path == first:
+            return 0, 0
+        return 2 if item.path in needs else 1 if slow[item.path] else 3, -slow[item.path]
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(autouse=True)
@@ -44,5 +57,12 @@ def upstream() -> Path:
 
 @pytest.fixture(scope="session")
 def built(upstream, tmp_path_factory) -> Path:
-    """BMLAMA with both configurations, built once from the real archive."""
-    return build_dataset("bmlama", (), upstream, tmp_path_factory.mktemp("built") / "bmlama")
+    """BMLAMA with all configurations, built once from the real archive for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with FileLock(shared / "built.lock"):
+        folder, done = shared / "built" / "bmlama", shared / "built.done"
+        if not done.exists():
+            build_dataset("bmlama", (), upstream, folder)
+            done.touch()
+    return folder

@@ -63,7 +63,7 @@ class ScoreStore:
         self._identity, self._name = text.encode(), name.encode(errors="replace")
         stem = file_stem(self._identity)
         self.file = Path(folder) / "scores" / f"{stem}.sqlite"
-        self._about = ContentStore(self.file, "about", remedy)
+        self._about = ContentStore(self.file, "settings", remedy)
         self._rows = ContentStore(self.file, "scores", remedy)
         self._known: dict[bytes, bytes] = {}
         self._claim()
@@ -168,7 +168,7 @@ def remove(store: Stored) -> None:
 def _inspect(file: Path) -> Stored:
     state = file.stat()
     try:
-        about = ContentStore(file, "about").find([IDENTITY, NAME])
+        about = ContentStore(file, "settings").find([IDENTITY, NAME])
         identity = {name: str(value) for name, value in json.loads(about[IDENTITY]).items()}
         name = about[NAME].decode() or identity.get("model", "")
         rows = ContentStore(file, "scores").count()

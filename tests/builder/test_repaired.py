@@ -188,6 +188,7 @@ def test_answers_and_candidates_stay_parallel_for_who_ignores_the_ids(built, con
     assert set(audit.ceiling.random.values()) == {1.0}
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("config", [*PUBLISHED, *(f"{name}-repaired" for name in PUBLISHED)])
 def test_the_cards_audit_is_what_the_audit_finds(built, config):
     paths = sorted((built / "data" / config).iterdir())
@@ -256,6 +257,7 @@ def test_what_readers_found_is_news_and_no_distractor(upstream, tables):
             assert not found & {(*asked, name) for name in names if name != answer}
 
 
+@pytest.mark.acceptance
 def test_another_hash_seed_makes_the_same_bytes(built, upstream, tmp_path):
     script = "from pathlib import Path\nfrom polyprobe.builder.build import build_dataset\n" + (
         f"build_dataset('bmlama', ['17-repaired', '53-repaired'], Path({str(upstream)!r}), "

@@ -65,7 +65,7 @@ def test_the_file_has_the_documented_content(tmp_path):
     stem = hashlib.sha256(text.encode()).hexdigest()[:16]
     assert store.file == tmp_path / "scores" / f"{stem}.sqlite"
     assert names(store) == {store.file.name}
-    about = execute(store.file, "SELECT * FROM about")
+    about = execute(store.file, "SELECT * FROM settings")
     assert sorted(about) == [(b"identity", text.encode()), (b"name", b"owner/model")]
     [(key, value)] = rows(store.file).items()
     assert key == hashlib.sha256(b'["in [Y]", "a", "b"]').digest()
@@ -186,7 +186,7 @@ def test_rows_name_their_own_identity(tmp_path, capsys):
     mine, other = ScoreStore(tmp_path, IDENTITY), ScoreStore(tmp_path, IDENTITY | {"bos": "never"})
     prompts, candidates, known = queries(1, 2)
     mine.add(prompts, candidates, known)
-    execute(mine.file, "DELETE FROM about")
+    execute(mine.file, "DELETE FROM settings")
     assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == known
     for row in rows(mine.file).items():
         execute(other.file, "INSERT INTO scores VALUES (?, ?)", row)

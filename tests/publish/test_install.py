@@ -148,6 +148,7 @@ def test_command_line_tells_a_mistake_in_one_line(tmp_path):
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.acceptance
 @pytest.mark.slow
 def test_without_network_the_bare_name_is_found_after_the_clients_retries(tmp_path):
     home = tmp_path / "home"
