@@ -206,7 +206,8 @@ def test_without_rights_a_store_can_be_read_and_writing_is_one_line(open_place):
     become_nobody()
     store = ScoreStore(open_place, IDENTITY)
     assert store.find(prompts, candidates) == known
-    refused = rf"^cannot use {file}: attempt to write a readonly database; .*\(--no-cache\); then run the same command again$"
+    reason = rf"^cannot use {file}: attempt to write a readonly database; "
+    refused = rf"{reason}.*\(--no-cache\); then run the same command again$"
     with pytest.raises(PolyprobeError, match=refused):
         store.add(*queries(2))
     with pytest.raises(
