@@ -165,7 +165,7 @@ def test_distinct_queries_never_share_a_key(pair):
 def test_a_file_that_names_another_identity_is_refused(text, tmp_path):
     store = ScoreStore(tmp_path, IDENTITY)
     store.add(*queries(1))
-    execute(store.file, "UPDATE about SET value = ? WHERE key = ?", (text, b"identity"))
+    execute(store.file, "UPDATE settings SET value = ? WHERE key = ?", (text, b"identity"))
     with pytest.raises(PolyprobeError) as error:
         ScoreStore(tmp_path, IDENTITY)
     assert f"{store.file} belongs to another model or other settings" in str(error.value)

@@ -134,7 +134,7 @@ def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", connect_full)
-        with pytest.raises(PolyprobeError, match="full; stored translations are kept: free disk"):
+        with pytest.raises(PolyprobeError, match="full; stored translations are kept: make room"):
             store_in(file).add({b"second": "text" * 5000})
     assert store_in(file).find([b"first", b"second"]) == {b"first": "text"}
     assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchall() == [("ok",)]
