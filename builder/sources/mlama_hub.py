@@ -29,7 +29,7 @@ ROWS = 843_143
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return the result of `mlama.read_facts` from the Hub (HF_ENDPOINT) or the mirror's Parquet."""
+    """Return the result of `mlama.read_facts`, from the Hub (HF_ENDPOINT) or a mirror's Parquet."""
     folder = download() if mirror is None else mirror / NAME.replace("/", "__")
     return mlama.from_rows(read_rows(folder), languages)
 
