@@ -13,7 +13,7 @@ import polars as pl
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
 LOOSE = ("readers",)  # possibly arguable facts: nothing is inferred from them
-PLACES = ("P131", "P17", "P30", "P276", "P361")  # from a place to a larger one
+PLACES = ("P131", "P17", "P30", "P276", "P361")  # from a place to its whole
 KINDS = ("P279",)
 # {relation: relations that lead from a correct object to another correct one}
 UPWARD = {
