@@ -1,4 +1,4 @@
-"""The positions of answers, and distractors that are correct as well."""
+"""The positions of answers, and distractors that are correct."""
 
 from collections import defaultdict
 

@@ -48,7 +48,7 @@ _JOINED = (
 )
 _UNSPACED = ("KHMER", "LAO", "MYANMAR", "THAI")
 SPELLING = {"\u200b": _UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
-"""{character: scripts in which it is part of the spelling}, as the first word of Unicode names."""
+"""{character: scripts in which it is part of the spelling}, by the first word of Unicode names."""
 
 VIRAMA = 9  # canonical combining class in all scripts
 

@@ -218,7 +218,7 @@ def recover_templates(
 
 
 def empty_slots(filled: str, subject: str, thing: str) -> str | None:
-    """Return the template of a filled one, None unless each label occurs in it exactly once.
+    """Return the template of a filled sentence, None unless each label occurs exactly once.
 
     >>> empty_slots("The capital of Peru is Lima.", "Peru", "Lima")
     'The capital of [X] is [Y].'

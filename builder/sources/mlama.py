@@ -84,7 +84,7 @@ CONTRADICTIONS = "entities with several labels in a language, that of most rows 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return facts, labels and templates in some languages (default: all).
 
-    The facts always include those of English.
+    The facts of English are always included.
     """
     if mirror is not None and not (mirror / URL.rpartition("/")[2]).is_file():
         raise missing(mirror)

@@ -145,7 +145,7 @@ def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
 
 
 def count_blanks(labels: pl.DataFrame) -> int:
-    """Return the number of labels that begin or end with a blank."""
+    """Return the number of labels that begin or end with a space."""
     return labels.filter(pl.col("label") != pl.col("label").str.strip_chars()).height
 
 

@@ -4,8 +4,8 @@ Parquet in 20 languages, one row for each stem. `dataset_id` (`rome_N` from Coun
 from CALINET) joins the languages, and `relation` is a Wikidata property. Entities have no ids. Ids
 are found by English labels, since English has all rows: the Wikidata id of the only subject or
 object of mParaRel's relation with this label (ignoring case), otherwise `polyglot:RELATION:LABEL`
-in lower case. An object has one id in all rows of a relation; homonyms that are not in mParaRel
-share one. In 66 % of the facts both subject and object have Wikidata ids.
+in lower case. An object has one id in all rows of a relation, also one for homonyms that mParaRel
+does not distinguish. In 66 % of the facts both subject and object have Wikidata ids.
 
 Defects:
 - Some rows have several stems, one for each entity, joined by ` <br> `. Only the first is taken,
@@ -13,8 +13,8 @@ Defects:
   are selected by id.
 - 1,574 of 26,267 English rows ask for the subject (`Lima is the capital of`). Their facts and
   labels are kept, but their stems are not used as prompts.
-- Some stems end in the answer, since upstream missed it because of its parenthesis. They are
-  excluded.
+- Some stems end in the answer, because upstream did not cut off answers with a parenthesis. They
+  are excluded.
 - `true` often has the wrong case (`Bbc`). If only the case differs, `object` is taken.
 - `object` is often untranslated, so in all other rows `true` is the answer's label. Subjects are
   also often untranslated (equal to English in 89 % of rows in sv, 84 % in de, 3 % in sr). They are

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from polyprobe.builder.facts.labels import clean
 
-# Relations between places: a name's part after a comma is a location, `Providence, Rhode Island`.
+# Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
 # fmt: off
 OF_PLACES = frozenset((
     "P17", "P19", "P20", "P27", "P30", "P36", "P47", "P131", "P138", "P159", "P190", "P276", "P495",
