@@ -1,4 +1,4 @@
-"""The defects of a dataset, counted: `audit_tables` reads any tables of our schema."""
+"""Counts of a dataset's defects; `audit_tables` accepts any tables of our schema."""
 
 from polyprobe.builder.sources.bmlama.tsv import is_raw, read_raw
 

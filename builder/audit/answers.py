@@ -1,4 +1,4 @@
-"""Right answers: where they stand, and whether a row has one that is marked as wrong."""
+"""The positions of answers, and distractors that are correct."""
 
 from collections import defaultdict
 
@@ -11,11 +11,11 @@ from .split import Split
 
 
 def count_positions(split: Split) -> tuple[list[int], list[float]]:
-    """Return how many answers stand at each index, and how many would if indices were drawn.
+    """Return the observed and the expected number of answers at each index.
 
-    Expected is the sum over rows of (answers / candidates) for the indices that the row has. Rows
-    with one candidate leave no choice and are left out, as are further rows of a fact (templates),
-    whose answer stands where the first one's does.
+    The expected number is that of random positions: for each index, the sum of (answers /
+    candidates) over the rows with this index. Rows with fewer than two candidates are excluded. So
+    are further rows of a fact (other templates) with the same positions.
     """
     columns = zip(split.fact_id, split.answers, split.candidates, strict=True)
     first: dict[tuple[str | int, tuple[int, ...]], int] = {}
@@ -35,24 +35,24 @@ def count_positions(split: Split) -> tuple[list[int], list[float]]:
 def position_p_value(found: list[int], expected: list[float]) -> float | None:
     """Return the p-value of Pearson's chi-square test of the positions, None without answers.
 
-    One degree of freedom less than there are positions; with few rows (under five expected at a
-    position) the value is rough.
+    The degrees of freedom are the number of positions minus 1. The value is rough if fewer than
+    five answers are expected at a position.
     """
     return float(chisquare(found, expected).pvalue) if sum(found) else None
 
 
 def count_last(split: Split) -> int:
-    """Return how many answers are the last of several candidates."""
+    """Count the rows of several candidates whose last one is an answer."""
     rows = zip(split.answers, split.candidates, strict=True)
     return sum(len(candidates) > 1 and len(candidates) - 1 in row for row, candidates in rows)
 
 
 def find_second_answers(split: Split, reference: Split) -> list[bool]:
-    """Return for each row whether a distractor of it is right as well.
+    """Return for each row whether one of its distractors is correct.
 
-    Right is, by label in this language, the answer of a row with the same prompt in the reference;
-    by id the answer of such a row, and any object that another row gives for the subject and the
-    relation, read both ways for the symmetric relations.
+    A distractor is correct if its label in this language, or its id, is that of an answer to the
+    same prompt in the reference. It is also correct if another row has its id as an object of the
+    subject and relation; symmetric relations are read in both directions.
     """
     labels, ids = defaultdict(set), defaultdict(set)
     known = known_objects(split)
@@ -77,7 +77,7 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
 
 
 def known_objects(split: Split) -> dict[tuple[str, str], set[str]]:
-    """Return {(relation, subject id): ids of its objects} as the data itself gives them."""
+    """Return {(relation, subject id): ids of its objects} from the rows of the dataset."""
     known: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row, (relation, subject) in enumerate(zip(split.relation, split.subject_id, strict=True)):
         answers = (read_id(split, row, index) for index in split.answers[row])
@@ -90,11 +90,11 @@ def known_objects(split: Split) -> dict[tuple[str, str], set[str]]:
 
 
 def read_id(split: Split, row: int, index: int) -> str:
-    """Return a candidate's id, empty where it has none."""
+    """Return a candidate's id, '' if it has none."""
     ids = split.candidate_ids[row]
     return ids[index] if len(ids) == len(split.candidates[row]) else ""
 
 
 def count_symmetric(split: Split) -> dict[str, int]:
-    """Return {symmetric relation: rows}."""
+    """Return {symmetric relation: number of rows}."""
     return {relation: split.relation.count(relation) for relation in SYMMETRIC}

@@ -1,4 +1,4 @@
-"""The audit of one dataset: each language against the reference, and what holds for all."""
+"""The audit of one dataset: counts for each language against the reference, and for all."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,15 +16,16 @@ from .split import Split, fingerprint, read_splits
 
 
 class LanguageAudit(NamedTuple):
-    """One language's counts.
+    """The counts of one language.
 
-    - `not_parallel`: rows whose candidates are not the reference's, any observed translation of a
-      homonym counting; `not_parallel_strict`: no homonym counting.
+    - `not_parallel`: rows whose candidates differ from the reference's. For a homonym, any observed
+      translation is the same entity; in `not_parallel_strict`, none is.
+    - `not_judged`: candidates that cannot be compared.
     - `rows`: {code of CHECKS: rows}.
-    - `positions`: answers at each index, over rows of at least two candidates, `expected` for
-      indices drawn at random, `p_value` of the chi-square test.
-    - `last`: answers at the end of such a row.
-    - `labels_identical`, of `labels_compared` distinct pairs.
+    - `positions`: answers at each index, in rows of at least two candidates; `expected`: the same
+      for random positions; `p_value`: of the chi-square test.
+    - `last`: such rows whose last candidate is an answer.
+    - `labels_identical`: distinct pairs of labels that are equal, of `labels_compared`.
     """
 
     not_parallel: int
@@ -40,7 +41,7 @@ class LanguageAudit(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The defects of a dataset; `symmetric` is {symmetric relation: rows}."""
+    """The defects of a dataset; `symmetric` is {symmetric relation: number of rows}."""
 
     signature: str
     reference: str
@@ -53,9 +54,9 @@ class Audit(NamedTuple):
 
 
 def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
-    """Return the audit of one table a language, row i the same query in all.
+    """Return the audit of {language: table}; row i is the same query in all languages.
 
-    The reference is English, or the first language where there is no English. `name` is
+    The reference is English, or the first language if there is no English. `name` is
     DATASET/CONFIG, for the signature and for errors.
     """
     splits = read_splits(tables, name)
@@ -79,7 +80,7 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
 
 
 def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAudit:
-    """Return the counts of one language."""
+    """Return the counts of one language, compared with the reference."""
     positions, expected = count_positions(split)
     identical = compare_labels(split, reference, judged.not_parallel.tolist())
     return LanguageAudit(
@@ -97,7 +98,7 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAu
 
 
 def sign(name: str, splits: Mapping[str, Split], reference: str, ceiling: Ceiling) -> str:
-    """Return one line that identifies the data, what it was held against, and the draws."""
+    """Return one line that identifies the data, the reference, the draws, and the version."""
     parts = (
         f"data:{name}@{fingerprint(splits)}",
         f"languages:{len(splits)}",

@@ -1,10 +1,10 @@
-"""The ceiling of RankC: what a model scores that ranks the same entities alike in all languages.
+"""The ceiling of RankC: the score of a model with the same ranking of entities in all languages.
 
-Where a row holds other entities in another language even such a model cannot reach 1. Each draw
-gives every entity of a query a random value, each language ranks its candidates by the value of
-their entities, and RankC is computed of that. `answer_first` raises the answers above all others,
-as in a model that knows the fact. Queries with the same entities in all languages give 1 in every
-draw and need none.
+Such a model does not reach 1 if the candidates of a row are other entities in another language. A
+draw assigns a random value to each entity of a query. Each language's candidates are ranked by the
+values of their entities, and RankC is computed from these rankings. In `answer_first` the answers
+rank above all other candidates, as in a model that knows the facts. Queries with the same entities
+in all languages score 1 in every draw and are not drawn.
 """
 
 from collections.abc import Mapping
@@ -19,17 +19,17 @@ from .parallel import Judged
 from .split import Split
 
 SEED = 20231210
-QUERIES = 4096  # in one draw, so that a small dataset is drawn many times at once
-FEWEST, MOST = 24, 1000  # draws
-STANDARD_ERROR = 0.0002  # of the least certain pair; below it no more is drawn
+QUERIES = 4096  # in a batch: a small dataset is drawn several times at once
+FEWEST, MOST = 24, 1000  # batches
+STANDARD_ERROR = 0.0002  # of the least certain pair; drawing ends below it
 
 
 class Ceiling(NamedTuple):
     """RankC of a perfectly consistent model, for each unordered pair of languages.
 
     - `random`, `answer_first`: {"el-en": value}, in the dataset's order of languages.
-    - `standard_error`: the largest of all pairs in both, 0 where nothing was random.
-    - `rows_left_out`: rows whose number of candidates differs between languages, or is 0.
+    - `standard_error`: the largest of all pairs in both, 0 without draws.
+    - `rows_left_out`: rows without candidates, or with different numbers of them by language.
     """
 
     random: dict[str, float]
@@ -40,10 +40,14 @@ class Ceiling(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """The queries to be drawn: where each candidate's value lies, and which are answers.
+    """The queries to be drawn, as arrays of candidates.
 
-    `places` and `first` are languages x queries x most candidates, `present` queries x most
-    candidates; values are numbered from 0 to `size`.
+    - `places`: the number of each candidate's value, from 0 to `size` - 1.
+    - `first`: whether the candidate is an answer.
+    - `present`: whether the query has the candidate.
+
+    `places` and `first` have the shape languages x queries x most candidates, `present` queries x
+    most candidates.
     """
 
     places: np.ndarray
@@ -53,7 +57,7 @@ class Draw(NamedTuple):
 
 
 def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -> Ceiling:
-    """Return the ceiling of every pair of languages over the rows of equal size in all."""
+    """Return the ceiling of each pair of languages, over rows of equal size in all languages."""
     rows = list(zip(*(language.entities for language in judged.values()), strict=True))
     fit = [row for row, names in enumerate(rows) if len({len(n) for n in names}) == 1 and names[0]]
     differ = [row for row in fit if any(names != rows[row][0] for names in rows[row])]
@@ -66,7 +70,7 @@ def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -
     draw = prepare(splits, judged, differ)
     chosen = np.triu_indices(len(splits), 1)
     means, error, draws = average(draw, chosen, share)
-    means[find_equal(draw, chosen)] = 1  # not nearly, as sums of floats are
+    means[find_equal(draw, chosen)] = 1  # exactly, unlike a sum of floats
     random, answer_first = (
         dict(zip(pairs, (1 - share * (1 - row)).tolist(), strict=True)) for row in means
     )
@@ -74,7 +78,7 @@ def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -
 
 
 def prepare(splits: Mapping[str, Split], judged: Mapping[str, Judged], rows: list[int]) -> Draw:
-    """Number the entities of each query, and lay the candidates of all languages side by side."""
+    """Return the rows as a `Draw`, with a number for each entity of each query."""
     sizes = [len(next(iter(splits.values())).candidates[row]) for row in rows]
     shape = (len(splits), len(rows), max(sizes))
     places: np.ndarray = np.zeros(shape, dtype=np.intp)
@@ -93,7 +97,7 @@ def prepare(splits: Mapping[str, Split], judged: Mapping[str, Judged], rows: lis
 
 
 def find_equal(draw: Draw, pairs: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Tell for random and answer first, and each pair, whether all its queries are the same."""
+    """Return whether all queries are equal, for (random, answer first) x pairs of languages."""
     equal = [
         [np.array_equal(values[one], values[other]) for one, other in zip(*pairs, strict=True)]
         for values in (draw.places, draw.first)
@@ -104,9 +108,10 @@ def find_equal(draw: Draw, pairs: tuple[np.ndarray, ...]) -> np.ndarray:
 def average(
     draw: Draw, pairs: tuple[np.ndarray, ...], share: float
 ) -> tuple[np.ndarray, float, int]:
-    """Return the means over draws (random and answer first x pairs), their error, and the draws.
+    """Return the means over draws, their largest error, and the number of draws.
 
-    The error is that of the mean over all rows, of which `share` are drawn.
+    The means have the shape (random, answer first) x pairs. The error is that of the mean over all
+    rows; `share` is the share of drawn rows.
     """
     generator = np.random.default_rng(SEED)
     copies = max(1, QUERIES // len(draw.present))
@@ -124,7 +129,7 @@ def average(
 
 
 def score(draw: Draw, generator: np.random.Generator, copies: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return RankC of all pairs for random values, and for the same with the answers raised."""
+    """Return RankC of all pairs for random values, and for the same values with answers first."""
     values = generator.random((copies, draw.size))
     masked = ~np.tile(draw.present, (copies, 1))
     matrices = []

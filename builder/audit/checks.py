@@ -1,4 +1,4 @@
-"""What is counted in each language, row by row: a table from code to function."""
+"""Checks of the rows of a language, by code."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from .split import Split
 
 
 def find_missing_slots(split: Split, reference: Split) -> list[bool]:
-    """Find prompts without the open place."""
+    """Find prompts without the slot."""
     return [SLOT not in prompt for prompt in split.prompt]
 
 
 def find_several_slots(split: Split, reference: Split) -> list[bool]:
-    """Find prompts with more than one open place."""
+    """Find prompts with more than one slot."""
     return [prompt.count(SLOT) > 1 for prompt in split.prompt]
 
 
 def find_one_candidate(split: Split, reference: Split) -> list[bool]:
-    """Find rows that leave nothing to choose: one candidate or none."""
+    """Find rows with one candidate or none."""
     return [len(candidates) < 2 for candidates in split.candidates]
 
 
@@ -33,28 +33,28 @@ def find_no_answer(split: Split, reference: Split) -> list[bool]:
 
 
 def find_other_facts(split: Split, reference: Split) -> list[bool]:
-    """Find rows that are another fact than the reference's row of the same number."""
+    """Find rows whose fact differs from that of the reference's row of the same number."""
     return [one != other for one, other in zip(split.fact_id, reference.fact_id, strict=True)]
 
 
 def find_duplicate_labels(split: Split, reference: Split) -> list[bool]:
-    """Find rows with a label twice, upper and lower case and Unicode's compositions alike."""
+    """Find rows with two equal labels, ignoring case and Unicode composition."""
     folded = {label: fold(label) for row in split.candidates for label in row}
     return [len({folded[label] for label in row}) < len(row) for row in split.candidates]
 
 
 def find_invisible_characters(split: Split, reference: Split) -> list[bool]:
-    """Find rows with an invisible character in prompt, subject or candidates."""
+    """Find rows with an invisible character in the prompt, the subject or a candidate."""
     return find_texts(split, lambda text: find_invisible(text, split.language))
 
 
 def find_mixed_alphabets(split: Split, reference: Split) -> list[bool]:
-    """Find rows with a word in two alphabets that one would do for."""
+    """Find rows with a word that mixes alphabets and can be written in one."""
     return find_texts(split, lambda text: unmix(text) != text)
 
 
 def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
-    """Find rows whose prompt, subject or one of whose candidates is bad."""
+    """Find rows in which the prompt, the subject or a candidate is bad."""
     rows = zip(split.prompt, split.subject, split.candidates, strict=True)
     texts = [(prompt, subject, *candidates) for prompt, subject, candidates in rows]
     bad = {text for text in {text for row in texts for text in row} if is_bad(text)}
@@ -62,7 +62,7 @@ def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
 
 
 def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
-    """Find prompts that another row of the language has, with another answer."""
+    """Find rows whose prompt is also that of a row with another answer."""
     answers = defaultdict(set)
     rows = zip(split.prompt, split.candidates, split.answers, strict=True)
     own = [(p, frozenset(candidates[i] for i in indices)) for p, candidates, indices in rows]
@@ -86,15 +86,15 @@ CHECKS: dict[str, Callable[[Split, Split], list[bool]]] = {
 
 
 def count_rows(split: Split, reference: Split) -> dict[str, int]:
-    """Return {code of CHECKS: rows of the language that it finds}."""
+    """Return {code of CHECKS: number of rows found}."""
     return {code: sum(find(split, reference)) for code, find in CHECKS.items()}
 
 
 def compare_labels(split: Split, reference: Split, not_parallel: list[bool]) -> Counter[bool]:
-    """Count the distinct pairs of labels by whether both languages write the same.
+    """Count the distinct pairs of labels by whether both labels are equal.
 
-    A pair is the reference's label and this language's, of a subject, or of a candidate in a row
-    whose candidates are parallel. Letters are compared as they stand.
+    A pair consists of the label in the reference and in this language, of a subject or of a
+    candidate in a parallel row. The comparison is exact.
     """
     pairs = set(zip(reference.subject, split.subject, strict=True)) - {("", "")}
     for row, bad in enumerate(not_parallel):

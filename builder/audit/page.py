@@ -32,7 +32,7 @@ DEFINITIONS = {
 
 
 class Cell(NamedTuple):
-    """One pair of languages: how dark it is in percent, its tooltip and its text."""
+    """One pair of languages: darkness in per cent, tooltip and text."""
 
     depth: str
     title: str
@@ -69,7 +69,7 @@ def render_page(audit: Audit) -> str:
 
 
 def draw_maps(audit: Audit) -> Iterator[HeatMap]:
-    """Yield the two heat maps of the ceiling; none for a single language."""
+    """Yield the two heat maps of the ceiling, or none for a single language."""
     languages = list(audit.languages)
     for kind, values in (
         ("random rankings", audit.ceiling.random),

@@ -1,20 +1,19 @@
-"""Which entity a candidate is, and with that whether a row's candidates are parallel.
+"""The entities of candidates, and whether the candidates of a row are parallel.
 
-Rows that have ids in every language are judged by them. Elsewhere a dictionary is inferred from the
-data itself: the answers of a row are one entity in all languages, so the pair of the reference's
-answer and the language's answer is observed once a row, within a block (a relation: what is one
-word in English may be two in another relation).
+Rows with ids in all languages are judged by ids. For other rows a dictionary is inferred from the
+data. The answer of a row is the same entity in all languages, so each row gives a pair of labels:
+the answer in the reference and in the language. Pairs are collected for each block (relation),
+since the same English word may have another translation in another relation.
 
-Homonyms: English "Georgia" has been seen with two translations in P47. Any translation that was
-observed counts as the same entity, since a label alone cannot say more. On BMLAMA-17 as published
-this leaves 847 rows of es and 1,858 of el not parallel to English. `strict` takes the other
-side: no pair counts whose labels were seen with another one; then it is 859 and 1,872. If instead a
-label stands for the one Wikidata id that it has most often among the objects of the relation in
-mParaRel it is 865 in es, the other figure that was reported, but 1,919 in el; if it stands for
-any id that it has there, 847 and 1,857.
+Homonyms: English "Georgia" has two translations in P47. All observed translations are the same
+entity, since labels cannot distinguish them. By this rule 847 rows of es and 1,858 of el in the
+published BMLAMA-17 are not parallel to English. With `strict`, labels of more than one pair do not
+match; the counts are then 859 and 1,872. Other rules were compared. If a label is the Wikidata id
+that it most often has among the objects of the relation in mParaRel, the counts are 865 (also
+reported elsewhere) and 1,919. If it is any id that it has there, they are 847 and 1,857.
 
-A pair is judged in its block if both labels are answers there, otherwise over all blocks; where one
-of them is an answer nowhere it is not judged: it passes for parallel and is counted.
+A pair is judged in its block if both labels are answers there, otherwise over all blocks. A pair
+with a label that is never an answer is not judged: it counts as parallel and in `not_judged`.
 """
 
 from collections import Counter, defaultdict
@@ -25,23 +24,23 @@ import numpy as np
 
 from .split import Split
 
-Place = tuple[str, str]  # relation ("" for all together) and label
+Place = tuple[str, str]  # relation ("" for all) and label
 
 
 class Dictionary(NamedTuple):
-    """How often labels were the answers of one row: {place of one: {label of the other: rows}}."""
+    """Counts of rows by pairs of answers: {place of one label: {other label: rows}}."""
 
     to_reference: dict[Place, Counter[str]]
     from_reference: dict[Place, Counter[str]]
 
 
 class Judged(NamedTuple):
-    """One language's candidates against the reference's.
+    """One language's candidates compared with the reference's.
 
-    - `entities`: a name for each candidate, equal for equal entities within a row: its id, or the
+    - `entities`: a name for each candidate, unique to its entity within a row: its id, or the
       reference's label.
-    - `not_parallel`, `not_parallel_strict`: one bool a row.
-    - `not_judged`: candidates of which nothing could be said.
+    - `not_parallel`, `not_parallel_strict`: one bool for each row.
+    - `not_judged`: number of candidates that cannot be compared.
     """
 
     entities: list[list[str]]
@@ -51,7 +50,7 @@ class Judged(NamedTuple):
 
 
 def judge_languages(splits: Mapping[str, Split], reference: str) -> dict[str, Judged]:
-    """Return the judgement of every language, the reference's own included."""
+    """Return {language: its candidates compared with the reference's}, with the reference."""
     with_ids = find_ids(splits)
     return {
         language: judge_language(splits[reference], split, with_ids)
@@ -60,7 +59,7 @@ def judge_languages(splits: Mapping[str, Split], reference: str) -> dict[str, Ju
 
 
 def find_ids(splits: Mapping[str, Split]) -> list[bool]:
-    """Return for each row whether every candidate has an id in every language."""
+    """Return for each row whether all candidates have ids in all languages."""
     with_ids = [True] * len(next(iter(splits.values())).prompt)
     for split in splits.values():
         pairs = zip(split.candidates, split.candidate_ids, strict=True)
@@ -70,7 +69,7 @@ def find_ids(splits: Mapping[str, Split]) -> list[bool]:
 
 
 def judge_language(reference: Split, split: Split, with_ids: list[bool]) -> Judged:
-    """Return the entities of one language and the rows in which they are not the reference's."""
+    """Return the entities of one language, and the rows where they differ from the reference's."""
     dictionary = make_dictionary(reference, split)
     entities: list[list[str]] = []
     loose, strict, not_judged = [], [], 0
@@ -93,7 +92,7 @@ def judge_language(reference: Split, split: Split, with_ids: list[bool]) -> Judg
 
 
 def make_dictionary(reference: Split, split: Split) -> Dictionary:
-    """Return the pairs of labels observed as answers of one row."""
+    """Return the pairs of labels that are answers of the same row."""
     forward: dict[Place, Counter[str]] = defaultdict(Counter)
     backward: dict[Place, Counter[str]] = defaultdict(Counter)
     for row, block in enumerate(reference.relation):
@@ -109,10 +108,11 @@ def make_dictionary(reference: Split, split: Split) -> Dictionary:
 def name_entity(
     dictionary: Dictionary, block: str, index: int, label: str, theirs: list[str]
 ) -> str | None:
-    """Return the reference's label for a candidate, or None where nothing can be said.
+    """Return the reference's label for a candidate, or None if it cannot be judged.
 
-    The label at the same index wins if it was ever observed, then one that is in the row, then
-    the most frequent, then the first in code-point order.
+    The order of preference: the label at the same index, labels in the row, frequency, code points.
+    Only observed labels are considered. A candidate that cannot be judged keeps its own label if
+    the reference has none at its index.
     """
     same = theirs[index] if index < len(theirs) else ""
     for place in (block, ""):
@@ -125,7 +125,7 @@ def name_entity(
 
 
 def has_homonym(dictionary: Dictionary, block: str, labels: list[str], theirs: list[str]) -> bool:
-    """Return whether a label of the row was observed with several labels of the other language."""
+    """Return whether a label of the row was observed with several labels in the other language."""
     return any(len(dictionary.to_reference.get((block, label), ())) > 1 for label in labels) or any(
         len(dictionary.from_reference.get((block, label), ())) > 1 for label in theirs
     )

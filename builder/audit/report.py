@@ -23,11 +23,11 @@ HEADS = {
     "rows_with_other_fact": "other fact",
     "rows_with_shared_prompt": "prompt shared",
 }
-"""What a column of CHECKS is called for people."""
+"""{code of CHECKS: heading of its column}."""
 
 
 def to_json(audit: Audit) -> dict[str, Any]:
-    """Return the audit with the keys that DESIGN names; counts are rows unless they say else."""
+    """Return the audit as JSON; counts are numbers of rows unless their keys say otherwise."""
     return {
         "signature": audit.signature,
         "reference": audit.reference,
@@ -43,7 +43,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
 
 
 def language_json(own: LanguageAudit) -> dict[str, Any]:
-    """Return one language's figures; `to_en` is said of the reference, whichever it is."""
+    """Return the figures of one language; `to_en` in keys means the reference in any language."""
     return {
         "rows_not_parallel_to_en": own.not_parallel,
         "rows_not_parallel_to_en_strict": own.not_parallel_strict,
@@ -70,7 +70,7 @@ def audit_table(audit: Audit) -> Group:
 
 
 def table_rows(audit: Audit) -> Iterator[list[str]]:
-    """Yield the head and one line for each language; checks without findings have no column."""
+    """Yield the headings and one line for each language, without columns of empty checks."""
     codes = [c for c in CHECKS if any(own.rows[c] for own in audit.languages.values())]
     last = ["last", "position p", "labels as in", "ceiling", "answer first"]
     last[2] += f" {audit.reference}"
@@ -91,23 +91,23 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
 
 
 def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | None:
-    """Return the ceiling of a language against the reference."""
+    """Return the ceiling of a language and the reference, None if there is none."""
     pairs = (f"{language}-{audit.reference}", f"{audit.reference}-{language}")
     return next((values[pair] for pair in pairs if pair in values), None)
 
 
 def share(part: int, whole: int) -> str:
-    """Return a share in per cent, `–` of nothing."""
+    """Return a share in per cent, `–` if `whole` is 0."""
     return f"{100 * part / whole:.1f}%" if whole else "–"
 
 
 def number(value: float | None) -> str:
-    """Return a ceiling with three decimals."""
+    """Return a ceiling with three decimals, `–` for None."""
     return "–" if value is None else f"{value:.3f}"
 
 
 def totals(audit: Audit) -> list[str]:
-    """Return what holds for the dataset as a whole, a sentence a line."""
+    """Return the figures of the whole dataset, one line for each."""
     clean = [HEADS[c] for c in CHECKS if not any(o.rows[c] for o in audit.languages.values())]
     strict = max(own.not_parallel_strict - own.not_parallel for own in audit.languages.values())
     unjudged = sum(own.not_judged for own in audit.languages.values())

@@ -1,4 +1,4 @@
-"""The splits as the audit reads them: nothing is refused that can be counted."""
+"""Reading of splits for the audit, which accepts invalid rows in order to count them."""
 
 import hashlib
 import json
@@ -14,9 +14,10 @@ NEEDED = ("prompt", "candidates", "answers")
 
 
 class Split(NamedTuple):
-    """One language, a list a column, row i the same query in all; what is null or lacks is empty.
+    """One language, with a list for each column; row i is the same query in all languages.
 
-    `answers` holds the indices that are one into the candidates, each once, ascending.
+    Null values and missing columns are empty. `answers` contains the valid indices of candidates,
+    each once, in ascending order.
     """
 
     language: str
@@ -31,12 +32,12 @@ class Split(NamedTuple):
     answers: list[list[int]]
 
     def label(self, row: int, index: int) -> str:
-        """Return a candidate."""
+        """Return the label of a candidate."""
         return self.candidates[row][index]
 
 
 def read_splits(tables: Mapping[str, pa.Table], name: str) -> dict[str, Split]:
-    """Return the splits of a dataset; `name` says which in an error."""
+    """Return {language: split} of a dataset; `name` identifies it in errors."""
     if not tables:
         raise PolyprobeError(f"{name} has no languages; name some that it has")
     splits = {language: read_split(language, table, name) for language, table in tables.items()}
@@ -53,7 +54,7 @@ def read_splits(tables: Mapping[str, pa.Table], name: str) -> dict[str, Split]:
 
 
 def read_split(language: str, table: pa.Table, name: str) -> Split:
-    """Return one language's columns, read into the types of `SCHEMA`."""
+    """Return one language's columns in the types of `SCHEMA`."""
     columns = {column: read_column(table, column, f"{name}: '{language}'") for column in COLUMNS}
     sizes = [len(row) for row in columns["candidates"]]
     columns["answers"] = [
@@ -64,7 +65,7 @@ def read_split(language: str, table: pa.Table, name: str) -> Split:
 
 
 def read_column(table: pa.Table, column: str, place: str) -> list:
-    """Return a column as a list; a column that is optional and lacks is a list of empty values."""
+    """Return a column as a list; a missing optional column gives empty values."""
     kind = SCHEMA.field(column).type
     nested = pa.types.is_list(kind)
     if column not in table.column_names:
@@ -84,7 +85,7 @@ def read_column(table: pa.Table, column: str, place: str) -> list:
 
 
 def fingerprint(splits: Mapping[str, Split]) -> str:
-    """Return 12 hex digits that change with anything that the audit reads."""
+    """Return a hash (12 hex digits) of all data that the audit reads."""
     digest = hashlib.sha256()
     for split in splits.values():
         digest.update(json.dumps(split, ensure_ascii=False).encode("utf-8", "surrogatepass"))

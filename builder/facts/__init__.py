@@ -1,1 +1,1 @@
-"""Facts, labels and templates in one form, and what follows from known facts."""
+"""Facts, labels and templates in one form, and inference from known facts."""

@@ -1,9 +1,9 @@
-"""Words that mix alphabets: a Latin A at the head of a Greek word.
+"""Words that mix alphabets, such as a Greek word with a Latin A.
 
-It looks right and is another word to a tokenizer. Only letters that look the same are taken for
-each other (a choice of Unicode Technical Standard 39's confusables), and only towards the alphabet
-of most of the word's letters: a name such as `μTorrent` stays. A Latin I in Cyrillic stays too, for
-it stands for two letters: Ukrainian's I, and the palochka of the Caucasus.
+Such a word looks right but is a different word to a tokenizer. Only letters of the same shape are
+replaced (a subset of the confusables of Unicode Technical Standard 39), and only by letters of the
+alphabet that most of the word's letters have. A name such as `μTorrent` is unchanged. So is a Latin
+I in Cyrillic, since it is ambiguous: the Ukrainian I, or the palochka of Caucasian languages.
 """
 
 import re
@@ -14,7 +14,7 @@ from itertools import permutations
 
 import polars as pl
 
-# Each group is one shape: the letters of Latin, Greek and Cyrillic that have it.
+# Each group consists of Latin, Greek and Cyrillic letters of one shape.
 # fmt: off
 _SHAPES = (
     "AΑА", "BΒВ", "CС", "EΕЕ", "HΗН", "IΙ", "JЈ", "KΚК", "MΜМ", "NΝ", "OΟО", "PΡР", "SЅ", "TΤТ",
@@ -24,16 +24,16 @@ _SHAPES = (
 # fmt: on
 _ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f]*")
-# What `unmix` may change, for a first sieve; polars' regular expressions know scripts.
+# Preselects texts that `unmix` may change; polars' regular expressions support scripts.
 _MIXED = "|".join(
     rf"\p{{{one}}}\w*[\p{{{two}}}\p{{{three}}}]"
     for one, two, three in permutations(("Latin", "Greek", "Cyrillic"))
 )
 
 
-@lru_cache(maxsize=1 << 17)  # labels come again, in thousands of rows
+@lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
 def unmix(text: str) -> str:
-    """Return the text with each word in one alphabet, where its letters allow that.
+    """Return the text with each word in one alphabet, if its letters allow it.
 
     >>> unmix("Aρμενικά") == "Αρμενικά"  # a Latin and a Greek A
     True
@@ -44,7 +44,7 @@ def unmix(text: str) -> str:
 
 
 def unmix_column(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Return the rows, in their order, with the column's words unmixed."""
+    """Return the rows in the same order, with the column's words unmixed."""
     texts = rows[column].unique()
     mixed = texts.filter(texts.str.contains(_MIXED)).to_list()
     changed = {text: unmix(text) for text in mixed}
@@ -52,7 +52,7 @@ def unmix_column(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def _unmix_word(match: re.Match[str]) -> str:
-    """Return a word in the alphabet of most of its letters, or as it is."""
+    """Return a word in the alphabet of most of its letters, or unchanged."""
     word = match[0]
     counts = Counter(alphabet for letter in word if (alphabet := _alphabet(letter)))
     if len(counts) < 2:
@@ -63,7 +63,7 @@ def _unmix_word(match: re.Match[str]) -> str:
 
 
 def _render(letter: str, alphabet: str) -> str:
-    """Return a letter in an alphabet, accents kept; '' where that has none of its shape."""
+    """Return the letter of the same shape in an alphabet, with accents; '' if there is none."""
     if _alphabet(letter) in ("", alphabet):
         return letter
     if whole := _TWINS.get((letter, alphabet)):
@@ -74,7 +74,7 @@ def _render(letter: str, alphabet: str) -> str:
 
 
 def _alphabet(character: str) -> str:
-    """Return the character's alphabet, '' where it is no letter of the three."""
+    """Return the character's alphabet, '' if it is not one of the three."""
     name = unicodedata.name(character, "").partition(" ")[0]
     return name if name in _ALPHABETS else ""
 

@@ -1,7 +1,7 @@
-"""The content of a source, in one form for all sources: facts, labels, aliases, templates, prompts.
+"""The common form of all sources: facts, labels, aliases, templates and prompts.
 
-An entity is named by its Wikidata id; where a source has none, by `SOURCE:NAME`, an id that is
-stable over versions and used nowhere else.
+An entity is identified by its Wikidata id, or by `SOURCE:NAME` if the source has none for it. The
+latter is stable over versions and unique to the source.
 """
 
 import re
@@ -24,16 +24,16 @@ PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.Strin
 class Facts(NamedTuple):
     """The content of a source.
 
-    - `facts` (FACTS): each true triple once, whatever the languages it was found in.
-    - `labels` (LABELS): at most one label for a language and an id.
+    - `facts` (FACTS): each true triple once, independent of language.
+    - `labels` (LABELS): at most one label for each language and id.
     - `aliases` (ALIASES): further names, possibly including the label.
-    - `templates` (TEMPLATES): `[X]` and `[Y]` exactly once each; those of a language and relation
-      in the order of preference.
-    - `prompts` (PROMPTS): whole sentences with exactly one `[Y]`, for sources that have no
-      templates or more than them; `form` is the object as it was in the sentence.
-    - `repairs`: {what was repaired or excluded: how often}.
+    - `templates` (TEMPLATES): `[X]` and `[Y]` exactly once each, in order of preference within a
+      language and relation.
+    - `prompts` (PROMPTS): whole sentences with exactly one `[Y]`, if the source has them; `form` is
+      the object's form in the sentence.
+    - `repairs`: {name of a repair or exclusion: count}.
 
-    Every table is free of duplicates and sorted by its columns, save that templates of one
+    Tables have no duplicates and are sorted by their columns, except that the templates of one
     language and relation keep their order.
     """
 
@@ -46,10 +46,10 @@ class Facts(NamedTuple):
 
 
 def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """Return a table without rows, for what a source does not have."""
+    """Return a table without rows."""
     return pl.DataFrame(schema=columns)
 
 
 def is_template(text: str) -> bool:
-    """Return whether `[X]` and `[Y]` are in the text once each, and no further bracket."""
+    """Return whether the text has `[X]` and `[Y]` once each and no other brackets."""
     return sorted(re.findall(r"\[[XY]\]|[][]", text)) == ["[X]", "[Y]"]

@@ -1,20 +1,25 @@
-"""Invisible characters: which they are, where they are spelling, and what replaces them.
+"""Invisible characters and their removal, except where they are part of the spelling.
 
-A tokenizer sees them: a prompt with one of them is another prompt than the one that is read.
+A tokenizer sees these characters, so a prompt that contains one differs from the same prompt
+without it.
 
-Invisible are all blanks but the plain one (U+00A0, U+202F, U+2000 ... U+200A, ...; also the
-no-break space that French sets before `:`), line and paragraph separators, control characters,
-format characters (category Cf: U+200B, U+2060, U+FEFF, the soft hyphen U+00AD, marks and
-embeddings of writing direction U+200E, U+200F, U+202A ... U+202E, U+2066 ... U+2069, ...) and
-letters that are no more than a filler (U+115F, U+1160, U+3164, U+FFA0). Not invisible are
-format characters that are drawn (U+0600 ... U+0605 and their like). What is spelling is neither
-found nor changed:
+The following characters are invisible:
 
-- U+200C and U+200D after a virama (it decides the shape of the letters, even before a blank), or
-  between two letters of a script that joins its letters or stacks them: Persian می‌رود, Hindi,
-  Bengali. Before a blank or a hyphen they do nothing, and in Latin letters neither.
-- U+200B between two letters of Khmer, Lao, Burmese or Thai, where it is the border of a word.
-- U+3000 in Chinese and Japanese, whose ordinary blank it is; in other languages it is found.
+- all spaces except U+0020 (U+00A0, U+202F, U+2000 ... U+200A, ...), including the no-break space
+  before `:` in French;
+- line and paragraph separators, and control characters;
+- format characters (category Cf: U+200B, U+2060, U+FEFF, the soft hyphen U+00AD, marks and
+  embeddings of writing direction U+200E, U+200F, U+202A ... U+202E, U+2066 ... U+2069, ...), except
+  those with a glyph (U+0600 ... U+0605 and others);
+- filler letters (U+115F, U+1160, U+3164, U+FFA0).
+
+Characters that are part of the spelling are neither found nor changed:
+
+- U+200C and U+200D after a virama, since they determine the shape of the letters, even before a
+  space; also between two letters of a script with joined or stacked letters (Persian می‌رود, Hindi,
+  Bengali). They have no effect before a space or a hyphen, or in Latin script.
+- U+200B between two letters of Khmer, Lao, Burmese or Thai, as a word boundary.
+- U+3000 in Chinese and Japanese, as the ordinary space. It is found in other languages.
 """
 
 import re
@@ -43,9 +48,9 @@ _JOINED = (
 )
 _UNSPACED = ("KHMER", "LAO", "MYANMAR", "THAI")
 SPELLING = {"\u200b": _UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
-"""From a character to the scripts (as Unicode's names begin) in which it is spelling."""
+"""{character: scripts in which it is part of the spelling}, by the first word of Unicode names."""
 
-VIRAMA = 9  # its canonical combining class, in every script
+VIRAMA = 9  # canonical combining class in all scripts
 
 
 def _compile(characters: str) -> re.Pattern[str]:
@@ -57,7 +62,7 @@ _RUNS = {True: _compile(INVISIBLE.replace(WIDE, "")), False: _compile(INVISIBLE)
 
 
 def find_invisible(text: str, language: str) -> bool:
-    r"""Return whether the text holds an invisible character that is no spelling.
+    r"""Return whether the text has an invisible character that is not part of the spelling.
 
     >>> find_invisible("Valencia e [Y] son \u200bciudades.", "es")
     True
@@ -67,12 +72,12 @@ def find_invisible(text: str, language: str) -> bool:
     return normalise(text, language) != text
 
 
-@lru_cache(maxsize=1 << 17)  # labels come again, in thousands of rows
+@lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
 def normalise(text: str, language: str) -> str:
-    r"""Return the text without its invisible characters, spelling kept.
+    r"""Return the text without invisible characters, except those that are part of the spelling.
 
-    A run of blanks and invisible characters that holds one of the latter becomes one plain blank,
-    or nothing where it has no blank or stands at an end of the text. Runs of plain blanks stay.
+    A run of spaces and invisible characters is replaced by one U+0020, or removed if it contains no
+    space or is at an end of the text. Runs of U+0020 alone are unchanged.
 
     >>> normalise("son \u200b\u200bciudades\u00a0", "es")
     'son ciudades'
@@ -82,7 +87,7 @@ def normalise(text: str, language: str) -> str:
 
 
 def _replace_run(match: re.Match[str]) -> str:
-    """Return what a run becomes: its spelling, then its blank."""
+    """Return the replacement of a run: a character of the spelling, then a space, if any."""
     text, run = match.string, match[0]
     before, after = text[max(match.start() - 1, 0) : match.start()], text[match.end() :][:1]
     blank = any(character in BLANKS for character in run)
@@ -96,13 +101,13 @@ def _replace_run(match: re.Match[str]) -> str:
 
 
 def _joins(before: str, character: str, after: str) -> bool:
-    """Return whether the character is spelling between these two."""
+    """Return whether the character is part of the spelling between two characters."""
     scripts = SPELLING.get(character, ())
     return all(neighbour and _script(neighbour) in scripts for neighbour in (before, after))
 
 
 def _script(character: str) -> str:
-    """Return the script of a letter or of a mark on one, nothing for digits and signs."""
+    """Return the script of a letter or combining mark, '' for other characters."""
     if unicodedata.category(character)[0] not in "LM":
         return ""
     return unicodedata.name(character, "").partition(" ")[0]

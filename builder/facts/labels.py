@@ -1,4 +1,4 @@
-"""Labels: how they are compared, made plain, and one chosen for an entity."""
+"""Comparison, clean-up and choice of labels."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from .invisible import INVISIBLE, normalise
 
 
 def fold(text: str) -> str:
-    """Return a text without what readers pass over: case, composition, kinds of blanks.
+    """Return a text without differences of case, Unicode composition and kinds of spaces.
 
     >>> fold("E\u0301TAT") == fold("\u00e9tat")
     True
@@ -20,14 +20,15 @@ def fold(text: str) -> str:
 
 
 def clean(text: str, language: str) -> str:
-    """Return a text without invisible characters, each word in one alphabet."""
+    """Return a text without invisible characters and with each word in one alphabet."""
     return unmix(normalise(text, language))
 
 
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the rows, in their order, with `normalise`d columns and no blanks around them.
+    """Return the rows in the same order, with normalised and stripped texts in the columns.
 
-    The column `language` says what is spelling. Columns without a value keep it.
+    The column `language` determines which characters are part of the spelling
+    (`invisible.normalise`). Null values stay null.
     """
     for column in columns:
         untidy = rows.filter(pl.col(column).str.contains_any(list(INVISIBLE)))
@@ -47,15 +48,16 @@ def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[str]) -> int:
-    """Return in how many rows one of the columns differs."""
+    """Count the rows in which one of the columns differs."""
     differs = pl.any_horizontal(before[column].ne_missing(after[column]) for column in columns)
     return int(before.select(differs).to_series().sum())
 
 
 def choose_labels(named: pl.DataFrame) -> pl.DataFrame:
-    """Return one label for each language and id: that of most rows, of equals the first in order.
+    """Return one label for each language and id: the most frequent, in a tie the first in order.
 
-    `named` has the columns of `facts.LABELS` with repetitions; so has the result, sorted.
+    `named` has the columns of `facts.LABELS` with repetitions. The result has the same columns and
+    is sorted.
     """
     return (
         named.group_by("language", "id", "label")
@@ -67,6 +69,6 @@ def choose_labels(named: pl.DataFrame) -> pl.DataFrame:
 
 
 def count_contradictions(named: pl.DataFrame) -> int:
-    """Return how many ids have several labels in a language."""
+    """Count the pairs of language and id with several labels."""
     several = named.group_by("language", "id").agg(pl.col("label").n_unique())
     return several.filter(pl.col("label") > 1).height

@@ -1,4 +1,4 @@
-"""Link rows that have labels only to Wikidata ids: every language votes."""
+"""Linking of rows to Wikidata ids by their labels, with a vote for each language."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from polyprobe.schema.columns import Row
 
 from .facts import Facts
 
-MINIMUM = 1 / 4  # of the languages have to agree
+MINIMUM = 1 / 4  # share of the languages that must agree
 
 
 class Link(NamedTuple):
-    """The fact that a row stands for, and the share of the languages that say so."""
+    """The fact of a row, and the share of the languages that voted for it."""
 
     subject_id: str
     object_id: str
@@ -21,12 +21,12 @@ class Link(NamedTuple):
 
 
 def link_rows(rows: Mapping[str, Sequence[Row]], known: Facts) -> list[Link | None]:
-    """Return for each row the known fact that most languages' labels name, or None.
+    """Return for each row the known fact with the most votes of languages, or None.
 
-    A language votes for every fact of the row's relation whose subject and object bear the row's
-    subject and answer as labels there: a label that was changed since in one language, or that two
-    entities share in it, is outvoted by the others. None where fewer than a quarter of the
-    languages agree or two facts have equally many votes.
+    A language votes for every fact of the row's relation whose subject and object have the labels
+    of the row's subject and answer. If a label has changed in one language, or is that of two
+    entities there, the other languages outvote it. The link is None if fewer than a quarter of the
+    languages agree, or in a tie.
 
     Args:
         rows: {language: rows}, parallel: row i is the same fact in every language.
@@ -46,7 +46,7 @@ def link_rows(rows: Mapping[str, Sequence[Row]], known: Facts) -> list[Link | No
 
 
 def count_votes(language: str, rows: Sequence[Row], known: Facts) -> pl.DataFrame:
-    """Return number, subject_id, object_id of the facts that rows of one language may stand for."""
+    """Return `number`, `subject_id`, `object_id`: one row for each vote of a language."""
     labels = known.labels.filter(pl.col("language") == language).select("id", "label")
     named = (
         known.facts.join(labels.rename({"id": "subject_id", "label": "subject"}), on="subject_id")

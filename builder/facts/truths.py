@@ -1,7 +1,7 @@
-"""Which objects are correct for a subject: by the facts of all sources, and by what they imply.
+"""The correct objects of a subject, by the facts of all sources and their implications.
 
-Sources list what a subject has, not what it implies: who works in London works in England, so
-England is not a wrong answer.
+Sources do not list implied facts: a person who works in London works in England, so England is not
+a wrong answer.
 """
 
 from collections import defaultdict
@@ -12,27 +12,27 @@ import polars as pl
 
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
-LOOSE = ("readers",)  # what they tell may be only arguable: nothing follows from it
-PLACES = ("P131", "P17", "P30", "P276", "P361")  # a place and what it lies in
+LOOSE = ("readers",)  # possibly arguable facts: nothing is inferred from them
+PLACES = ("P131", "P17", "P30", "P276", "P361")  # from a place to its whole
 KINDS = ("P279",)
-# {relation: relations that lead from an object to one that is right as well}
+# {relation: relations that lead from a correct object to another correct one}
 UPWARD = {
     **dict.fromkeys(("P17", "P30", "P131", "P276"), PLACES),
     **dict.fromkeys(("P19", "P20", "P27", "P159", "P495", "P740", "P937"), PLACES),
     **dict.fromkeys(("P31", "P101", "P106", "P136", "P140", "P279"), KINDS),
     "P361": ("P361",),
 }
-FROM_SUBJECT = ("P17", "P30", "P131", "P276")  # the subject's own wholes are right as well
-# Ids of which each is right, or nearly so, where another one is.
+FROM_SUBJECT = ("P17", "P30", "P131", "P276")  # the subject's own wholes are correct too
+# Groups of ids: if one is correct, the others are correct or nearly so.
 ALIKE = (
     ("Q432", "Q47740"),  # Islam, Muslim
     ("Q5043", "Q1841", "Q9592"),  # Christianity, Catholicism, Catholic Church
     ("Q19546", "Q29182", "Q49476", "Q45722"),  # pope, bishop, archbishop, cardinal
     ("Q828", "Q49", "Q18"),  # the Americas, North and South America
 )
-# {relation: objects that are right, or nearly so, for almost any subject}
+# {relation: objects that are correct, or nearly so, for almost any subject}
 ALWAYS = {
-    "P39": {"Q152002"},  # pastor: those who hold a position are mostly clergy
+    "P39": {"Q152002"},  # pastor: most holders of a position are clergy
     "P101": {"Q336"},  # science
     "P527": {"Q9121"},  # atom
 }
@@ -42,24 +42,24 @@ Truths = Mapping[tuple[str, str], frozenset[str]]
 
 
 class Knowledge(NamedTuple):
-    """The known facts, and the wholes and superclasses of things."""
+    """The known facts (`truths`), and the wholes and superclasses of things (`edges`)."""
 
     truths: Truths
     edges: Edges
 
     def complete(self, answers: Iterable[str], questions: Collection[tuple[str, str]]) -> set[str]:
-        """Return every correct answer: the answers, the known ones, and those that they imply.
+        """Return all correct answers: the given ones, known ones, and their implications.
 
         Args:
-            answers: what is known to answer the question rightly.
-            questions: (relation, subject) of all that the question's wording may ask for.
+            answers: correct answers.
+            questions: (relation, subject) of each reading of the question's wording.
         """
         found = set(answers).union(*(self.truths.get(asked, ()) for asked in questions))
         return found.union(*(find_implied(*asked, found, self.edges) for asked in questions))
 
 
 def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
-    """Return what the sources' facts (`facts.FACTS`) tell."""
+    """Return the knowledge in the sources' facts, {source: table of `facts.FACTS`}."""
     firm = [table for name, table in facts.items() if name not in LOOSE]
     return Knowledge(find_truths(facts.values()), find_edges(firm))
 
@@ -67,8 +67,8 @@ def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
 def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozenset[str]]:
     """Return {(relation, subject): correct objects} of tables with the columns of `facts.FACTS`.
 
-    A fact of a symmetric relation is true the other way round as well, and one of capital and
-    capital of, part of and has part makes one of its inverse.
+    A fact of a symmetric relation is also read from object to subject, and a fact of a relation in
+    INVERSE (capital and capital of, part of and has part) also as one of its inverse.
     """
     objects = defaultdict(set)
     for table in facts:
@@ -97,7 +97,7 @@ def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
 
 
 def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edges) -> set[str]:
-    """Return the objects and every correct answer that they imply."""
+    """Return the objects and all correct answers that follow from them."""
     start = set(objects)
     if relation in FROM_SUBJECT and subject:
         start |= set(climb([subject], PLACES, edges)) - {subject}
@@ -107,7 +107,7 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edg
 
 
 def climb(things: Iterable[str], relations: Iterable[str], edges: Edges) -> Iterator[str]:
-    """Yield the things, and all wholes and superclasses of them, transitively."""
+    """Yield the things and, transitively, their wholes and superclasses by the relations."""
     relations = tuple(relations)
     left, seen = list(things), set()
     while left:

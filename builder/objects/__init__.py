@@ -1,4 +1,4 @@
-"""Find the object in a sentence; `find_objects` is loaded on first use, with its packages."""
+"""Search for the object in a sentence; `find_objects` and its packages load on first use."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,8 +1,8 @@
 """Find the object in a translated sentence, inflected or not.
 
-Fluent-mLAMA (arXiv:2510.15115, 3.2) searches the lemmas of the object's label in the sentence with
-Stanza. Here each run of words is scored against the label by form and lemma (`similarity`). The
-object is the rightmost of the runs with about the best score. A run that is more similar to another
+Fluent-mLAMA (arXiv:2510.15115, 3.2) searches for the lemmas of the object's label in the sentence
+with Stanza. Here each run of words is scored against the label by form and lemma (`similarity`).
+The object is the rightmost run with about the best score. A run that is more similar to another
 label of the call is excluded. Comparison with the paper's extraction: bench/objects.md.
 """
 
@@ -29,7 +29,7 @@ from .spans import (
 )
 
 UNSEGMENTED = ("bo", "ja", "km", "lo", "my", "th", "yue", "zh")
-"""Languages without blanks between words, by first subtag."""
+"""Languages without spaces between words, by first subtag."""
 MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
 ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, unless it is a separate word
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
@@ -74,8 +74,8 @@ def find_objects(
         threshold: lowest score of a span, 0 to 100.
 
     Returns:
-        One entry for each sentence. `form` is whole words; in languages without blanks it is the
-        label, or the most similar characters.
+        One entry for each sentence. `form` consists of whole words; in languages without spaces it
+        is the label, or the most similar characters.
 
     Raises:
         PolyprobeError: lists of different lengths, an unknown lemmatizer or language.
@@ -109,7 +109,7 @@ def list_short(label: str) -> list[str]:
 
 
 class Reader:
-    """The words of a call's sentences and names, the nouns its labels share, and rival labels."""
+    """The words of a call's sentences and names, the labels' shared nouns, and rival labels."""
 
     def __init__(
         self,
@@ -199,9 +199,9 @@ class Reader:
 
 
 def find_characters(sentence: str, names: Sequence[str], threshold: float) -> ObjectSpan | None:
-    """Return the rightmost occurrence of the first name that is in a sentence.
+    """Return the rightmost occurrence in a sentence of the first name that it contains.
 
-    Without one, return the characters most similar to the label, if above the threshold.
+    If it contains none, return the characters most similar to the label, if above the threshold.
     """
     names = [PARENTHESIS.sub("", name) or name for name in names if re.search(r"\w", name)]
     for name in names:

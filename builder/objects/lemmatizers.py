@@ -1,4 +1,4 @@
-"""Words and lemmas of texts, from Stanza, simplemma, or without lemmas."""
+"""Words and lemmas of texts from Stanza or simplemma, or words without lemmas."""
 
 import os
 import re
@@ -74,7 +74,7 @@ class Plain(Lemmatizer):
 class Stanza(Lemmatizer):
     """Words and lemmas of a Stanza pipeline: tokenize, mwt, pos and lemma where available.
 
-    The lemma of a token of several words (`del`) is its form. Adjacent tokens without a blank or a
+    The lemma of a token of several words (`del`) is its form. Adjacent tokens without a space or a
     mark between them are one word.
     """
 
@@ -94,7 +94,7 @@ class Stanza(Lemmatizer):
 
 
 def join_tokens(text: str, document: Any) -> Iterable[Word]:
-    """Yield the tokens of a document as words, without marks at their ends."""
+    """Yield the tokens of a Stanza document as words, without marks at their ends."""
     last: Word | None = None
     for token in (token for sentence in document.sentences for token in sentence.tokens):
         found = TRIMMED.search(text[token.start_char : token.end_char])
@@ -114,10 +114,10 @@ def join_tokens(text: str, document: Any) -> Iterable[Word]:
 
 
 def fold(text: str) -> str:
-    """Return a word composed, case-folded and without spelling variants.
+    """Return a word composed (NFC), case-folded and without spelling variants.
 
-    The variants are г/ґ, и/і, accents outside composed letters (`Ки́їв`, lower-case `İ`) and soft
-    hyphens.
+    The variants are е/ё, г/ґ, и/і, accents outside composed letters (`Ки́їв`, lower-case `İ`) and
+    soft hyphens.
     """
     composed = unicodedata.normalize("NFC", text).casefold().translate(FOLDED)
     return composed.translate(LEFT_OUT) or composed
@@ -166,7 +166,7 @@ def simplemma_languages() -> set[str]:
 
 
 def load_simplemma(language: str) -> Lemmatizer:
-    """Return the lemmatizer of simplemma."""
+    """Return simplemma's lemmatizer; raise PolyprobeError if it lacks the language."""
     try:
         import simplemma
     except ModuleNotFoundError as error:
@@ -177,9 +177,9 @@ def load_simplemma(language: str) -> Lemmatizer:
     return Plain(partial(simplemma.lemmatize, lang=code), f"simplemma {version('simplemma')}")
 
 
-@lru_cache(maxsize=4)  # each relation asks for it
+@lru_cache(maxsize=4)  # called for each relation
 def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
-    """Return the lemmatizer of a Stanza pipeline."""
+    """Return Stanza's lemmatizer; models are downloaded only into Stanza's own folder."""
     try:
         import stanza
     except ModuleNotFoundError as error:
@@ -214,7 +214,7 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
 
 
 def fetch_stanza(stanza: Any, code: str) -> None:
-    """Download Stanza's models of a language into its own folder."""
+    """Download the models of a language into Stanza's own folder."""
     try:
         stanza.download(code, processors="tokenize,mwt,pos,lemma", verbose=False)
     except Exception as error:  # from requests, or Stanza's own for an unknown language

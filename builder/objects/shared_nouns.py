@@ -57,7 +57,7 @@ def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
 
 
 def drop_heads(words: Sequence[Word], heads: Collection[Word]) -> Sequence[Word]:
-    """Return words without head nouns at their ends, inflected or not; at least one remains."""
+    """Return words without head nouns at either end, inflected or not; at least one remains."""
     while len(words) > 1 and any(compare_words(words[-1], head) >= LEAST for head in heads):
         words = words[:-1]
     while len(words) > 1 and any(compare_words(words[0], head) >= LEAST for head in heads):

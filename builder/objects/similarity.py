@@ -1,4 +1,4 @@
-"""Similarity of two words, 0 to 100: inflected forms, or spellings of one name.
+"""Similarity of two words, 0 to 100, as inflected forms or spellings of one name.
 
 Inflection changes the end of a word (Praha, Praze), transliteration one or two letters of a long
 word (Пенсильванія, Пенсільванії). A plain edit distance would also match words with the same end
@@ -15,7 +15,7 @@ from rapidfuzz.distance import Indel, Levenshtein
 from .lemmatizers import Word
 
 ENDING = 3  # maximum letters that inflection changes
-MISSPELT = 4  # letters for each one that may differ between spellings
+MISSPELT = 4  # letters of a word for each letter that may differ between spellings
 EACH_LETTER = 5  # cost of each letter of the endings
 SURE_STEM, LEAST_BOUND = 4, 75.0  # letters; least score of a shorter stem
 VOWELS = frozenset("aeiouyøæœаеиоуыэюяєіїйьъαεηιουω")
@@ -51,9 +51,9 @@ def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
 def compare_forms(word: str, label: str) -> float:
     """Return the similarity of two forms, 0 unless one can be an inflection or spelling variant.
 
-    After a shared stem the score is the edit similarity, or 100 less five for each letter of the
-    endings if that is greater and the stem has four letters or one letter changes. In a longer word
-    one letter of four may differ anywhere.
+    With a shared stem, the score is the edit similarity, or 100 minus five for each letter of the
+    endings, if that is greater and the stem has four letters or at most one letter changes. In
+    long words one letter of four may differ anywhere.
 
     >>> compare_forms("праге", "прага"), compare_forms("итальянский", "испанский")
     (90.0, 0.0)
@@ -86,11 +86,11 @@ def compare_lemmas(word: str, label: str) -> float:
 
 
 def share_stem(word: str, label: str) -> int:
-    """Return the length of the common stem of two words, 0 if they cannot be one word.
+    """Return the length of the common stem of two words, 0 if they cannot be forms of one word.
 
-    The stem has at least half the letters of the shorter word, at least two, and all but one of a
-    word of up to four letters, unless the endings are two consonants (Iran, Iraq). Endings have up
-    to three letters.
+    The stem has at least two letters and at least half of the shorter word; of a word of up to four
+    letters it has all but one, and the endings may not be two consonants (Iran, Iraq). Endings have
+    up to three letters.
     """
     differ = (a != b for a, b in zip(word, label, strict=False))
     stem = next((place for place, other in enumerate(differ) if other), None)
@@ -120,9 +120,10 @@ def simplify(word: str) -> str:
 
 
 def compare_spelling(word: str, label: str) -> float:
-    """Return the similarity of two words of six letters or more that differ in one of four.
+    """Return the similarity of two words of at least six letters; one in four may differ.
 
-    Their lengths may differ by one letter; by two they are different names (Австрия, Австралия).
+    Their lengths may differ by one letter; words whose lengths differ by two are different names
+    (Австрия, Австралия).
     """
     shorter, longer = sorted((len(word), len(label)))
     if shorter < 6 or longer > shorter + 1:

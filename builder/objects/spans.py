@@ -11,8 +11,8 @@ from .similarity import compare_words
 LEAST = 60.0  # least similarity of a sentence's word and a label's
 INSERTED = 5.0  # cost of an inserted word
 OMITTED = 10.0  # cost of an omitted article or preposition of the label
-BETTER = 10.0  # by which another label must score higher
-MARGIN = 20.0  # by which the rightmost run may score below the best
+BETTER = 10.0  # least lead of another label
+MARGIN = 20.0  # greatest distance of the rightmost run from the best score
 ARTICLES = frozenset(["the", "los", "las", "les", "den", "der", "die", "das"])
 MARK = re.compile(r"[—–«»\"“”„():;,]|\s-\s")
 
@@ -21,9 +21,9 @@ class Name(NamedTuple):
     """A label or alias as words; the sets contain positions of words.
 
     Attributes:
-        needed: words that a sentence must have: all but generic nouns, and but articles and
+        needed: words that a sentence must have: all except generic nouns, and except articles and
             prepositions in a name of several words.
-        generic: nouns that the labels of a call share.
+        generic: nouns that many labels of the call share.
         small: lower-case words.
         marked: whether there are marks between the words.
         inflected: whether the language inflects.
@@ -56,7 +56,7 @@ class Span(NamedTuple):
 def make_name(
     label: str, words: Sequence[Word], generic: Collection[str], inflected: bool = True
 ) -> Name:
-    """Return a label as a name; `generic` are lemmas of nouns that sentences may omit."""
+    """Return a label as a name; `generic` are the lemmas of nouns that sentences may omit."""
     shared = frozenset(place for place, word in enumerate(words) if word.lemma in generic)
     little = frozenset(place for place, _ in enumerate(words) if is_little(label, words, place))
     needed = tuple(place for place, _ in enumerate(words) if place not in shared | little)
@@ -80,7 +80,7 @@ def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Na
     """Return a name whose first or last word is not needed, if the sentence has it elsewhere.
 
     Sentences avoid the repetition (`Bahasa asli … adalah Tamil`, `Его родной язык — русский`). The
-    word must be lower-case or in `shared`, the lemmas at an end of labels.
+    word must be in lower case, or its lemma in `shared`, the lemmas at the same end of many labels.
     """
     edges = {0, len(name.words) - 1} & set(name.needed)
     lemmas = {word.lemma for word in words}
@@ -100,8 +100,8 @@ def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Na
 def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
     """Return the runs of words that contain all needed words of the name.
 
-    A run begins and ends with a word of the name. It may contain one other word if the name is
-    complete and in order. Adjacent generic nouns belong to the run.
+    A run begins and ends with a word of the name. It may contain one other word if all words of the
+    name occur in order. Adjacent generic nouns are part of the run.
     """
     grid = [[compare_words(word, part, name.inflected) for part in name.words] for word in words]
     places = {place for place, row in enumerate(grid) if max(row) >= LEAST}
@@ -161,9 +161,9 @@ def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, in
 
 
 def choose_span(spans: Sequence[Span]) -> Span | None:
-    """Return the rightmost run with about the best score, None without runs.
+    """Return the rightmost run within MARGIN of the best score, None without runs.
 
-    Of runs with the same end, the one with the most matched words is returned.
+    Among runs with the same end, the one with the most matched words is returned.
     """
     best = max((span.score for span in spans), default=0.0)
     near = [span for span in spans if span.score >= best - MARGIN]
@@ -185,9 +185,9 @@ def is_beaten(
 ) -> bool:
     """Return whether a run of words is more similar to another label of the call.
 
-    The other label must score ten points more, since the sentence was made with the own label. It
-    need not if the run omits a word of its own label (Oklahoma is not Oklahoma City), unless the
-    word is a lower-case generic noun (`engleski jezik`).
+    The sentence was made with its own label, so another label must score ten points more. If the
+    run omits a word of its own label (Oklahoma is not Oklahoma City), an equal score suffices,
+    unless the omitted word is a lower-case generic noun (`engleski jezik`).
     """
     whole = span.matched >= len(own.words) - len(own.generic & own.small)
     if span.score >= 100 and whole:

@@ -27,8 +27,8 @@ FACT_SOURCES = {
 def load_source(name: str) -> ModuleType:
     """Return the module that reads the source `name`.
 
-    It has LICENCE (what the source states, and what it derives from), LANGUAGES (codes),
-    REPOSITORY (or URL) and `read_facts(mirror, languages=None) -> Facts`.
+    The module has LICENCE (the source's own, and those of the data it derives from), LANGUAGES
+    (codes), REPOSITORY (or URL) and `read_facts(mirror, languages=None) -> Facts`.
     """
     if name not in FACT_SOURCES:
         raise unknown("source", name, "polyprobe", FACT_SOURCES)
@@ -38,7 +38,7 @@ def load_source(name: str) -> ModuleType:
 def read_source(
     name: str, mirror: Path | None = None, languages: Sequence[str] | None = None
 ) -> "Facts":
-    """Return what the source `name` knows in the languages given, in all of its own without."""
+    """Return the facts of the source `name` in some languages (default: all that it has)."""
     source = load_source(name)
     for language in languages or ():
         if language not in source.LANGUAGES:
@@ -56,7 +56,8 @@ TRUTH_SOURCES = {
 def load_truth_source(name: str) -> ModuleType:
     """Return the module of one of TRUTH_SOURCES.
 
-    It has LICENCE, REPOSITORY (or URL) and `read_truths(mirror)`, a table of `facts.FACTS`.
+    The module has LICENCE, REPOSITORY (or URL) and `read_truths(mirror)`, which returns a table
+    with the columns of `facts.FACTS`.
     """
     return import_module(TRUTH_SOURCES[name])
 
@@ -64,11 +65,11 @@ def load_truth_source(name: str) -> ModuleType:
 def read_truths(
     mirror: Path | None, sources: Iterable[str] | None = None
 ) -> "dict[str, pl.DataFrame]":
-    """Return {source: its facts} (`facts.FACTS`), of all TRUTH_SOURCES by default.
+    """Return {source: its facts} with the columns of `facts.FACTS` (default: all TRUTH_SOURCES).
 
-    X-FACTR lists every object of a subject, also those that no prompt asks for. Of BMLAMA-17's
-    rows 1,023 have a distractor that is right by mParaRel, and 1,685 by X-FACTR as well (with
-    symmetric and inverse relations read both ways).
+    X-FACTR lists all objects of a subject, even if no prompt asks for them. By the facts of
+    mParaRel, 1,023 rows of BMLAMA-17 have a distractor that is correct. With X-FACTR there are
+    1,685. Symmetric and inverse relations are read in both directions.
     """
     names = TRUTH_SOURCES if sources is None else sources
     return {name: load_truth_source(name).read_truths(mirror) for name in names}

@@ -1,14 +1,14 @@
-"""What readers of the data would not offer as a wrong answer, and no other source tells: ours.
+"""Unfair distractors that readers of the data found and that are in no other source.
 
-Wikidata of 2020 lists few official languages of an organisation, works of two countries under one,
-and few former capitals. `curated.csv` holds relation, subject and object by their ids, a verdict,
-and why:
+Wikidata of 2020 lists few official languages of organisations, one country for works of two, and
+few former capitals. Each row of `curated.csv` has the ids of relation, subject and object, a
+verdict, and a reason. The verdicts:
 
-- `found`: right, or to be argued for in one reading;
-- `possible`: perhaps right (twin cities, of which nobody has a list);
-- `unfit`: insulting as a wrong answer, and not right at all.
+- `found`: correct, or correct in one reading;
+- `possible`: perhaps correct (there is no complete list of twin cities);
+- `unfit`: incorrect, but insulting as a distractor.
 
-So it tells what is no fair distractor, and is no source of facts to ask for.
+The file serves to exclude distractors. No questions are made from it.
 """
 
 from importlib.resources import files
@@ -24,5 +24,5 @@ FOUND = Path(str(files(__package__).joinpath("curated.csv")))
 
 
 def read_truths(mirror: Path | None = None) -> pl.DataFrame:
-    """Return what was found (`facts.FACTS`); needs neither network nor mirror."""
+    """Return the rows of `curated.csv` as `facts.FACTS`, without network or mirror."""
     return pl.read_csv(FOUND, columns=list(FACTS), schema_overrides=FACTS)

@@ -1,29 +1,28 @@
-"""Fluent-mLAMA (arXiv:2510.15115), mLAMA with whole sentences translated.
+"""Fluent-mLAMA (arXiv:2510.15115), mLAMA with whole translated sentences.
 
-The sentences are Google's and (cs, hr, ru, uk) ChatGPT's. A zip inside the repository holds a
-quoted TSV for a language and relation (`LANG_P36_nogpt.tsv`), one row a fact: Wikidata ids, the
-labels in English and in the language, LAMA's English sentence, mLAMA's template filled with bare
-labels, Google's sentence, its part before the object (`gt_prompt`) and the object as it is
-inflected there (`gt_infl_object`), and the object's aliases joined by `|||`.
+The translations are by Google and, in cs, hr, ru and uk, also by ChatGPT. A zip in the repository
+contains one quoted TSV for each language and relation (`LANG_P36_nogpt.tsv`), with one row for each
+fact: Wikidata ids, the labels in English and in the language, LAMA's English sentence, mLAMA's
+template filled with uninflected labels, Google's sentence, its part before the object
+(`gt_prompt`), its inflected object (`gt_infl_object`), and the object's aliases joined by `|||`.
 
-Labels, aliases and prompts are read; the templates are got back from the filled ones, English's
-from LAMA's sentences. ChatGPT's beginnings and objects, which no other language has, are for the
-paper's own rows alone (`fluent_mlama_pools.py`). Not read: its whole sentences, and the XLSX
-documents in gt_doc/, the translations before the object was looked for: the TSVs hold the same
-sentences with ids. The documents cover three more languages (el et he), without ids and objects;
-the archive does not have them.
+Labels, aliases and prompts are read. Templates are recovered from the filled ones, in English from
+LAMA's sentences. ChatGPT's prompts and objects are only used for the paper's own rows
+(`fluent_mlama_pools.py`). Its whole sentences are not read. Nor are the XLSX documents in gt_doc/:
+they contain the translations before the object extraction, and the TSVs have the same sentences
+with ids. Three languages (el et he) are in the documents only, without ids and objects.
 
 Defects:
-- `ERROR` stands for the prompt and the object where the object was not found in Google's sentence
-  (9 % of the rows; often it is there in other words): no prompt is made of these.
-- 40 extractions are empty, most of them in id (25) and hr (8): no prompt is made of these either.
-- The alias list is one field, which the released code reads as one string: here it is split. The
-  names are of the language and of English, possibly including the label.
-- Templates are mLAMA's, some plainly wrong (the capital as a letter in zh, as money in vi): they
-  stay. A filled template where a label stands twice, or inside the other, gives none; another row
-  of the relation does.
-- Blanks surround most of Google's sentences, and precede the full stop of LAMA's. Google's
-  sentences are kept otherwise, invisible characters apart.
+- If the object was not found in Google's sentence, prompt and object are `ERROR` (9 % of the rows;
+  often the sentence has a paraphrase of the object). No prompt is made from these rows.
+- 40 extracted objects are empty, most of them in id (25) and hr (8). No prompt is made from these.
+- The alias list is one field. The released code reads it as one string; here it is split. It
+  contains names in the language and in English, possibly including the label.
+- Templates are mLAMA's. Wrong ones (`capital` as a letter in zh, as money in vi) are kept. A filled
+  template gives no template if a label occurs twice or inside the other label. Other rows of the
+  relation give one.
+- Most of Google's sentences have spaces at their ends, and LAMA's have a space before the full
+  stop. Both are removed. Otherwise Google's sentences are only freed of invisible characters.
 """
 
 import csv
@@ -75,10 +74,11 @@ CONTRADICTIONS = "entities with several labels in a language, that of most rows 
 
 
 class Record(NamedTuple):
-    """What is read of one row: a fact, its labels, and the sentences it is in.
+    """The fields of one row: a fact, its labels, and its sentences.
 
-    `template_start`, `start` and `chatgpt_start` are what precedes the object in the filled
-    template, in Google's sentence and in ChatGPT's; ChatGPT's are None where the file has none.
+    `template_start`, `start` and `chatgpt_start` are the texts before the object in the filled
+    template, in Google's sentence and in ChatGPT's. ChatGPT's fields are None if the file lacks
+    them.
     """
 
     language: str
@@ -105,15 +105,16 @@ FIELDS = (
     *("en_template", "gt_translation", "gt_prompt", "gt_infl_object", "aliases"),
     "template_prompt",
 )
-"""The released columns that `Record` has after the language and the relation, in its order."""
+"""The released columns, in the order of the fields of `Record` from `subject_id`."""
 CHATGPT = ("chatgpt_prompt", "chatgpt_infl_object")
-"""Those that stand after them in some languages."""
+"""Further columns of some languages, in the same order."""
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return facts, labels, aliases, templates and Google's sentences in the languages given.
+    """Return facts, labels, aliases, templates and Google's sentences in some languages.
 
-    English has what is in the rows of the other requested languages, alone in those of all.
+    English is read from the rows of the other requested languages; if it is the only one, from the
+    rows of all languages.
     """
     asked = sorted(set(LANGUAGES if languages is None else languages))
     translated = [language for language in asked if language != "en"] or TRANSLATED
@@ -127,7 +128,7 @@ def read_archive(mirror: Path | None, languages: Sequence[str]) -> Iterator[Reco
 
 
 def read_records(content: bytes, languages: Sequence[str]) -> Iterator[Record]:
-    """Yield the rows of the inner zip in some languages."""
+    """Yield the rows of the zip `content` in some languages."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for name in track(sorted(archive.namelist()), "reading fluent-mlama"):
@@ -141,7 +142,7 @@ def read_records(content: bytes, languages: Sequence[str]) -> Iterator[Record]:
 
 
 def parse_records(language: str, relation: str, content: bytes) -> Iterator[Record]:
-    """Yield the rows of one TSV, with `normalise`d texts."""
+    """Yield the rows of one TSV; texts are normalised (`invisible.normalise`)."""
     text = io.StringIO(content.decode("utf-8"), newline="")
     for row in csv.DictReader(text, delimiter="\t", strict=True):
         fields = (*FIELDS, *(field for field in CHATGPT if field in row))
@@ -149,7 +150,7 @@ def parse_records(language: str, relation: str, content: bytes) -> Iterator[Reco
 
 
 def collect(records: Sequence[Record], languages: Sequence[str]) -> Facts:
-    """Return the common form of the records, and the repairs in them."""
+    """Return the records as `Facts`, with the counts of repairs."""
     repairs: Counter[str] = Counter()
     named = list_names(records, languages)
     repairs[CONTRADICTIONS] = count_contradictions(named)
@@ -169,7 +170,7 @@ def collect(records: Sequence[Record], languages: Sequence[str]) -> Facts:
 
 
 def list_names(records: Iterable[Record], languages: Sequence[str]) -> pl.DataFrame:
-    """Return LABELS with repetitions; each row names its entities in English too."""
+    """Return LABELS with repetitions, in the records' languages and in English."""
     named = [
         (language, id_, label.strip())
         for r in records
@@ -185,7 +186,7 @@ def list_names(records: Iterable[Record], languages: Sequence[str]) -> pl.DataFr
 
 
 def list_aliases(records: Iterable[Record], repairs: Counter[str]) -> set[tuple[str, str, str]]:
-    """Return (language, object's id, alias), and count the lists of several."""
+    """Return (language, object's id, alias); count the lists of several aliases in `repairs`."""
     aliases: set[tuple[str, str, str]] = set()
     for record in records:
         names = [name.strip() for name in record.aliases.split(SEPARATOR)]
@@ -197,7 +198,7 @@ def list_aliases(records: Iterable[Record], repairs: Counter[str]) -> set[tuple[
 def recover_templates(
     records: Iterable[Record], languages: Sequence[str], repairs: Counter[str]
 ) -> pl.DataFrame:
-    """Return TEMPLATES: for a language and relation what most filled templates give."""
+    """Return TEMPLATES: the most frequent result for each language and relation."""
     found: dict[tuple[str, str], Counter[str]] = {}
     for r in records:
         for language, template in (
@@ -217,7 +218,7 @@ def recover_templates(
 
 
 def empty_slots(filled: str, subject: str, thing: str) -> str | None:
-    """Return the template that was filled, or nothing unless each label stands there once.
+    """Return the template of a filled sentence, None unless each label occurs exactly once.
 
     >>> empty_slots("The capital of Peru is Lima.", "Peru", "Lima")
     'The capital of [X] is [Y].'
@@ -229,7 +230,7 @@ def empty_slots(filled: str, subject: str, thing: str) -> str | None:
 
 
 def list_prompts(records: Iterable[Record], repairs: Counter[str]) -> Iterator[tuple[str, ...]]:
-    """Yield PROMPTS: Google's sentences with the slot where the object was found."""
+    """Yield PROMPTS: Google's sentences with the slot in place of the extracted object."""
     for r in records:
         if FAILED in (r.start, r.form):
             repairs[ERRORS] += 1

@@ -2,22 +2,23 @@
 
 A zip of 53 languages: `mlama1.1/LANGUAGE/RELATION.jsonl` (keys `uuid`, `lineid`, `sub_uri`,
 `sub_label`, `obj_uri`, `obj_label`, …) and `templates.jsonl` (keys `relation`, `template`). 41
-relations are T-REx's, named by Wikidata's properties; `place_of_birth` and `place_of_death` are
-GoogleRE's and keep their names, since their entities are not linked to those of P19 and P20
-(`date_of_birth`, whose objects are years, is not read). `lineid` joins the languages. The same rows
-are a dataset of the Hub (`mlama_hub`).
+relations are T-REx's, named by Wikidata's properties. `place_of_birth` and `place_of_death` are
+GoogleRE's and keep their names, since their entities are not linked to those of P19 and P20.
+`date_of_birth` is not read, since its objects are years. `lineid` joins the languages. The same
+rows are a dataset of the Hub (`mlama_hub`).
 
-Ids: `Q…` is kept, Freebase's `/m/…` becomes `mlama:/m/…`; a row without becomes
-`mlama:RELATION:LINEID` for its subject, `mlama:RELATION:LABEL` (English, of the same `lineid`) for
-its object, so that an object has one id in all rows of a relation.
+Ids: `Q…` is kept, Freebase's `/m/…` becomes `mlama:/m/…`. Without an id, a subject becomes
+`mlama:RELATION:LINEID` and an object `mlama:RELATION:LABEL` (the English label of the same
+`lineid`), so that an object has one id in all rows of a relation.
 
-Defects, as the programs that made it bring them about (norakassner/mlama, folder dataset/):
-- Where neither entity of a GoogleRE fact had a Freebase id, the *subject's* name was written as the
-  object too: GoogleRE rows with two equal labels are left out.
-- Templates are Google's translations; some lost a slot or hold its letter in another script or
-  case: repaired by SLOTS where it can be, left out otherwise.
-- They end in a blank and a full stop, as LAMA's do: the blank is taken out.
-- `templates.jsonl` was appended to: a relation may occur twice; the last counts, as for the Hub.
+Defects, with their causes in the programs that made the data (norakassner/mlama, folder dataset/):
+- If neither entity of a GoogleRE fact had a Freebase id, the *subject's* name was also written as
+  the object. GoogleRE rows with two equal labels are excluded.
+- Templates are Google's translations. Some lost a slot, or have its letter in another script or
+  case. SLOTS repairs them where possible; the others are excluded.
+- Templates end in a space and a full stop, as in LAMA. The space is removed.
+- `templates.jsonl` was appended to, so a relation may occur twice. The last one is taken, as in the
+  Hub's copy.
 """
 
 import io
@@ -49,7 +50,7 @@ URL = "http://cistern.cis.lmu.de/mlama/mlama1.1.zip"
 SHA256 = "043dc82b1b4b72de10ec98fb3a75341af13a1b439f6ee8e769398f42bd6d5883"
 LISTS = "norakassner__mlama@*.zip"  # the repository: lists of labels, neither pairs nor ids
 ROOT = "mlama1.1"
-LANGUAGES = tuple(bmlama_files.list_paths("53"))  # BMLAMA-53 is made of this
+LANGUAGES = tuple(bmlama_files.list_paths("53"))  # BMLAMA-53 derives from mLAMA
 GOOGLE_RE = ("place_of_birth", "place_of_death")
 RELATIONS = (*GOOGLE_RE, *sorted(relation for relation, *_ in bmlama_files.BLOCKS))
 TRIPLES = {
@@ -63,7 +64,7 @@ ROWS = {**TRIPLES, "language": pl.String, "predicate_id": pl.String}
 GIVEN = {"language": pl.String, "relation": pl.String, "template": pl.String}
 TEXTS = ("sub_label", "obj_label")
 
-# Cyrillic and Greek capitals that look like X and Y, and the small letters.
+# Cyrillic and Greek capitals that look like X and Y, and lower-case letters.
 SLOTS = {"[X]": ("[Х]", "[Χ]", "[x]", "[ X ]"), "[Y]": ("[У]", "[Υ]", "[Ү]", "[y]", "[ Y ]")}
 
 FULL_STOP = re.compile(r"\s+([.。।።։۔])$")
@@ -81,7 +82,10 @@ CONTRADICTIONS = "entities with several labels in a language, that of most rows 
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return the facts of English and of the languages given (or of all), labels, templates."""
+    """Return facts, labels and templates in some languages (default: all).
+
+    The facts of English are always included.
+    """
     if mirror is not None and not (mirror / URL.rpartition("/")[2]).is_file():
         raise missing(mirror)
     asked = LANGUAGES if languages is None else languages
@@ -90,7 +94,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def from_rows(table: pa.Table, languages: Sequence[str] | None = None) -> Facts:
-    """Return the same of the Hub's rows: TRIPLES, `language`, `predicate_id`, `template`."""
+    """Return the result of `read_facts` from the Hub's rows (ROWS and `template`)."""
     if lacking := [column for column in (*ROWS, "template") if column not in table.column_names]:
         raise PolyprobeError(f"no column {lacking[0]!r} in the Hub's copy of mLAMA")
     asked = LANGUAGES if languages is None else languages
@@ -127,7 +131,7 @@ def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl
 
 
 def read_relations(archive: zipfile.ZipFile, language: str) -> Iterator[pl.DataFrame]:
-    """Yield ROWS of each file that is not empty."""
+    """Yield the ROWS of each relation's file, unless it is empty."""
     for relation in RELATIONS:
         content = archive.read(f"{ROOT}/{language}/{relation}.jsonl")
         if content.strip():
@@ -137,7 +141,7 @@ def read_relations(archive: zipfile.ZipFile, language: str) -> Iterator[pl.DataF
 
 
 def read_templates(archive: zipfile.ZipFile, language: str) -> pl.DataFrame:
-    """Return GIVEN of one language; templates of relations that are not read are passed over."""
+    """Return GIVEN of one language, only for RELATIONS."""
     lines = archive.read(f"{ROOT}/{language}/templates.jsonl").decode("utf-8").split("\n")
     records = [json.loads(line) for line in lines if line.strip()]
     found = [(language, record["relation"], record["template"]) for record in records]
@@ -147,7 +151,7 @@ def read_templates(archive: zipfile.ZipFile, language: str) -> pl.DataFrame:
 
 
 def collect(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]) -> Facts:
-    """Return the common form of ROWS and GIVEN; repairs are counted over English's rows too."""
+    """Return ROWS and GIVEN as `Facts`; the counts of repairs always include English's rows."""
     repairs: Counter[str] = Counter()
     usable = identify(leave_out(rows, repairs), repairs)
     asked = usable.filter(pl.col("language").is_in(languages))
@@ -168,7 +172,7 @@ def collect(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str
 
 
 def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
-    """Return the rows with tidy labels, without those whose labels cannot be right."""
+    """Return the rows with tidy labels; exclude empty labels and GoogleRE's repeated names."""
     plain = tidy(rows, TEXTS)
     repairs[UNTIDY] += count_changed(rows, plain, TEXTS)
     labelled = plain.filter(*(pl.col(text).str.len_chars() > 0 for text in TEXTS))
@@ -180,7 +184,7 @@ def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
 
 
 def identify(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
-    """Return the rows with `sub_id` and `obj_id`, without those that nothing identifies."""
+    """Return the rows with `sub_id` and `obj_id`; exclude rows without an id and a label."""
     key = ["predicate_id", "lineid"]
     english = (
         rows.filter(language="en")
@@ -204,7 +208,7 @@ def identify(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
 
 
 def pick_id(uri: pl.Expr, own: pl.Expr) -> pl.Expr:
-    """Return a Wikidata id as it is, a Freebase id with the source's name, else our own."""
+    """Return a Wikidata id unchanged, a Freebase id with the prefix `mlama:`, otherwise `own`."""
     freebase = pl.concat_str(pl.lit("mlama:"), uri)
     return (
         pl.when(uri.str.contains(r"^Q\d+$"))
@@ -216,7 +220,7 @@ def pick_id(uri: pl.Expr, own: pl.Expr) -> pl.Expr:
 
 
 def repair_templates(given: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
-    """Return TEMPLATES: of each language and relation the last one, if it can be used."""
+    """Return TEMPLATES: the last one for each language and relation, repaired, if usable."""
     last = given.unique(["language", "relation"], keep="last", maintain_order=True)
     repairs[TWICE] += given.height - last.height
     found = []
@@ -233,7 +237,7 @@ def repair_templates(given: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame
 
 
 def fix_slots(template: str) -> str:
-    """Return the template with the slots that it lacks, where something like them stands.
+    """Return the template with variants of a missing slot (SLOTS) replaced by the slot.
 
     >>> fix_slots("[x] died in [Y] .")
     '[X] died in [Y] .'

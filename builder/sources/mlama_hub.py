@@ -1,10 +1,10 @@
-"""mLAMA 1.1 as the Hub's dataset `cis-lmu/m_lama` (formerly `m_lama`): for when LMU is not reached.
+"""mLAMA 1.1 as the Hub's dataset `cis-lmu/m_lama` (formerly `m_lama`), if LMU's server is down.
 
-The dataset is a script, which `datasets` runs no more; the Hub keeps what the script made as
-Parquet on the branch `refs/convert/parquet`. One split `test`; a row has `uuid`, `lineid`,
-`obj_uri`, `obj_label`, `sub_uri`, `sub_label`, `template`, `language`, `predicate_id`. The Hub
-makes that branch anew when it likes, so there is no checksum to pin: the number of rows is checked.
-With a mirror, Parquet files are read from its folder `cis-lmu__m_lama`.
+The dataset is a script, which `datasets` no longer runs. The Hub keeps its output as Parquet on the
+branch `refs/convert/parquet`, in one split `test`. The columns are `uuid`, `lineid`, `obj_uri`,
+`obj_label`, `sub_uri`, `sub_label`, `template`, `language`, `predicate_id`. The Hub can regenerate
+the branch at any time, so the number of rows is checked instead of a checksum. With a mirror,
+Parquet files are read from its folder `cis-lmu__m_lama`.
 
 Format, ids, defects and repairs are those of `mlama`.
 """
@@ -29,7 +29,7 @@ ROWS = 843_143
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return what `mlama.read_facts` does, from the Hub (HF_ENDPOINT) or the mirror's Parquet."""
+    """Return the result of `mlama.read_facts`, from the Hub (HF_ENDPOINT) or a mirror's Parquet."""
     folder = download() if mirror is None else mirror / NAME.replace("/", "__")
     return mlama.from_rows(read_rows(folder), languages)
 
@@ -42,7 +42,7 @@ def download() -> Path:
         folder = snapshot_download(
             NAME, repo_type="dataset", revision=REVISION, allow_patterns="*.parquet"
         )
-    except Exception as error:  # its own errors, those of httpx and of the disk
+    except Exception as error:  # huggingface_hub's, httpx's or the disk's
         text = " ".join(str(error).split())[:200]
         raise PolyprobeError(
             f"cannot download {NAME} from the Hub ({type(error).__name__}: {text}); "

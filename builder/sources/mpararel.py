@@ -1,9 +1,9 @@
 """mParaRel (Fierro and Søgaard, Findings of ACL 2022, arXiv:2203.11552).
 
-Tuples with Wikidata ids and a label at both ends in 103 languages, paraphrased patterns in 46.
-Patterns are lower-cased and without a final full stop, as their authors use them; they were
-translated by machine, and what the translators left behind is repaired by REPAIRS. Facts are those
-of English and of the requested languages (all but one of 34,033 are in English).
+Tuples in 103 languages, with Wikidata ids and labels of subject and object, and paraphrased
+patterns in 46. Patterns are in lower case and without a final full stop, as their authors use them.
+They are machine translations; REPAIRS corrects the defects of translation. The facts are those of
+English and of the requested languages (all but one of 34,033 are in English).
 """
 
 import io
@@ -24,21 +24,21 @@ LICENCE = (
     "none stated in the repository; forked from mLAMA, which is CC-BY-NC-4.0, "
     "on facts and labels of Wikidata (CC0-1.0)"
 )
-# The files that are empty upstream (all 41 of Norwegian, 118 others) are not read.
+# Files that are empty upstream (all 41 of Norwegian, 118 others) are not read.
 REPOSITORY = Repository(
     name="coastalcph/mpararel",
     commit="7153b7bdc86901fbe23d0c2909a4f2d4609b09d9",
     sha256=parse_sums(files(__package__).joinpath("mpararel.sha256").read_text(encoding="utf-8")),
 )
 ROOT = "data/mpararel_reviewed"
-MERGED = {"zh": ("zh-hans", "zh-hant")}  # what BMLAMA calls zh; the first folder goes before
+MERGED = {"zh": ("zh-hans", "zh-hant")}  # BMLAMA's zh; the first folder has priority
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 
 REPAIRED = "templates from which a stray bracket or zero-width space was taken"
 DOUBLED = "templates left out, since their repair made them equal to another"
 BROKEN = "templates left out, since a bracket is left that is no slot"
 BLANKS = "labels without the blank that stood around them"
-# In this order; SLOT stands for `[X]` and `[Y]`.
+# Applied in this order; SLOT matches `[X]` and `[Y]`.
 REPAIRS = [
     (re.compile(pattern.replace("SLOT", r"\[[XY]\]")), replacement)
     for pattern, replacement in (
@@ -46,8 +46,8 @@ REPAIRS = [
         (r"(?<=\w)\[ (?=SLOT)", " "),
         (r"\[ (?=SLOT)", ""),  # ko, az: `[ [X] ]`
         (r"(?<=SLOT) \]", ""),
-        (r"(?<=SLOT) ?(\w+)\]", r"\1"),  # fi: the ending belongs to the slot, `[X] n]`
-        (r"^\[(\w+ SLOT)er ", r"\1 er "),  # is: the verb too stuck to the slot
+        (r"(?<=SLOT) ?(\w+)\]", r"\1"),  # fi: an ending of the slot, `[X] n]`
+        (r"^\[(\w+ SLOT)er ", r"\1 er "),  # is: the verb, without a space after the slot
         (r"^\[(?!SLOT|[XY]\])", ""),
         (r"(?<!\[[XY])\]$", ""),
     )
@@ -55,7 +55,7 @@ REPAIRS = [
 
 
 def list_languages(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the languages that have tuples among the paths, and those merged of two."""
+    """Return the languages with tuples among the paths, and the languages of MERGED."""
     parts = (PurePosixPath(path).parts for path in paths)
     return tuple(sorted({part[-2] for part in parts if part[-3] == "tuples"} | MERGED.keys()))
 
@@ -64,7 +64,7 @@ LANGUAGES = list_languages(REPOSITORY.sha256)
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return facts, labels and templates in the languages given, in all of them without."""
+    """Return facts, labels and templates in some languages (default: all)."""
     asked = sorted(set(LANGUAGES if languages is None else languages))
     tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_folders, asked))))
     labels = list_labels(tuples, asked)
@@ -81,12 +81,12 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def read_truths(mirror: Path | None) -> pl.DataFrame:
-    """Return all facts of mParaRel: the facts of English (one more is elsewhere)."""
+    """Return the facts of English, which are all facts of mParaRel but one."""
     return list_facts(read_tuples(mirror, ["en"]))
 
 
 def list_folders(language: str) -> tuple[str, ...]:
-    """Return the folders that hold a language, the preferred one first."""
+    """Return the folders of a language, the preferred one first."""
     return MERGED.get(language, (language,))
 
 
@@ -126,7 +126,7 @@ def list_facts(tuples: pl.DataFrame) -> pl.DataFrame:
 
 
 def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
-    """Return the label of each entity by language, of its preferred folder that has one."""
+    """Return LABELS: for each language and entity the label of the first folder that has one."""
     order = [
         (language, folder, rank)
         for language in languages
@@ -145,17 +145,17 @@ def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
 
 
 def count_blanks(labels: pl.DataFrame) -> int:
-    """Return the number of labels that begin or end with a blank."""
+    """Return the number of labels that begin or end with a space."""
     return labels.filter(pl.col("label") != pl.col("label").str.strip_chars()).height
 
 
 def read_templates(
     mirror: Path | None, languages: Sequence[str], repairs: Counter[str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the rows of TEMPLATES in their order, and count into `repairs`.
+    """Yield the rows of TEMPLATES in order, and count repairs in `repairs`.
 
-    N in `mpararel:RELATION:N` is the line of the language's file, from 0: the same N in another
-    language is another pattern. A merged language takes a relation from one folder only.
+    N in `mpararel:RELATION:N` is the line of the language's file, from 0. The same N in another
+    language is a different pattern. A merged language takes each relation from one folder only.
     """
     for language in languages:
         relations: dict[str, bytes] = {}
@@ -168,7 +168,7 @@ def read_templates(
 
 
 def parse_patterns(content: bytes, repairs: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Yield (line from 0, template) of a file, repaired, each template once."""
+    """Yield (line from 0, repaired template) of a file, each template once."""
     lines = content.decode("utf-8").splitlines()
     patterns = [json.loads(line)["pattern"] for line in lines]
     seen = set()
@@ -185,7 +185,7 @@ def parse_patterns(content: bytes, repairs: Counter[str]) -> Iterator[tuple[int,
 
 
 def repair(pattern: str) -> str:
-    """Return the pattern without what is no slot of it.
+    """Return the pattern without stray brackets and zero-width spaces.
 
     >>> repair("[ [X] ] n] on [Y]hen]")
     '[X]n on [Y]hen'

@@ -1,23 +1,26 @@
 """Polyglot or Not (Schott, Furman and Bhat, EMNLP 2023, arXiv:2305.13675).
 
-Parquet in 20 languages, one row a stem: `dataset_id` (`rome_N`, from CounterFact, or `calinet_N`,
-from CALINET) joins the languages, `relation` is a Wikidata property, entities have no ids. They are
-taken from English, where every row stands: the Wikidata id of the one subject or object of
-mParaRel's relation that has the row's English label (whatever the case of its letters), otherwise
-`polyglot:RELATION:LABEL` in lower case. So an object has one id in all rows of a relation; homonyms
-that mParaRel does not tell apart share it. 66 % of the facts get Wikidata ids at both ends.
+Parquet in 20 languages, one row for each stem. `dataset_id` (`rome_N` from CounterFact, `calinet_N`
+from CALINET) joins the languages, and `relation` is a Wikidata property. Entities have no ids. Ids
+are found by English labels, since English has all rows: the Wikidata id of the only subject or
+object of mParaRel's relation with this label (ignoring case), otherwise `polyglot:RELATION:LABEL`
+in lower case. An object has one id in all rows of a relation, also one for homonyms that mParaRel
+does not distinguish. In 66 % of the facts both subject and object have Wikidata ids.
 
 Defects:
-- A stem is one, or one for each entity joined by ` <br> `, the true one's first: only that is
-  taken. Of the other columns only `false` has lists, and it is not read: distractors go by ids.
-- 1,574 of 26,267 English rows ask for the subject (`Lima is the capital of`): the fact and its
-  labels are kept, the stem is no prompt for the object.
-- Stems that end in the answer (its parenthesis hid it from upstream's cut) are left out.
-- `true` is often spoiled in case (`Bbc`): where only case differs, `object` is taken.
-- `object` is often untranslated, so `true` is the answer's label otherwise. Subjects are often
-  untranslated too (equal to English in 89 % of rows in sv, 84 % in de, 3 % in sr): they stay.
-- Languages hold from 3,289 (ru) to 26,267 rows (en); 214 are in all 20.
-- A word is translated row by row, hence into several labels: the label of most rows is taken.
+- Some rows have several stems, one for each entity, joined by ` <br> `. Only the first is taken,
+  that of the true entity. The column `false`, which also has lists, is not read, since distractors
+  are selected by id.
+- 1,574 of 26,267 English rows ask for the subject (`Lima is the capital of`). Their facts and
+  labels are kept, but their stems are not used as prompts.
+- Some stems end in the answer, because upstream did not cut off answers with a parenthesis. They
+  are excluded.
+- `true` often has the wrong case (`Bbc`). If only the case differs, `object` is taken.
+- `object` is often untranslated, so in all other rows `true` is the answer's label. Subjects are
+  also often untranslated (equal to English in 89 % of rows in sv, 84 % in de, 3 % in sr). They are
+  kept.
+- Languages have from 3,289 (ru) to 26,267 rows (en); 214 are in all 20.
+- Words are translated row by row, possibly into several labels. The most frequent one is taken.
 """
 
 import io
@@ -44,7 +47,7 @@ REPOSITORY = Repository(
     commit="9ccbffd2e098217d14de75ef4b0269b12c0d233b",
     sha256=parse_sums(files(__package__).joinpath("polyglot.sha256").read_text(encoding="utf-8")),
 )
-# The file of a language is named `LANGUAGE-fact-completion-DATE.parquet`.
+# File names are `LANGUAGE-fact-completion-DATE.parquet`.
 PATHS = {PurePosixPath(path).name.partition("-")[0]: path for path in sorted(REPOSITORY.sha256)}
 LANGUAGES = tuple(sorted(PATHS))
 COLUMNS = ("dataset_id", "relation", "subject", "object", "true", "stem")
@@ -63,7 +66,7 @@ OWN_IDS = "entities without a Wikidata id"
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return the facts of English, labels and prompts in the languages given, or in all."""
+    """Return the facts of English, and labels and prompts in some languages (default: all)."""
     asked = sorted(set(LANGUAGES if languages is None else languages))
     released = take_first_stem(read_rows(mirror, sorted({"en", *asked})))
     rows = tidy(released, TEXTS)
@@ -75,7 +78,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def read_rows(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
-    """Return the rows as released, with the columns `language` and COLUMNS."""
+    """Return the released rows with the columns `language` and COLUMNS."""
     contents = read_files(REPOSITORY, [PATHS[language] for language in languages], mirror)
     pairs = zip(track(languages, "reading polyglot"), contents, strict=True)
     return pl.concat(
@@ -87,7 +90,7 @@ def read_rows(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
 
 
 def take_first_stem(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the first stem as `first`, and whether there are others as `several`."""
+    """Return the rows with the columns `first` (first stem) and `several` (whether it has more)."""
     return rows.with_columns(
         first=pl.col("stem").str.split(SEPARATOR).list.first(),
         several=pl.col("stem").str.contains(SEPARATOR, literal=True),
@@ -95,9 +98,9 @@ def take_first_stem(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identify(english: pl.DataFrame, known: Facts) -> pl.DataFrame:
-    """Return ENTITIES: the ids of each row's subject and object, and which of them it asks for.
+    """Return ENTITIES: the ids of each row, and whether it asks for the subject (`inverted`).
 
-    `known` gives the Wikidata ids: its facts and English labels, by relation.
+    Wikidata ids come from the facts and English labels in `known`, by relation.
     """
     rows = english
     for end in ENDS:
@@ -114,7 +117,7 @@ def identify(english: pl.DataFrame, known: Facts) -> pl.DataFrame:
 
 
 def find_unique(known: Facts, end: str) -> pl.DataFrame:
-    """Return `relation`, `key` (a lower-case English label) and the only `id` that has it there."""
+    """Return `relation`, `key` (a lower-case English label) and `id`, for unambiguous labels."""
     return (
         known.facts.select("relation", id=f"{end}_id")
         .join(known.labels.filter(language="en"), on="id")
@@ -126,7 +129,7 @@ def find_unique(known: Facts, end: str) -> pl.DataFrame:
 
 
 def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
-    """Return the common form of the rows, and the repairs in them."""
+    """Return the rows as `Facts`, with the counts of repairs."""
     whole = repair(rows.join(entities, on=["dataset_id", "relation"]))
     named = list_names(whole)
     facts = entities.select(FACTS.keys()).unique().sort(*FACTS)
@@ -151,9 +154,10 @@ def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
 
 
 def repair(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the label of what the stem asks for as `answer`.
+    """Return the rows with the column `answer`, the label of the entity that the stem asks for.
 
-    `spoiled` tells whether it was repaired, `ends_in_answer` whether the stem holds it.
+    Two columns are boolean: `spoiled` (the label was repaired) and `ends_in_answer` (the stem ends
+    in the label).
     """
     given = pl.when("inverted").then("subject").otherwise("object")
     lower = pl.col("true").str.to_lowercase()
@@ -166,7 +170,7 @@ def repair(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def list_names(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return LABELS with repetitions: the answer names the entity that the stem asks for."""
+    """Return LABELS with repetitions; `answer` is the label of the entity that is asked for."""
     subject = pl.when("inverted").then("answer").otherwise("subject")
     thing = pl.when("inverted").then("object").otherwise("answer")
     ends = zip(ENDS, (subject, thing), strict=True)
@@ -177,12 +181,12 @@ def list_names(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def list_prompts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return PROMPTS: the stem, a blank, the slot, a full stop (upstream: for masked models)."""
+    """Return PROMPTS: stem, space, slot and full stop, as upstream does for masked models."""
     prompt = pl.concat_str("first", pl.lit(f" {SLOT}."))
     return rows.select("language", *FACTS, prompt=prompt, form="answer").unique().sort(*PROMPTS)
 
 
 def count_own(facts: pl.DataFrame) -> int:
-    """Return how many subjects and objects have an id that is not Wikidata's."""
+    """Count the subjects and objects without a Wikidata id."""
     ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique()
     return int(ids.str.starts_with("polyglot:").sum())

@@ -1,13 +1,13 @@
 """X-FACTR (Jiang et al., EMNLP 2020, arXiv:2010.06189): 46 relations, prompts in 23 languages.
 
-Facts are those of both its samples of T-REx, mTREx and mTRExf. The files with its labels
-(`*_unicode_escape.txt`) are not in the repository: an entity's label is its alias, where it has one
-only; in English otherwise the form in the facts that is an alias and is in most relations.
-Forms are what T-REx found in its texts: of 9,411 entities that mParaRel labels too, the English
-label chosen so is the same for 80 %, and for 99 % of those with one alias. Aliases are kept as they
-are; there are none in Bengali, and few in Panjabi, Ilocano and Yoruba. The annotated prompts of 9
-languages are reduced (`xfactr_grammar`) or written out for each fact (`annotated.prompts`); prompts
-end, as at upstream, with a blank and a full stop. SWAPPED is our own reading and not upstream's.
+The facts are those of its two samples of T-REx, mTREx and mTRExf. The files with labels
+(`*_unicode_escape.txt`) are not in the repository. An entity with a single alias has it as its
+label. Otherwise its label in English is its form in the facts that is an alias and occurs in most
+relations; in other languages it has none. Forms come from T-REx's texts. Of 9,411 entities that are
+also in mParaRel, 80 % have the same English label there, and 99 % of the entities with one alias.
+Aliases are kept unchanged; Bengali has none, Panjabi, Ilocano and Yoruba few. The annotated prompts
+of 9 languages are reduced (`xfactr_prompts`) or written out for each fact (`annotated.prompts`).
+Prompts end in a space and a full stop, as upstream. SWAPPED is ours, not upstream's.
 """
 
 import csv
@@ -43,7 +43,7 @@ LANGUAGES = (
     "mr", "nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh",
 )
 # fmt: on
-MARKED_PROMPTS = True  # they can be written out as sentences: `recipes.balanced.sentences`
+MARKED_PROMPTS = True  # can be written out as sentences: `recipes.balanced.sentences`
 REPOSITORY = Repository(
     name="jzbjyb/X-FACTR",
     commit="c1938ec7262ebc34ac0b39daff3f446e103e8a87",
@@ -51,18 +51,18 @@ REPOSITORY = Repository(
 )
 PROMPT_FILE = "data/TREx_prompts.csv"
 OBJECTS = "_multi_rel.txt"
-TRAITS = ("_gender.txt", "_instanceof.txt")  # for sentences alone: `annotated.gender`
+TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.gender`
 ENDS = ("sub", "obj")
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 
-# {(language, relation): (what stands there, what should)}
+# {(language, relation): (released text, correct text)}
 FIXES = {
     ("he", "P47"): ("[\u0425]", "[X]"),  # a Cyrillic letter
-    ("mg", "P31"): ("[Y] dia", "[X] dia"),  # the subject comes before `dia`, as in P106 and P140
+    ("mg", "P31"): ("[Y] dia", "[X] dia"),  # the subject precedes `dia`, as in P106 and P140
     ("war", "P449"): ("[X bad]", "[X]"),
     ("yo", "P449"): ("\u039f", "O"),  # a Greek letter
 }
-# Prompts that say it the other way round: Y's capital is X, X owns Y, X takes part in Y, …
+# Prompts with subject and object exchanged: Y's capital is X, X owns Y, X takes part in Y, …
 SWAPPED = {
     ("bn", "P36"),
     ("ja", "P1412"),
@@ -80,7 +80,7 @@ OPEN = "entities without a label in a language, since they have several aliases 
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return the facts, and labels, aliases and templates in the languages given, or in all."""
+    """Return the facts, and labels, aliases and templates in some languages (default: all)."""
     asked = sorted(set(LANGUAGES if languages is None else languages))
     paths = list_paths(asked)
     contents = read_files(REPOSITORY, paths, mirror)
@@ -101,7 +101,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def list_paths(languages: Sequence[str]) -> list[str]:
-    """Return the paths of the prompts, of all facts, and of the aliases in the languages."""
+    """Return the paths of the prompts, of all facts, and of aliases in some languages."""
     return [
         path
         for path in sorted(REPOSITORY.sha256)
@@ -111,10 +111,11 @@ def list_paths(languages: Sequence[str]) -> list[str]:
 
 
 def read_truths(mirror: Path | None) -> pl.DataFrame:
-    """Return all facts of X-FACTR (`facts.FACTS`): its facts, and every object.
+    """Return all facts of X-FACTR (`facts.FACTS`): those of its samples, and its lists of objects.
 
-    For its evaluation the authors listed all objects that Wikidata has for a subject and relation
-    of LAMA's and their own samples: lines of subject, relation, and objects with blanks between.
+    For the evaluation the authors listed all objects in Wikidata for each subject and relation of
+    LAMA's and their own samples. Each line has a subject, a relation, and objects separated by
+    spaces.
     """
     paths = sorted(path for path in REPOSITORY.sha256 if "/sub/" in path or path.endswith(OBJECTS))
     contents = read_files(REPOSITORY, paths, mirror)
@@ -131,13 +132,13 @@ def read_truths(mirror: Path | None) -> pl.DataFrame:
 
 
 def split_line(line: str) -> tuple[str, str, str]:
-    """Return the three fields of a line."""
+    """Return the three tab-separated fields of a line: subject, relation, objects."""
     subject, relation, objects = line.split("\t")
     return subject, relation, objects
 
 
 def parse_tuples(read: Mapping[str, bytes]) -> pl.DataFrame:
-    """Return the tuples of the files `data/*/sub/RELATION.jsonl`: `relation` and TUPLES."""
+    """Return the tuples of `data/*/sub/RELATION.jsonl`, with the columns `relation` and TUPLES."""
     return pl.concat(
         pl.read_ndjson(io.BytesIO(content), schema=TUPLES).with_columns(
             relation=pl.lit(PurePosixPath(path).stem)
@@ -154,7 +155,7 @@ def list_facts(tuples: pl.DataFrame) -> pl.DataFrame:
 
 
 def list_forms(tuples: pl.DataFrame) -> pl.DataFrame:
-    """Return the forms of each entity in the facts: ALIASES, `relations` and `facts`, counts."""
+    """Return the English forms of each entity: ALIASES and the counts `relations` and `facts`."""
     ends = [tuples.select("relation", id=f"{end}_uri", alias=f"{end}_label") for end in ENDS]
     return (
         pl.concat(ends)
@@ -165,7 +166,7 @@ def list_forms(tuples: pl.DataFrame) -> pl.DataFrame:
 
 
 def parse_aliases(read: Mapping[str, bytes]) -> pl.DataFrame:
-    """Return the aliases of all files `data/alias/*/LANGUAGE.txt`, lines of id and aliases."""
+    """Return the ALIASES of `data/alias/*/LANGUAGE.txt`; a line has an id and aliases."""
     frames = [empty(ALIASES)]
     for path, content in read.items():
         if "/alias/" in path:
@@ -178,7 +179,11 @@ def parse_aliases(read: Mapping[str, bytes]) -> pl.DataFrame:
 
 
 def list_labels(forms: pl.DataFrame, aliases: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
-    """Return the only alias of each entity, else its best form, and count the others."""
+    """Return LABELS: an entity's single alias, otherwise its best form, if there is one.
+
+    The order of forms: aliases first, then by number of relations, of facts, and by code point.
+    Choices and entities without a label are counted in `repairs`.
+    """
     entity = ["language", "id"]
     several = aliases.select(entity).is_duplicated()
     single = aliases.filter(~several)
@@ -199,7 +204,7 @@ def list_labels(forms: pl.DataFrame, aliases: pl.DataFrame, repairs: Counter[str
 def parse_prompts(
     content: bytes, languages: Iterable[str], repairs: Counter[str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the rows of TEMPLATES in their order, and count into `repairs`."""
+    """Yield the rows of TEMPLATES in order, and count repairs in `repairs`."""
     lines = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
     prompts = {line["pid"]: line for line in lines}
     for language in languages:
@@ -214,7 +219,7 @@ def parse_prompts(
 
 
 def fix_prompt(prompt: str, language: str, relation: str) -> str:
-    """Return the prompt as its author meant it, its marks kept."""
+    """Return the prompt corrected by FIXES and SWAPPED, with its marks."""
     found, right = FIXES.get((language, relation), ("", ""))
     prompt = prompt.replace(found, right, 1)
     if (language, relation) in SWAPPED:
@@ -223,12 +228,12 @@ def fix_prompt(prompt: str, language: str, relation: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Return the text with single blanks and none at its ends."""
+    """Return the text with single spaces and none at its ends."""
     return " ".join(text.split())
 
 
 def name_repairs(prompt: str, language: str, relation: str) -> Iterator[str]:
-    """Yield what `mend` and `tidy` do to a prompt."""
+    """Yield the repairs of a prompt by `fix_prompt` and `tidy`."""
     if (language, relation) in FIXES:
         yield MENDED_SLOTS
     if (language, relation) in SWAPPED:

@@ -1,11 +1,10 @@
 """The annotated prompts of X-FACTR, reduced to templates with a plain `[X]` and `[Y]`.
 
-A view of the tree of `annotated.grammar`, which tells the marks. A reduction may lose case,
-article, gender and number, and the copula that Turkish may leave out.
-Turkish, Hungarian, Bengali and Marathi say with a case what others say with a preposition: what
-these templates lose, they are counted apart, is the word between subject and object.
-What would lose more stays in its brackets, so that the template is seen to be none: the French
-choice between en, au, aux and à before a place, the Bengali one between persons and things.
+The marks are explained in `annotated.grammar`, which parses them. A reduction may lose case,
+article, gender and number, and the optional copula of Turkish. In Turkish, Hungarian, Bengali and
+Marathi some cases have the function of a preposition; such losses are counted separately. Marks
+whose loss would change more stay in brackets, so that the template is invalid: the French choice of
+en, au, aux and à before a place, and the Bengali choice between persons and things.
 """
 
 import re
@@ -32,8 +31,8 @@ COPULAS = "copula endings dropped"
 # In languages without prepositions: in, on, from, to, with.
 LOCAL = re.compile(r"LOC|ABL|DAT|INST|.+\+.+", re.IGNORECASE)
 WITHOUT_PREPOSITIONS = ("bn", "hu", "mr", "tr")
-# What stands for an article of any form; X-FACTR itself uses the French `de` and `à` before names.
-# DEF.Gen is the Greek possessive after its noun, here the masculine one.
+# The replacement of an article of any form. X-FACTR itself uses the French `de` and `à` before
+# names. DEF.Gen is the Greek possessive after its noun, here in the masculine.
 BARE = {
     "el": {"DEF": "", "INDEF": "", "PREPDEF": "σε", "DEF.Gen": "του"},
     "es": {"DEF": "", "ART": ""},
@@ -42,16 +41,16 @@ BARE = {
 
 
 class Reduction(NamedTuple):
-    """A template, and what it lost, a name for each mark."""
+    """A template, and the name of the loss for each mark with one."""
 
     template: str
     lost: list[str]
 
 
 def reduce_prompt(prompt: str, language: str, relation: str = "") -> Reduction:
-    """Return the prompt without its marks; those that cannot be reduced stay in brackets.
+    """Return the prompt without its marks; marks that cannot be reduced stay in brackets.
 
-    A mark for which nothing stands takes the blank behind it along.
+    The space after a mark without a replacement is removed.
 
     >>> reduce_prompt("[DEF;X] [X.Nom] [ήταν;X-Number=SG|ήταν;X-Number=PL] [Y] .", "el").template
     '[X] ήταν [Y] .'
@@ -69,7 +68,7 @@ def reduce_prompt(prompt: str, language: str, relation: str = "") -> Reduction:
 
 
 def reduce_node(node: Node, language: str) -> tuple[str, str]:
-    """Return what stands for a node, and what that loses ("" for nothing)."""
+    """Return the text that replaces a node, and the name of the loss ("" if there is none)."""
     match node:
         case Text(text):
             return text, ""
@@ -82,7 +81,7 @@ def reduce_node(node: Node, language: str) -> tuple[str, str]:
 
 
 def reduce_article(article: Article, language: str) -> tuple[str, str]:
-    """Return what stands for an article of any form; where nothing can, it stays."""
+    """Return the replacement of an article by BARE and the loss; without one, keep the mark."""
     name = f"{article.name}.{article.case}" if article.case else article.name
     if name not in BARE.get(language, {}):
         return write_node(article), ""
@@ -91,7 +90,7 @@ def reduce_article(article: Article, language: str) -> tuple[str, str]:
 
 
 def name_ending(slot: Slot, language: str) -> str:
-    """Return what is lost with a slot's case or copula, "" if it has none."""
+    """Return the name of the loss of a slot's case or copula, "" if it has neither."""
     if LOCAL.fullmatch(slot.case) and language in WITHOUT_PREPOSITIONS:
         return LOCAL_CASES
     if slot.copula:
@@ -100,7 +99,7 @@ def name_ending(slot: Slot, language: str) -> str:
 
 
 def reduce_choice(choice: Choice) -> tuple[str, str]:
-    """Return the first form of a choice and what that loses; one by kind stays."""
+    """Return the first form of a choice and the loss; a choice by `Human` stays in brackets."""
     features = {condition.feature for option in choice.options for condition in option.conditions}
     if "Human" in features:
         return write_node(choice), ""

@@ -1,29 +1,29 @@
-"""Labels that the released files spoil: cut at a comma, or written by a vandal of Wikidata."""
+"""Damaged labels in the released files: cut at a comma, or vandalised in Wikidata."""
 
 from collections.abc import Mapping
 
 from polyprobe.builder.facts.labels import clean
 
-# Where answers are places, what stands behind a comma only says which: `Providence, Rhode Island`.
+# Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
 # fmt: off
 OF_PLACES = frozenset((
     "P17", "P19", "P20", "P27", "P30", "P36", "P47", "P131", "P138", "P159", "P190", "P276", "P495",
     "P530", "P740", "P937", "P1001", "P1376",
 ))
 # fmt: on
-# Not what the thing is called, in English: Scientology, Airbus, Dubai.
+# Wrong English labels: Scientology, Airbus, Dubai.
 WRONG = frozenset((("en", "Q131036"), ("en", "Q67"), ("en", "Q613")))
 
 Labels = Mapping[tuple[str, str], str]
 
 
 def restore(relation: str, name: str, labels: Mapping[str, str], spelled: Labels) -> list[str]:
-    """Return an entity's labels, mParaRel's in place of those that are damaged.
+    """Return an entity's labels, with mParaRel's in place of damaged ones.
 
     Args:
-        relation: the relation of the rows that give the labels.
+        relation: the relation of the rows with these labels.
         name: the entity's Wikidata id.
-        labels: {language: label as published}.
+        labels: {language: published label}.
         spelled: {(language, id): label in mParaRel}.
     """
     restored = []
@@ -35,7 +35,7 @@ def restore(relation: str, name: str, labels: Mapping[str, str], spelled: Labels
 
 
 def is_cut(label: str, whole: str, relation: str) -> bool:
-    """Return whether a label is the whole one up to a comma that belongs to the name.
+    """Return whether a label is the whole one, cut at a comma that is part of the name.
 
     >>> is_cut("Dallas (seat of Dallas County", "Dallas (seat of Dallas County, Texas)", "P190")
     True

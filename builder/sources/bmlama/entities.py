@@ -1,4 +1,4 @@
-"""The entities that are candidates: one id, one label for each language."""
+"""The entities of candidates, each with an id and one label for each language."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -18,11 +18,12 @@ Rows = Mapping[str, Sequence[Row]]
 
 
 class Entity(NamedTuple):
-    """A possible object of one relation: its labels, one a language in the dataset's order.
+    """A possible object of one relation.
 
-    `folded` are (place of the language, label) with the labels as `fold` leaves them. `original`
-    are the labels before they were restored (`damaged`). `published` tells whether the relation's
-    published rows have it as an answer.
+    - `labels`: one for each language, in the order of the dataset.
+    - `folded`: pairs of a language's index and a label folded by `fold`.
+    - `original`: the labels before damaged ones were restored (`damaged`).
+    - `published`: whether it is an answer in the relation's published rows.
     """
 
     id: str
@@ -32,7 +33,7 @@ class Entity(NamedTuple):
     published: bool = True
 
     def clashes(self, other: "Entity") -> bool:
-        """Return whether the two are one, or have the same label in some language."""
+        """Return whether the two have the same id, or the same label in a language."""
         return self.id == other.id or not self.folded.isdisjoint(other.folded)
 
 
@@ -42,7 +43,7 @@ def make_entity(
     published: bool = True,
     original: Sequence[str] | None = None,
 ) -> Entity:
-    """Return an entity of these labels, which are the original ones unless those are given."""
+    """Return an entity; `original` are its labels before repair (default: `labels`)."""
     labels = tuple(labels)
     folded = frozenset((place, fold(label)) for place, label in enumerate(labels) if label)
     return Entity(name, labels, folded, labels if original is None else tuple(original), published)
@@ -53,9 +54,9 @@ def collect_entities(
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer.
 
-    An answer has the labels that its published rows give it, restored where `damaged`. That of a
-    row without link is the linked one with the very same labels, or gets the id
-    `bmlama:RELATION:LABEL`. The relation's other known objects come last, with the labels of
+    An answer has the labels of its published rows; damaged ones are restored (`damaged`). In a row
+    without a link, the answer is the linked answer with the same labels, if there is one; otherwise
+    its id is `bmlama:RELATION:LABEL`. The relation's other known objects follow, with the labels of
     `known`, if they have one in every language.
     """
     found: dict[str, dict[str, Entity]] = defaultdict(dict)
@@ -78,12 +79,12 @@ def collect_entities(
 
 
 def find_same(labels: Sequence[str], block: Mapping[str, Entity]) -> str:
-    """Return the id of the entity with these labels, '' where there is none."""
+    """Return the id of the entity with these labels, '' if there is none."""
     return next((name for name, entity in block.items() if entity.original == tuple(labels)), "")
 
 
 def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]:
-    """Return (relation, entity) for every known object with a label in each language, sorted."""
+    """Return (relation, entity) of all known objects with a label in every language, sorted."""
     labels = (
         known.labels.rename({"id": "object_id"})
         .filter(pl.col("language").is_in(languages))
@@ -100,7 +101,7 @@ def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]
 
 
 def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) -> dict[str, Entity]:
-    """Return {id: entity} of the ids by their known labels, '' for a missing one."""
+    """Return {id: entity} with the known labels; a missing label is ''."""
     labels: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
     asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
     for language, name, label in known.filter(asked).iter_rows():
@@ -114,11 +115,12 @@ def read_queries(
     entities: Mapping[str, Mapping[str, Entity]],
     answers: Sequence[str],
 ) -> list[PublishedQuery]:
-    """Return the rows in ids, with the entities that English's labels name.
+    """Return the rows as ids; candidates are the entities with the English labels.
 
-    An English label that several answers of the relation share (Georgia: a country and a state)
-    stands for the one that most languages name at this place; with equal votes the smaller id. A
-    label that no entity has gets an id of its own, which is none of `entities`.
+    If several answers of the relation share an English label (Georgia is a country and a state),
+    the candidate is the one whose labels most languages have at this index; in a tie, the one with
+    the smallest id. A label without an entity gets the id `bmlama:RELATION:LABEL`, which is not in
+    `entities`.
     """
     place = list(rows).index("en")
     by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
@@ -148,7 +150,10 @@ def read_queries(
 
 
 def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[Entity]]:
-    """Return {label in one language: answers that bear it, or else other objects, by id}."""
+    """Return {label in one language: entities with this label}, sorted by id.
+
+    Objects that are not published answers are included only if no published answer has the label.
+    """
     found: dict[str, list[Entity]] = defaultdict(list)
     for entity in sorted(entities, key=lambda entity: (not entity.published, entity.id)):
         homonyms = found[entity.original[language]]
@@ -158,14 +163,14 @@ def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[
 
 
 def choose(entities: Sequence[Entity], labels: Sequence[str]) -> str:
-    """Return the id of the first of the entities that most labels, one a language, belong to.
+    """Return the id of the first entity with the most of the labels, '' without entities.
 
-    That is '' where there are no entities.
+    `labels` has one label for each language.
     """
     votes = [sum(map(str.__eq__, entity.original, labels)) for entity in entities]
     return entities[votes.index(max(votes))].id if votes else ""
 
 
 def own_id(relation: str, label: str) -> str:
-    """Return the id of an entity of which only the English label is known."""
+    """Return the id of an entity that is known by its English label only."""
     return f"bmlama:{relation}:{label}"

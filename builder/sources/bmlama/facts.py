@@ -1,6 +1,6 @@
 """BMLAMA as a source of facts.
 
-Wikidata ids come from mParaRel, from whose tuples BMLAMA was made.
+Wikidata ids come from mParaRel. BMLAMA was made from mParaRel's tuples.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,8 @@ LICENCE = (
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the linked facts of both configurations, their labels and templates.
 
-    Of several labels for an entity in a language (two relations may differ) most rows decide.
+    If an entity has several labels in a language, which may differ between relations, the label of
+    most rows is taken.
     """
     linked = read_linked(mirror).values()
     triples = [
@@ -59,7 +60,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def name_entities(linked: Linked, language: str) -> pl.DataFrame:
-    """Return the label of every row's subject and answer in one language, with repetitions."""
+    """Return LABELS of all linked subjects and answers in one language, with repetitions."""
     named = [
         pair
         for row, query in zip(linked.rows[language], linked.queries, strict=True)
@@ -73,7 +74,10 @@ def name_entities(linked: Linked, language: str) -> pl.DataFrame:
 
 
 def read_templates(mirror: Path | None = None) -> pl.DataFrame:
-    """Return the templates of all 53 languages, those of 17 first, ours for the wrong ones."""
+    """Return TEMPLATES in all 53 languages.
+
+    Templates of BMLAMA-17 have priority, and plainly wrong ones are replaced by ours.
+    """
     rows = [recover_templates(config, read_rows(config, mirror)) for config in PUBLISHED]
     table = pl.DataFrame([*rows[0], *rows[1]], schema=TEMPLATES, orient="row")
     first = table.unique(["language", "relation"], keep="first", maintain_order=True)

@@ -1,8 +1,8 @@
 """The files of BMLAMA as published by Qi, Fernández and Bisazza (EMNLP 2023, arXiv:2310.10378).
 
-Prompts, candidates and their order are kept character for character; only the released `<mask>`
-is written `[Y]`. The files hold neither ids nor relations: languages are aligned by row number,
-and a relation is a contiguous block of rows that share one English template.
+Prompts, candidates and their order are unchanged, except that the released `<mask>` is written
+`[Y]`. The files contain neither ids nor relations. Languages are aligned by row number, and a
+relation is a contiguous block of rows with the same English template.
 """
 
 import csv
@@ -25,8 +25,8 @@ REPOSITORY = Repository(
 )
 MASK = "<mask>"
 
-# The blocks in their order: relation, rows in 17, rows in 53. Four of them (P30, P131, P17, P276)
-# share one template; mParaRel's tuples tell which is which (tests/builder/test_bmlama.py).
+# The blocks in order: relation, rows in 17, rows in 53. Four of them (P30, P131, P17, P276) share
+# one template; they are identified by mParaRel's tuples (tests/builder/test_bmlama.py).
 BLOCKS = (
     ("P19", 35, 0),
     ("P20", 79, 2),
@@ -82,7 +82,7 @@ class Record(NamedTuple):
 
 
 def read_rows(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
-    """Return {language: rows} of BMLAMA-17 or BMLAMA-53 as published."""
+    """Return {language: published rows} of BMLAMA-17 (`17`) or BMLAMA-53 (`53`)."""
     paths = list_paths(config)
     contents = read_files(REPOSITORY, paths.values(), mirror)
     progress = track(paths, f"reading bmlama/{config}")
@@ -108,8 +108,9 @@ def list_paths(config: str) -> dict[str, str]:
 def parse_records(content: bytes) -> list[Record]:
     """Return the records of one released file.
 
-    The files are tab-separated CSV: a field with a quotation mark is quoted, its marks doubled
-    (hundreds of rows in Hebrew). The header is passed over, since one has a field too many (zh).
+    The files are tab-separated CSV. A field with a quotation mark is quoted and its marks are
+    doubled (hundreds of rows in Hebrew). The header is ignored, since that of zh has an extra
+    field.
     """
     text = io.StringIO(content.decode("utf-8"), newline="")
     lines = csv.reader(text, delimiter="\t", strict=True)
@@ -123,10 +124,12 @@ def parse_records(content: bytes) -> list[Record]:
 def recover_relations(
     english: Sequence[Record], blocks: Sequence[tuple[str, int, int]], column: int
 ) -> list[str]:
-    """Return the relation of each row from the borders of the English templates' blocks.
+    """Return the relation of each row, found by the blocks of rows with equal English templates.
 
-    A template is an English prompt whose subject is replaced by `[X]`. The lengths of the blocks
-    found must be those of `blocks` (column 0 or 1), otherwise ValueError.
+    A template is an English prompt with `[X]` in place of the subject.
+
+    Raises:
+        ValueError: the lengths of the blocks differ from those in `blocks` (column 0 or 1).
     """
     templates = (record.prompt.replace(record.subject, "[X]") for record in english)
     found = [len(list(block)) for _, block in groupby(templates)]
@@ -137,7 +140,7 @@ def recover_relations(
 
 
 def check_sizes(published: dict[str, list[Record]]) -> None:
-    """Raise ValueError unless all languages have English's rows and numbers of candidates."""
+    """Raise ValueError unless all languages have as many rows and candidates as English."""
     expected = [len(record.candidates) for record in published["en"]]
     for language, records in published.items():
         if [len(record.candidates) for record in records] != expected:
@@ -145,7 +148,7 @@ def check_sizes(published: dict[str, list[Record]]) -> None:
 
 
 def make_rows(config: str, records: Sequence[Record], relations: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of one language; ids count the rows after the header from 0001."""
+    """Yield the rows of one language; ids number the rows from 0001, without the header."""
     pairs = zip(records, relations, strict=True)
     for number, (record, relation) in enumerate(pairs, start=1):
         prompt = record.prompt.replace(MASK, SLOT)

@@ -17,9 +17,12 @@ from .queries import PublishedQuery
 
 
 class Linked(NamedTuple):
-    """The rows of a configuration, each as a query in ids, and the entities of each relation.
+    """The rows of a configuration, linked.
 
-    `known` are all known labels (`facts.LABELS`).
+    - `rows`: {language: published rows}.
+    - `queries`: each row as ids.
+    - `entities`: {relation: {id: entity}}.
+    - `known`: all known labels (`facts.LABELS`).
     """
 
     rows: Rows
@@ -29,16 +32,16 @@ class Linked(NamedTuple):
 
 
 def link(rows: Rows, known: Facts) -> Linked:
-    """Return the rows with the Wikidata ids that `known` has for them."""
+    """Return the rows with Wikidata ids from `known`."""
     links = link_rows(rows, known)
     entities, answers = collect_entities(rows, links, known)
     queries = read_queries(rows, links, entities, answers)
     return Linked(rows, queries, entities, known.labels)
 
 
-@lru_cache(maxsize=1)  # the two repaired configurations are built one after the other
+@lru_cache(maxsize=1)  # two repaired configurations are built in succession
 def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
-    """Return {published configuration: its rows with the Wikidata ids of mParaRel}."""
+    """Return {published configuration: its rows with Wikidata ids from mParaRel}."""
     rows = {config: read_rows(config, mirror) for config in PUBLISHED}
     languages = sorted({language for parts in rows.values() for language in parts})
     known = read_source("mpararel", mirror, languages)

@@ -1,4 +1,4 @@
-"""A published row in ids, and the codes of what is done to it."""
+"""A published row as ids, and the codes of its repairs."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -30,10 +30,10 @@ REPAIRS = {
 
 
 class PublishedQuery(NamedTuple):
-    """One row in ids, the same in every language.
+    """One row as ids, the same in every language.
 
-    `candidates` holds `answer` once; both are Wikidata ids, or ids of the row's own. `repairs` are
-    keys of REPAIRS, those that concern all languages.
+    `candidates` contains `answer` exactly once. Both are Wikidata ids, or `bmlama:RELATION:LABEL`.
+    `repairs` are the keys of REPAIRS that apply to all languages.
     """
 
     published_row: str
@@ -45,11 +45,11 @@ class PublishedQuery(NamedTuple):
 
     @property
     def fact_id(self) -> str:
-        """Return `P36:Q142:Q90`, or the published row's id where the row is not linked."""
+        """Return an id such as `P36:Q142:Q90`, or the published row's id if it is not linked."""
         if "unlinked" in self.repairs:
             return self.published_row
         return f"{self.relation}:{self.subject_id}:{self.answer}"
 
     def repaired(self, candidates: Iterable[str], *codes: str) -> "PublishedQuery":
-        """Return the query with other candidates and the codes of what was done."""
+        """Return the query with new candidates and further codes of repairs."""
         return self._replace(candidates=tuple(candidates), repairs=self.repairs + codes)

@@ -1,4 +1,4 @@
-"""The templates of BMLAMA: those recovered from its prompts, and ours for the wrong ones."""
+"""The templates of BMLAMA, recovered from its prompts, and our replacements for wrong ones."""
 
 import tomllib
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ SUBJECT = "[X]"
 
 
 def list_replacements(config: str) -> dict[str, dict[str, str]]:
-    """Return {relation: {language: our template}} for the plainly wrong ones of `17` or `53`."""
+    """Return {relation: {language: our template}} for the wrong templates of `17` or `53`."""
     path = files(__package__).joinpath("templates.toml")
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     of_53 = tables.pop("53")
@@ -22,9 +22,9 @@ def list_replacements(config: str) -> dict[str, dict[str, str]]:
 def recover_templates(
     config: str, rows: Mapping[str, Sequence[Row]]
 ) -> list[tuple[str, str, str, str]]:
-    """Return the rows of `facts.TEMPLATES` that published rows were made from, or ours for them.
+    """Return the rows of `facts.TEMPLATES` for published rows; ours replace wrong templates.
 
-    A published template is the commonest result of replacing a row's subject by `[X]`.
+    A published template is the most frequent prompt of a relation with `[X]` for the subject.
     """
     ours = list_replacements(config)
     found = []

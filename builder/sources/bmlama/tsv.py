@@ -1,4 +1,4 @@
-"""Raw BMLAMA: a folder with the released TSVs (en.tsv, fr.tsv, …) as tables of our schema."""
+"""Raw BMLAMA: a folder of released TSVs (en.tsv, fr.tsv, …) as tables of our schema."""
 
 import csv
 import io
@@ -17,15 +17,15 @@ FIELDS = ("prompt", "answer", "candidates", "subject")
 
 
 def is_raw(folder: Path) -> bool:
-    """Return whether the folder holds TSVs and no Parquet."""
+    """Return whether the folder contains TSVs and no Parquet files."""
     return any(folder.glob("*.tsv")) and not any(folder.rglob("*.parquet"))
 
 
 def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, pa.Table]:
-    """Return {language: table} of the folder's TSVs, sorted by language or in the order asked for.
+    """Return {language: table} of the folder's TSVs, in the requested order or sorted by language.
 
-    `relation` is recovered if the blocks of English templates are those of BMLAMA-17 or 53,
-    otherwise it is the number of the block; without English the blocks are the first language's.
+    `relation` is recovered if the English templates have the blocks of BMLAMA-17 or 53. Otherwise
+    it is `block-N`. Without English, the blocks are those of the first language.
     """
     paths = {path.stem.replace("-", "_"): path for path in sorted(folder.glob("*.tsv"))}
     for language in languages or ():
@@ -37,7 +37,7 @@ def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, 
 
 
 def read_tsv(path: Path) -> list[Record]:
-    """Return the records of a released file; what is wrong with it is told in one line."""
+    """Return the records of a released file; raise PolyprobeError if it is not valid."""
     try:
         content = path.read_bytes()
         records = parse_records(content)
@@ -55,7 +55,7 @@ def read_tsv(path: Path) -> list[Record]:
 
 
 def find_fault(content: bytes) -> str:
-    """Return where a file ceases to be a table of four columns, as the end of a sentence."""
+    """Return the first fault of a file as the end of a sentence, with its row if known."""
     lines = csv.reader(io.StringIO(content.decode("utf-8"), newline=""), delimiter="\t")
     try:
         for number, line in enumerate(lines):
@@ -67,7 +67,7 @@ def find_fault(content: bytes) -> str:
 
 
 def find_relations(records: Sequence[Record]) -> list[str]:
-    """Return the relation of each row, or `block-N`."""
+    """Return the relation of each row, or `block-N` if the blocks are unknown."""
     for column in range(len(PUBLISHED)):
         try:
             return recover_relations(records, BLOCKS, column)
@@ -82,7 +82,7 @@ def find_relations(records: Sequence[Record]) -> list[str]:
 
 
 def make_table(records: Sequence[Record], relations: Sequence[str]) -> pa.Table:
-    """Return one language's table; rows beyond those of the reference have no relation."""
+    """Return one language's table; rows after the last one of `relations` have none."""
     known = [*relations, *[""] * len(records)]
     return to_table(
         [
