@@ -81,7 +81,7 @@ def sparse(relations: int) -> Design:
 
 
 def clustered(clusters: int, by_cluster: bool = True) -> Design:
-    """Accuracy of facts in clusters: subjects with 1 to 8 facts and a common share of correct ones."""
+    """Accuracy of facts in clusters: 1 to 8 facts of a subject with a common share correct."""
 
     def draw(random: np.random.Generator) -> list[float]:
         subjects = np.repeat(np.arange(clusters), random.integers(1, 9, clusters))

@@ -59,7 +59,7 @@ def cut_together(tokenizer: Any, context: str, choice: str) -> tuple[Ids, Ids]:
 
 
 def cut_apart(tokenizer: Any, context: str, choice: str) -> tuple[Ids, Ids]:
-    """Return context and choice as lighteval tokenizes them separately, moving spaces to the choice."""
+    """Return context and choice as lighteval tokenizes each alone, moving spaces to the choice."""
     bare = context.rstrip()
     ids = tokenizer.encode(bare)
     if ids[-1:] == [tokenizer.eos_token_id]:

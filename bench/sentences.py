@@ -76,7 +76,7 @@ def take_off_blanks(dataset: Path, folder: Path) -> Path:
 def write_page(twins: Twins, blanks: Twins) -> str:
     """Return the page: means, relations, the effect of initial spaces, signatures.
 
-    `blanks` is the pair of runs without and with the initial space.
+    `blanks` are the sentences without and with an initial space, as `template` and `sentence`.
     """
     found, other = compare_twins(twins), compare_twins(blanks)
     settings = [run.settings() for run in twins]

@@ -202,7 +202,7 @@ def draw_relation(
 
 
 def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
-    """Return {relation: objects of its facts with a label in all requested languages}."""
+    """Return {relation: objects with a label in all requested languages}."""
     objects = material.coverage.facts.select("relation", id="object_id").unique()
     named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
     return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
