@@ -1,7 +1,7 @@
-"""Answer a question of this folder: `python -m bench NAME [ARGUMENTS]` in the checkout.
+"""Run a benchmark of this folder: `python -m bench NAME [ARGUMENTS]` in the checkout.
 
-Each question is a module with a docstring and `main(argv)`. It prints its answer, and writes it to
-bench/NAME.md where it is kept.
+Each benchmark is a module with a docstring and `main(argv)`. It prints its results; if they are
+kept, it also writes them to bench/NAME.md.
 """
 
 import ast
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 
 
 def list_questions() -> dict[str, str]:
-    """Return {name: first line of its docstring} of every module with `main(argv)`."""
+    """Return {name: first line of the docstring} of every module with `main(argv)`."""
     found = {}
     for path in sorted([*FOLDER.glob("*.py"), *FOLDER.glob("*/__init__.py")]):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -24,7 +24,7 @@ def list_questions() -> dict[str, str]:
 
 
 def main(argv: list[str]) -> None:
-    """Run one question, or list them all."""
+    """Run one benchmark, or list all of them."""
     questions = list_questions()
     if not argv or argv[0] not in questions:
         print(f"python -m bench NAME [ARGUMENTS]\n\n{tabulate(questions)}")
@@ -33,7 +33,7 @@ def main(argv: list[str]) -> None:
 
 
 def tabulate(questions: dict[str, str]) -> str:
-    """Return one line for each question."""
+    """Return one line for each benchmark."""
     return "\n".join(f"{name:14} {line}" for name, line in questions.items())
 
 

@@ -1,8 +1,8 @@
 """Audit BMLAMA, as published and repaired, for its card.
 
-Run `python -m bench bmlama_audit [MIRROR]`; MIRROR is a folder with the upstream archives, without
-it they are downloaded. Writes builder/recipes/bmlama/audit.csv, a line for each configuration and
-language, from which the card's figures are made; tests/builder/test_repaired.py makes it again.
+Run `python -m bench bmlama_audit [MIRROR]`; MIRROR is a folder with the upstream archives (default:
+download). It writes builder/recipes/bmlama/audit.csv, one line for each configuration and language,
+the source of the card's figures. tests/builder/test_repaired.py repeats the audit.
 """
 
 import csv
@@ -19,7 +19,7 @@ from polyprobe.builder.recipes.bmlama.card import AUDIT, Line, summarize
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    """Build all configurations in a folder that goes again, audit them, write the file."""
+    """Build all configurations in a temporary folder, audit them, write the file."""
     mirror = Path(argv[0]) if argv else None
     with tempfile.TemporaryDirectory() as folder:
         dataset = build_dataset("bmlama", (), mirror, Path(folder) / "bmlama")

@@ -1,10 +1,10 @@
-"""How often do 95 % intervals hold the truth? 2,000 simulated samples a row, truth known.
+"""Measure the coverage of 95 % intervals in 2,000 simulated samples for each design.
 
     python -m bench coverage [RUNS]        writes bench/coverage.md
 
-A row is a design: how facts arise, which figure is taken, what is drawn. The truth is arithmetic,
-or the figure of a sample of 2,000,000 facts where it is not. The standard error of a coverage of
-95 % over 2,000 runs is .5 points.
+A design defines the distribution of facts, the figure, and the resampled unit. The true value is
+computed exactly, or estimated from a sample of 2,000,000 facts. The standard error of a coverage of
+95 % over 2,000 runs is 0.5 points.
 """
 
 import time
@@ -26,7 +26,7 @@ LARGE = 2_000_000
 
 
 class Design(NamedTuple):
-    """A row of the table: what it is, its truth, and a sample's interval from a generator."""
+    """A row of the table: its name, its true value, and a function that samples an interval."""
 
     name: str
     truth: float
@@ -43,7 +43,7 @@ def bernoulli(n: int, p: float) -> Design:
 
 
 def skewed(n: int) -> Design:
-    """Mean of values that crowd at one end, as RankC's of a query do."""
+    """Mean of values concentrated at one end, like RankC of a query."""
 
     def draw(random: np.random.Generator) -> list[float]:
         return summarize({"x": random.beta(0.5, 2, size=n)})["x_ci"]
@@ -52,7 +52,7 @@ def skewed(n: int) -> Design:
 
 
 def macro(relations: int) -> Design:
-    """Mean over relations of 5 to 60 facts, each relation with its own share of right ones."""
+    """Mean over relations of 5 to 60 facts, each with its own share of correct ones."""
     fixed = np.random.default_rng(1)
     sizes, shares = fixed.integers(5, 61, relations), fixed.beta(2, 3, relations)
     groups = np.repeat(np.arange(relations), sizes)
@@ -81,7 +81,7 @@ def sparse(relations: int) -> Design:
 
 
 def clustered(clusters: int, by_cluster: bool = True) -> Design:
-    """Accuracy of facts of which those of a subject (1 to 8) share their share of right ones."""
+    """Accuracy of facts in clusters: 1 to 8 facts of a subject with a common share correct."""
 
     def draw(random: np.random.Generator) -> list[float]:
         subjects = np.repeat(np.arange(clusters), random.integers(1, 9, clusters))
@@ -104,7 +104,7 @@ def uneven(clusters: int) -> Design:
 
 
 def rare(clusters: int) -> Design:
-    """Accuracy where most clusters have nothing right and few have much."""
+    """Accuracy if most clusters have no correct fact and a few have many."""
 
     def draw(random: np.random.Generator) -> list[float]:
         subjects = np.repeat(np.arange(clusters), 10)
@@ -115,7 +115,7 @@ def rare(clusters: int) -> Design:
 
 
 def clustered_macro(relations: int) -> Design:
-    """Macro accuracy where the relations themselves are the clusters."""
+    """Macro accuracy with relations as clusters."""
 
     def draw(random: np.random.Generator) -> list[float]:
         groups = np.repeat(np.arange(relations), random.integers(5, 61, relations))
@@ -126,19 +126,19 @@ def clustered_macro(relations: int) -> Design:
 
 
 def rank(random: np.random.Generator, n: int, noise: float = 1.0) -> dict[str, np.ndarray]:
-    """Return scores of 8 candidates in three languages that share a part of what they know."""
+    """Return scores of 8 candidates in three languages with partly common knowledge."""
     common = random.normal(size=(n, 8))
     common[:, 0] += 1
     return {x: common + noise * random.normal(size=(n, 8)) for x in ("en", "fr", "ru")}
 
 
 def mark_first(scores: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return which facts have candidate 0 on top."""
+    """Return whether candidate 0 ranks first, for each fact and language."""
     return {x: (values.argmax(axis=1) == 0).astype(float) for x, values in scores.items()}
 
 
 def of_rankings(name: str, n: int) -> Design:
-    """A figure of three languages' rankings: one pair, or the mean of the pairs."""
+    """A figure of the rankings in three languages: of one pair, or the mean of the pairs."""
 
     def measure(scores: dict[str, np.ndarray], n_resamples: int) -> dict:
         size = len(scores["en"])
@@ -163,7 +163,7 @@ def of_rankings(name: str, n: int) -> Design:
 
 
 def difference(n: int, test: str) -> Design:
-    """Two models that are equal but for noise: how often is p < .05, and 0 outside the interval?"""
+    """Two models that differ only by noise: how often is p < .05, and 0 outside the interval?"""
 
     def draw(random: np.random.Generator) -> float:
         both = [rank(random, n), rank(random, n)]
@@ -197,7 +197,7 @@ DESIGNS = (
 
 
 def cover(design: Design, runs: int) -> tuple[float, float]:
-    """Return the share of intervals that hold the truth, and their mean width."""
+    """Return the share of intervals that contain the true value, and their mean width."""
     held, width = 0, 0.0
     for seed in range(runs):
         low, high = design.draw(np.random.default_rng(seed))

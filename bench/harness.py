@@ -1,11 +1,11 @@
 """Compare polyprobe's accuracy with that of exported tasks in lm-eval and lighteval, row by row.
 
-Run `python -m bench harness` with the harnesses in .harness (`make harness`), or with
-POLYPROBE_LM_EVAL and POLYPROBE_LIGHTEVAL naming their Pythons. Prints the page and writes it to
-bench/harness.md. SmolLM2 is taken from runs/engine/models/decoder and BMLAMA from datasets/bmlama;
-where they lack, their half is left out. Every difference is taken apart into steps of protocol that
-polyprobe takes itself, until its log-probabilities are the harness's and so is the credit of every
-row; where they are not, the script ends with an error.
+Run `python -m bench harness` with the harnesses in .harness (`make harness`), or with their Pythons
+in POLYPROBE_LM_EVAL and POLYPROBE_LIGHTEVAL. It prints the page and writes it to bench/harness.md.
+SmolLM2 is read from runs/engine/models/decoder and BMLAMA from datasets/bmlama; if one is missing,
+their half is left out. Every difference is divided into protocol steps that polyprobe performs
+itself, until log-probabilities and the credit of every row equal the harness's. If they never do,
+the script ends with an error.
 """
 
 import shutil
@@ -48,7 +48,7 @@ log-probabilities are the harness's but for the difference given, and all rows h
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    """Run all, check all, write the page."""
+    """Run and check all cases, write the page."""
     with tempfile.TemporaryDirectory() as name:
         text = HEAD + "".join(compare(case, Path(name)) for case in find_cases(Path(name)))
     print(text)
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def find_cases(work: Path) -> list[Case]:
-    """Return the cases whose data is here, their models copied or linked into `work`."""
+    """Return the cases whose data is present, with models copied or linked into `work`."""
     geolm = Path(shutil.copytree(ROOT / "eval/embedded/geolm", work / "geolm"))
     languages = ["en", "de", "ja", "th"]
     cases = [Case("geolm, geofacts", geolm, ROOT / "datasets/geofacts", languages, True)]
@@ -73,7 +73,7 @@ def find_cases(work: Path) -> list[Case]:
 
 
 def take_sample(dataset: Path, languages: Sequence[str], folder: Path) -> Path:
-    """Write the rows that `polyprobe eval --sample` takes of BMLAMA-17 as a dataset."""
+    """Write the rows of BMLAMA-17 that `polyprobe eval --sample` selects, as a dataset."""
     (folder / "data").mkdir(parents=True)
     splits = ""
     for language in languages:
@@ -87,7 +87,7 @@ def take_sample(dataset: Path, languages: Sequence[str], folder: Path) -> Path:
 
 
 def compare(case: Case, work: Path) -> str:
-    """Return a case's part of the page; a row that is not explained raises ValueError."""
+    """Return a case's part of the page; ValueError for an unexplained row."""
     answers = {
         x: pq.read_table(next(case.dataset.rglob(f"{x}.parquet")))["answers"].to_pylist()
         for x in case.languages
@@ -122,12 +122,12 @@ def compare(case: Case, work: Path) -> str:
 def credit(
     scores: Lists, answers: dict[str, list[list[int]]], ties: str = "expected"
 ) -> dict[str, np.ndarray]:
-    """Return by language what each row counts."""
+    """Return the credit of each row, by language."""
     return {x: right_probability(scores[x], answers[x], ties) for x in answers}
 
 
 def check(chain: Chain, ours: dict[str, np.ndarray]) -> None:
-    """Raise ValueError unless the last step is what the harness does, in every row."""
+    """Raise ValueError unless the last step equals the harness's result in every row."""
     other = {x: np.flatnonzero(ours[x] != chain.credit[x]).tolist() for x in ours}
     if chain.apart > CLOSE or any(other.values()):
         raise ValueError(f"{chain.said} is not explained: {chain.apart} nats, rows {other}")
@@ -140,7 +140,7 @@ def average(credits: dict[str, np.ndarray]) -> list[str]:
 
 
 def count(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> str:
-    """Return in how many rows of each language the credit differs."""
+    """Return the number of rows whose credit differs, for each language."""
     return ", ".join(str(int((before[x] != after[x]).sum())) for x in before)
 
 

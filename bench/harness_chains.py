@@ -1,4 +1,4 @@
-"""The ways from polyprobe's protocols to the harnesses' metrics, one step of protocol at a time."""
+"""Chains of single protocol steps from polyprobe's protocols to the metrics of the harnesses."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ CUTS = {"lm-eval": cut_together, "lighteval": cut_apart}
 
 
 class Case(NamedTuple):
-    """A model in front of a dataset; `adds_bos` is whether its tokenizer does so by itself."""
+    """A model and a dataset; `adds_bos` is whether the model's tokenizer adds BOS itself."""
 
     title: str
     model: Path
@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a protocol makes of the candidates, higher for the likelier."""
+    """A protocol's scores of the candidates; higher is more likely."""
 
     name: str
     scores: Lists
@@ -38,9 +38,9 @@ class Chain(NamedTuple):
     """The steps from polyprobe's protocol to a harness's metric.
 
     Attributes:
-        steps: the first is polyprobe's own.
+        steps: polyprobe's own protocol, then the others.
         said: the harness and its metric.
-        credit: by language what the harness gave each row.
+        credit: the harness's credit of each row, by language.
         apart: the largest difference in nats between the log-probabilities of the last step and
             those of the harness.
     """
@@ -52,7 +52,7 @@ class Chain(NamedTuple):
 
 
 def follow_sentences(case: Case, work: Path) -> list[Chain]:
-    """Return the ways from equation 10 to the metrics on whole sentences."""
+    """Return the chains from equation 10 to the metrics on whole sentences."""
     auto, counts = ask(case, work, "bmlama", "auto")
     start = [Step("polyprobe bmlama", auto)]
     answers = run(case, work, "bmlama", "lm-eval")
@@ -80,7 +80,7 @@ def follow_sentences(case: Case, work: Path) -> list[Chain]:
 
 
 def follow_objects(case: Case, work: Path) -> list[Chain]:
-    """Return the ways from the object's own score to the metrics behind the prompt."""
+    """Return the chains from the object's own score to the metrics on the text after the prompt."""
     ours, _ = ask(case, work, "object", "auto")
     chains = []
     for harness, cut in CUTS.items():
@@ -92,7 +92,7 @@ def follow_objects(case: Case, work: Path) -> list[Chain]:
 
 
 def ask(case: Case, work: Path, scoring: str, bos: str) -> tuple[Lists, Lists]:
-    """Return polyprobe's scores, and the numbers of tokens that they are made of."""
+    """Return polyprobe's scores, and the number of tokens of each score."""
     output = work / f"{case.model.name}-{scoring}-{bos}"
     evaluate_model(
         str(case.model),
@@ -111,21 +111,21 @@ def ask(case: Case, work: Path, scoring: str, bos: str) -> tuple[Lists, Lists]:
 
 
 def run(case: Case, work: Path, scoring: str, harness: str, suffix: str = "") -> Answers:
-    """Export the dataset and return what the harness makes of the tasks."""
+    """Export the dataset and return the harness's answers to the tasks."""
     tasks = work / f"{case.model.name}-{scoring}-{harness}"
     files = export_dataset(case.dataset, harness, tasks, languages=case.languages, scoring=scoring)
     return RUNS[harness](tasks, files[0].stem + suffix, case.model, case.languages)
 
 
 def finish(steps: list[Step], said: str, answers: Answers, apart: float) -> Chain:
-    """Return the chain with the harness's credit; the metric is the last word of its name."""
+    """Return the chain with the harness's credit; the last word of `said` is the metric."""
     metric = said.split()[-1]
     credit = {x: np.array([row.credit[metric] for row in rows]) for x, rows in answers.items()}
     return Chain(steps, said, credit, apart)
 
 
 def combine(first: Lists, second: Lists, how: Callable[[float, float], float]) -> Lists:
-    """Return what `how` makes of the values at each place."""
+    """Return `how` of the values at each position."""
     return {
         x: [
             [how(*pair) for pair in zip(*rows, strict=True)]

@@ -1,4 +1,4 @@
-"""Run exported tasks in the harnesses' own commands, and read what they say of each choice."""
+"""Run exported tasks with the harnesses' own commands, and read their results for each choice."""
 
 import json
 import os
@@ -14,13 +14,13 @@ PYTHONS = {"lm-eval": "POLYPROBE_LM_EVAL", "lighteval": "POLYPROBE_LIGHTEVAL"}
 
 
 class Answer(NamedTuple):
-    """A row as a harness scored it.
+    """A row as scored by a harness.
 
     Attributes:
-        context: what stood before the choices.
-        choices: the texts scored.
+        context: text before the choices.
+        choices: the scored texts.
         sums: the log-probability of each choice, in nats.
-        credit: by metric, 1 where the harness counts the row as right, else 0.
+        credit: {metric: 1 if the harness counts the row as correct, else 0}.
     """
 
     context: str
@@ -34,13 +34,13 @@ Answers = dict[str, list[Answer]]
 
 
 def find_python(harness: str) -> Path:
-    """Return the Python that a harness is installed for."""
+    """Return the path of the Python in which a harness is installed."""
     named = os.environ.get(PYTHONS[harness])
     return Path(named) if named else ROOT / ".harness" / harness / "bin" / "python"
 
 
 def run_lm_eval(tasks: Path, stem: str, model: Path, languages: Sequence[str]) -> Answers:
-    """Return the answers of a group's tasks."""
+    """Return the answers to a group's tasks."""
     output = tasks / "answers"
     command = ["-m", "lm_eval", "run", "--model", "hf", "--device", "cpu", "--batch_size", "32"]
     command += ["--model_args", f"pretrained={model},dtype=float32", "--include_path", str(tasks)]
@@ -50,7 +50,7 @@ def run_lm_eval(tasks: Path, stem: str, model: Path, languages: Sequence[str]) -
 
 
 def read_lm_eval(file: Path) -> list[Answer]:
-    """Return the answers of a task's log, in the order of the dataset."""
+    """Return the answers in a task's log, in the order of the dataset."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     answers = {}
     for row in rows:
@@ -66,9 +66,9 @@ def read_lm_eval(file: Path) -> list[Answer]:
 
 
 def run_lighteval(tasks: Path, stem: str, model: Path, languages: Sequence[str]) -> Answers:
-    """Return the answers of a file's tasks, or of its tasks without BOS.
+    """Return the answers to a file's tasks, or to its tasks without BOS.
 
-    The model is named relative to the working folder: beside an absolute path lighteval would put
+    The model's path is relative to the working folder: with an absolute path, lighteval would put
     its cache into the model's folder.
     """
     own = f"model_name={model.name},dtype=float32,batch_size=32,override_chat_template=False"
@@ -82,7 +82,7 @@ def run_lighteval(tasks: Path, stem: str, model: Path, languages: Sequence[str])
 
 
 def read_lighteval(file: Path) -> list[Answer]:
-    """Return the answers of a task's details, in the order of the dataset."""
+    """Return the answers in a task's details, in the order of the dataset."""
     answers = {}
     for row in pq.read_table(file).to_pylist():
         doc, n = row["doc"], row["doc"]["specific"]["n_choices"]
@@ -92,7 +92,7 @@ def read_lighteval(file: Path) -> list[Answer]:
 
 
 def call(harness: str, arguments: Sequence[str], folder: Path) -> None:
-    """Run a harness without a network; what it says where it fails is raised."""
+    """Run a harness without a network; RuntimeError with its output if it fails."""
     own = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [find_python(harness), *arguments],

@@ -1,4 +1,4 @@
-"""Score with polyprobe's engine the very tokens that a harness scores."""
+"""Score the exact tokens of a harness with polyprobe's engine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ def replay(
 ) -> tuple[Lists, Lists]:
     """Return the sum of each choice's log-probabilities, and its number of tokens.
 
-    `cut` gives the ids of context and choice.
+    `cut` returns the ids of context and choice.
     """
     scorer = load_scorer(str(model), device="cpu")
     plan, wanted = Plan(), {}
@@ -42,14 +42,14 @@ def replay(
 
 
 def read(plan: Plan, context: Ids, choice: Ids) -> range:
-    """Ask for the log-probabilities of a choice's tokens behind the context's."""
+    """Add reads of a choice's log-probabilities after the context to the plan."""
     ids = (*context, *choice)
     places = range(len(context) - 1, len(ids) - 1)
     return plan.read(Input(ids[:-1]), places, tuple(choice))
 
 
 def cut_together(tokenizer: Any, context: str, choice: str) -> tuple[Ids, Ids]:
-    """Return context and choice as lm-eval cuts one text of both, blanks moved to the choice."""
+    """Return context and choice as lm-eval cuts their joint text, moving spaces to the choice."""
     if not context:
         first = tokenizer.bos_token_id
         ids = tokenizer.encode(choice, add_special_tokens=False)
@@ -59,7 +59,7 @@ def cut_together(tokenizer: Any, context: str, choice: str) -> tuple[Ids, Ids]:
 
 
 def cut_apart(tokenizer: Any, context: str, choice: str) -> tuple[Ids, Ids]:
-    """Return context and choice as lighteval tokenizes each alone, blanks moved to the choice."""
+    """Return context and choice as lighteval tokenizes each alone, moving spaces to the choice."""
     bare = context.rstrip()
     ids = tokenizer.encode(bare)
     if ids[-1:] == [tokenizer.eos_token_id]:

@@ -1,7 +1,7 @@
 """Time joint intervals of all pairs of 53 languages against scipy's bootstrap, pair by pair.
 
-Run `python -m bench intervals`; it prints the table and writes it to bench/intervals.md. Rounds of
-all ways in turn, in one process; medians of wall clock.
+Run `python -m bench intervals`; it prints the table and writes it to bench/intervals.md. Each round
+runs all methods in turn, in one process; the table has medians of wall-clock time.
 """
 
 import platform
@@ -23,7 +23,7 @@ ROUNDS, RESAMPLES = 5, 1000
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    """Measure, check one interval against scipy's, print and write the table."""
+    """Measure times, compare one interval with scipy's, print and write the table."""
     random = np.random.default_rng(0)
     common = random.normal(size=(QUERIES, CANDIDATES))
     scores = {f"l{i}": common + random.normal(size=common.shape) for i in range(LANGUAGES)}
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def run_scipy(scores: dict[str, np.ndarray]) -> object:
-    """Return scipy's percentile interval of one pair, its values included in the time."""
+    """Return scipy's percentile interval of one pair; the time includes the values per query."""
     values = rankc_per_query(scores["l0"], scores["l1"])
     return stats.bootstrap(
         (values,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=0
@@ -70,14 +70,14 @@ def run_scipy(scores: dict[str, np.ndarray]) -> object:
 
 
 def check(scores: dict[str, np.ndarray], names: list[str]) -> None:
-    """Fail unless both give the same interval to a tenth of its width."""
+    """Raise AssertionError unless both intervals agree to a tenth of the width."""
     theirs = run_scipy(scores)
     ours = estimate_figure(find_rankc(names, rankc_pairs(scores)))["l0-l1_ci"]
     np.testing.assert_allclose(ours, list(theirs), atol=0.1 * (theirs.high - theirs.low))
 
 
 def write(ways: dict[str, tuple[int, Callable[[], object]]], taken: dict[str, float]) -> None:
-    """Print the table and write it beside this file."""
+    """Print the table and write it to bench/intervals.md."""
     first = next(iter(taken.values()))
     lines = [
         "# Joint bootstrap intervals",

@@ -1,8 +1,8 @@
-"""Compare where objects are found with Fluent-mLAMA's own extraction.
+"""Compare the positions of objects with Fluent-mLAMA's own extraction.
 
-Run `python -m bench objects [MIRROR] [STANZA]`; MIRROR is a folder with Fluent-mLAMA's archive,
-without it that is downloaded; STANZA one with Stanza's models, without it those are taken from
-Stanza's own folder. Writes bench/objects.md; prints it, and the answers that are not judged yet.
+Run `python -m bench objects [MIRROR] [STANZA]`. MIRROR is a folder with Fluent-mLAMA's archive
+(default: download), STANZA one with Stanza's models (default: Stanza's own folder). It prints the
+page, writes it to bench/objects.md, and prints the answers without a verdict.
 """
 
 import os
@@ -42,7 +42,7 @@ PACKAGES = ("stanza", "torch", "simplemma", "rapidfuzz")
 
 
 class Line(NamedTuple):
-    """What a way finds in a language: for the right labels, and for how many of the wrong ones."""
+    """The results of a method in a language: found objects, and the count of wrong labels found."""
 
     way: Way
     found: Sequence[ObjectSpan | None]
@@ -51,7 +51,7 @@ class Line(NamedTuple):
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    """Time, measure, judge; write the page."""
+    """Measure times and results, count verdicts, write the page."""
     mirror, stanza_dir = (Path(argv[at]) if len(argv) > at else None for at in (0, 1))
     machine = describe_machine()
     rows = read_rows(mirror, LANGUAGES)
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def list_ways(language: str) -> list[Way]:
-    """Return the ways compared in a language; the first four of the judged ones are RUNS."""
+    """Return the methods compared in a language; the first four of judged languages are RUNS."""
     drop = language in HEADS
     if language in UNINFLECTED:
         return [Way("none"), Way(FUZZY), Way("none", by_relation=True)]
@@ -87,7 +87,7 @@ def list_ways(language: str) -> list[Way]:
 
 
 def measure(rows: Sequence[Row], stanza_dir: Path | None) -> list[Line]:
-    """Return what each way finds in a language's rows."""
+    """Return the results of each method on the rows of a language."""
     others = relabel(rows)
     lines = []
     for way in list_ways(rows[0].language):
@@ -98,9 +98,9 @@ def measure(rows: Sequence[Row], stanza_dir: Path | None) -> list[Line]:
 
 
 def measure_time(rows: Sequence[Row], stanza_dir: Path | None) -> dict[Way, float]:
-    """Return the median seconds of each way, loading included, on other sentences each round.
+    """Return the median seconds of each method, including loading, on other sentences each round.
 
-    Of processor time: others may use the machine.
+    The time is processor time, since others may use the machine.
     """
     ways = [*(Way(name, drop_head_noun=True) for name in COMPLETE), Way(FUZZY)]
     drawn = random.Random(0).sample(rows, ROUNDS * SENTENCES)
@@ -114,7 +114,7 @@ def measure_time(rows: Sequence[Row], stanza_dir: Path | None) -> dict[Way, floa
 
 
 def describe_machine() -> str:
-    """Return the processor, its cores and what they are loaded with, and the versions."""
+    """Return a description of the processor, its cores and load, and the versions."""
     models = [
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -158,7 +158,7 @@ def introduce(machine: str) -> list[str]:
 def tabulate(
     rows: Mapping[str, Sequence[Row]], lines: Mapping[str, Sequence[Line]], by_relation: bool
 ) -> list[str]:
-    """Return a line for each language and way of one kind of calls."""
+    """Return one line for each language and method, for one kind of calls."""
     table = [
         "| language | way | rows verbatim | equal | rows inflected | equal | all equal | not found "
         "| wrong label found |",
@@ -172,7 +172,7 @@ def tabulate(
 
 
 def write_line(rows: Sequence[Row], line: Line) -> str:
-    """Return the cells of a line, from the way on."""
+    """Return the cells of a line, without the language."""
     equal: dict[bool, list[bool]] = {True: [], False: []}
     for row, found in zip(rows, line.found, strict=True):
         equal[row.verbatim].append(row.agrees(found))
@@ -185,7 +185,7 @@ def write_line(rows: Sequence[Row], line: Line) -> str:
 
 
 def name_way(language: str, way: Way) -> str:
-    """Return how the page calls a way."""
+    """Return the name of a method on the page."""
     name = "no lemmatiser" if way.name == "none" else way.name
     if language not in HEADS or way.drop_head_noun == (way.name != FUZZY):
         return name
@@ -193,7 +193,7 @@ def name_way(language: str, way: Way) -> str:
 
 
 def tabulate_time(taken: Mapping[Way, float]) -> list[str]:
-    """Return the seconds of each way, and how many times the baseline's they are."""
+    """Return the seconds of each method, and their ratio to the baseline's."""
     baseline = taken[Way(FUZZY)]
     return [
         f"Processor time for {SENTENCES:,} sentences ({TIMED}), a model's loading included: "
@@ -213,7 +213,7 @@ def judge(
     lines: Mapping[str, Sequence[Line]],
     judged: Sequence[Judged],
 ) -> list[str]:
-    """Return the part of the page on the disagreements that were judged."""
+    """Return the part of the page on the disagreements with verdicts."""
     found = {
         (language, run): line.found
         for language in JUDGED_LANGUAGES

@@ -1,7 +1,7 @@
-"""Fluent-mLAMA's rows as released, and the ways of finding the object that are compared on them.
+"""Fluent-mLAMA's rows as released, and the methods of finding objects compared on them.
 
-Its reader in builder/ cleans the texts; here they stay as they are, since the extraction of the
-paper counts characters.
+The reader in builder/ cleans the texts; here they are unchanged, since the extraction of the paper
+counts characters.
 """
 
 import csv
@@ -29,7 +29,7 @@ FUZZY = "fuzzy baseline"
 
 
 class Row(NamedTuple):
-    """A released sentence, the object's label and aliases, and where the paper found it."""
+    """A released sentence, the object's label and aliases, and the position found by the paper."""
 
     language: str
     relation: str
@@ -43,16 +43,16 @@ class Row(NamedTuple):
 
     @property
     def fact(self) -> tuple[str, str, str, str]:
-        """Return what names the row: language, relation, subject and object."""
+        """Return the identity of the row: language, relation, subject and object."""
         return self[:4]
 
     @property
     def verbatim(self) -> bool:
-        """Tell whether the label stands in the sentence as it is."""
+        """Return whether the sentence contains the label unchanged."""
         return self.label in self.sentence
 
     def agrees(self, found: ObjectSpan | None) -> bool:
-        """Tell whether both the object and all before it are the paper's."""
+        """Return whether the object and the text before it equal the paper's."""
         return bool(found) and (self.sentence[: found.start], found.form) == (
             self.prompt,
             self.form,
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way of finding objects: a lemmatiser's name or FUZZY, and how it is called."""
+    """A method of finding objects: a lemmatiser's name or FUZZY, and its options."""
 
     name: str
     drop_head_noun: bool = False
@@ -68,7 +68,7 @@ class Way(NamedTuple):
 
 
 def read_rows(mirror: Path | None, languages: Sequence[str]) -> dict[str, list[Row]]:
-    """Return the rows of some languages whose object the paper found, in the files' order."""
+    """Return the rows whose object the paper found, by language, in the order of the files."""
     rows: dict[str, list[Row]] = {language: [] for language in languages}
     [content] = read_files(REPOSITORY, [ARCHIVE], mirror)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -84,7 +84,7 @@ def read_rows(mirror: Path | None, languages: Sequence[str]) -> dict[str, list[R
 
 
 def parse_row(language: str, relation: str, record: dict[str, str]) -> Row:
-    """Return a row with its texts as they are, the aliases split."""
+    """Return a row with unchanged texts and split aliases."""
     return Row(
         language,
         relation,
@@ -99,9 +99,9 @@ def parse_row(language: str, relation: str, record: dict[str, str]) -> Row:
 
 
 def relabel(rows: Sequence[Row], seed: int = 0) -> list[Row]:
-    """Return the rows, each with another label of its relation, drawn, and that one's aliases.
+    """Return the rows with another label of the relation, drawn at random, and its aliases.
 
-    Rows of a relation with one label alone are left out.
+    Rows of a relation with a single label are left out.
     """
     names: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
     for row in rows:
@@ -118,7 +118,7 @@ def relabel(rows: Sequence[Row], seed: int = 0) -> list[Row]:
 
 
 def find(rows: Sequence[Row], way: Way, stanza_dir: Path | None) -> list[ObjectSpan | None]:
-    """Return where a way finds the rows' labels: all of a language, or of a relation, in a call."""
+    """Return the positions of labels by a method, in one call for a language or each relation."""
     if way.name == FUZZY:
         noun = HEADS[rows[0].language] if way.drop_head_noun else ""
         return [
@@ -145,9 +145,9 @@ def find(rows: Sequence[Row], way: Way, stanza_dir: Path | None) -> list[ObjectS
 
 
 def find_fuzzy(sentence: str, label: str, language: str) -> ObjectSpan | None:
-    """Return the window of as many words as the label that is most alike, of equals the rightmost.
+    """Return the most similar window with as many words as the label, the rightmost of equals.
 
-    A word is a character where words are written without blanks.
+    A word is a single character in languages written without spaces.
     """
     word = re.compile(r"\w" if language in UNSEGMENTED else r"\w+")
     size, words = len(word.findall(label)), list(word.finditer(sentence))
@@ -161,7 +161,7 @@ def find_fuzzy(sentence: str, label: str, language: str) -> ObjectSpan | None:
 
 
 class Remembering(Lemmatizer):
-    """A lemmatiser that reads a text once in all calls."""
+    """A lemmatiser that caches its results across calls."""
 
     def __init__(self, lemmatizer: Lemmatizer) -> None:
         self.name = lemmatizer.name
@@ -176,7 +176,7 @@ class Remembering(Lemmatizer):
 
 
 def remember_words() -> None:
-    """Let `find_objects` keep lemmatisers and their words: what is counted next is not timed."""
+    """Make `find_objects` cache lemmatisers and words, for results that are not timed."""
     kept: dict[tuple[str, str], Remembering] = {}
 
     def load(name: str, language: str, stanza_dir: Path | None = None) -> Lemmatizer:

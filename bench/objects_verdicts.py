@@ -1,10 +1,10 @@
-"""Disagreements with Fluent-mLAMA's extraction judged by hand, and the rates corrected by them.
+"""Manual verdicts on disagreements with Fluent-mLAMA's extraction, and rates corrected by them.
 
-`objects_judged.csv` has an answer of ours a line: the fact, the first run that gave it, the
-characters `[start, end)` where the object was found (empty: not found), who is right, and why.
-Every answer of the runs in COMPLETE that differs from the paper's is judged, and of the fuzzy
-baseline's further ones a seeded draw. `objects_alike.csv` has the rows where the paper's answer and
-Stanza's are one and the same, and wrong: the subject's.
+`objects_judged.csv` has one line for each answer of ours: the fact, the first run with this answer,
+the characters `[start, end)` of the object (empty: not found), the verdict, and the reason. It
+contains every answer of the runs in COMPLETE that differs from the paper's, and a seeded sample of
+the other answers of the fuzzy baseline. `objects_alike.csv` contains the rows where the paper and
+Stanza have the same wrong answer, in the subject.
 """
 
 import csv
@@ -41,15 +41,15 @@ class Judged(NamedTuple):
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """Return what was judged: a fact, and where its object was found."""
+        """Return the judged answer: a fact, and the position of its object."""
         return (*self[:4], self.start, self.end)
 
 
 class Rate(NamedTuple):
-    """A run's rows, how many equal the paper's and differ, and the verdicts on those that differ.
+    """The number of a run's rows, of those equal to and different from the paper, and the verdicts.
 
-    `shared` rows equal the paper's and are wrong with it. `right` is the share right of all, with
-    an interval that has no width where all that differ are judged.
+    `shared` rows equal the paper's and are wrong like them. `right` is the share of correct rows;
+    its interval has no width if all differing answers have verdicts.
     """
 
     rows: int
@@ -70,18 +70,18 @@ def read_judged(path: Path = JUDGED) -> list[Judged]:
 
 
 def read_alike(path: Path = ALIKE) -> set[tuple[str, ...]]:
-    """Return the facts where Stanza's answer and the paper's are the same wrong one."""
+    """Return the facts where Stanza and the paper have the same wrong answer."""
     with path.open(encoding="utf-8", newline="") as file:
         return {tuple(line.values())[:4] for line in csv.DictReader(file)}
 
 
 def list_wrong(judged: Sequence[Judged]) -> set[tuple[str, ...]]:
-    """Return the facts whose object the paper has wrong, as far as is known."""
+    """Return the facts with a known wrong object in the paper."""
     return read_alike() | {line[:4] for line in judged if line.verdict in ("ours", "neither")}
 
 
 def name_answer(row: Row, found: ObjectSpan | None) -> tuple[str, ...]:
-    """Return an answer as `Judged.answer` writes it."""
+    """Return the key of an answer, as in `Judged.answer`."""
     return (*row.fact, *((str(found.start), str(found.end)) if found else ("", "")))
 
 
@@ -100,13 +100,13 @@ def correct(
     judged: Sequence[Judged],
     wrong: Collection[tuple[str, ...]],
 ) -> Rate:
-    """Return how often a run is right, by the paper's answers and the verdicts where it differs.
+    """Return the share of a run's correct rows, by the paper's answers and by verdicts.
 
-    An answer counts as right where it equals the paper's, unless the fact is among those that the
-    paper has wrong (`shared`), and where `ours` or `both` are right. Answers
-    that another run gave too have its verdict. The rest of the baseline's disagreements is as
-    often right as those that were drawn from it, within Wilson's interval; of another run's it
-    is wrong, within an interval that has it right.
+    An answer counts as correct if it equals the paper's, unless the paper's is known to be wrong
+    (`shared`), or if its verdict is `ours` or `both`. Equal answers of several runs have the same
+    verdict. The share among the baseline's remaining disagreements is estimated from its sample,
+    with Wilson's interval. Remaining disagreements of other runs count as wrong, within an interval
+    that includes correct.
     """
     differing = list_disagreements(rows, found)
     verdicts = {line.answer: line for line in judged}
@@ -126,12 +126,12 @@ def correct(
 
 
 def is_right(line: Judged) -> bool:
-    """Tell whether our answer is right."""
+    """Return whether our answer is correct."""
     return line.verdict in ("ours", "both")
 
 
 def find_wilson(right: int, total: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; (0, 1) of nothing."""
+    """Return Wilson's 95 % interval of a share; (0, 1) for no rows."""
     if not total:
         return 0.0, 1.0
     share, spread = right / total, Z * Z / total
@@ -141,7 +141,7 @@ def find_wilson(right: int, total: int) -> tuple[float, float]:
 
 
 def tabulate_verdicts(rates: Mapping[tuple[str, str], Rate]) -> list[str]:
-    """Return a line for each language and run: verdicts, and the rates before and after."""
+    """Return one line for each language and run: verdicts, and rates before and after them."""
     lines = [
         "| language | run | rows | equal to the paper | differ | ours | both | paper | neither "
         "| not judged | equal, but wrong | right among all rows |",
@@ -164,7 +164,7 @@ def tabulate_errors(
     judged: Sequence[Judged],
     rates: Mapping[tuple[str, str], Rate],
 ) -> list[str]:
-    """Return a line for each reason why we are wrong, its answers by language and run."""
+    """Return one line for each reason of our errors, with counts by language and run."""
     wrong = {line.answer: line.reason for line in judged if not is_right(line)}
     columns = [key for key in differing if key[1] != SAMPLED]
     counts = {

@@ -49,7 +49,7 @@ def trace(arguments: list[str]) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Print functions, files and page turns, and the files that are entered most often."""
+    """Print the number of functions, files and page turns, and the files entered most often."""
     name, *more = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         functions = trace([*COMMANDS[name], "--output", f"{folder}/out", *more])

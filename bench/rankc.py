@@ -1,8 +1,8 @@
 """Time RankC of all pairs of 53 languages against the set loop of the definition.
 
-Run `python -m bench rankc`; it prints the table and writes it to bench/rankc.md. All ways are run
-in turn, round after round, in one process; the median and the least are given, in wall clock and in
-processor seconds (all threads).
+Run `python -m bench rankc`; it prints the table and writes it to bench/rankc.md. Each round runs
+all methods in turn, in one process. The table has the median and minimum of wall-clock time, and
+the median of processor time (all threads).
 """
 
 import os
@@ -26,7 +26,7 @@ Scores = dict[str, np.ndarray]
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    """Measure, check the values against the loop, print and write the table."""
+    """Measure times, compare the values with the loop, print and write the table."""
     inputs = make_inputs(np.random.default_rng(0))
     plain = inputs["float64, no ties"]
     check_values(plain)
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def make_inputs(generator: np.random.Generator) -> dict[str, Scores]:
-    """Return random scores: without ties, with many, and with the pool sizes of BMLAMA-53."""
+    """Return random scores: without ties, with many ties, and with the pool sizes of BMLAMA-53."""
     shape = (QUERIES, CANDIDATES)
     plain = {str(i): generator.standard_normal(shape) for i in range(LANGUAGES)}
     sizes = generator.choice([1, 2, 4, 6, 8, 10], QUERIES, p=[0.01, 0.02, 0.02, 0.03, 0.04, 0.88])
@@ -64,7 +64,7 @@ def make_inputs(generator: np.random.Generator) -> dict[str, Scores]:
 
 
 def run_loop(scores: Scores) -> list[float]:
-    """Return RankC of the first pairs by intersecting sets, as the definition reads."""
+    """Return RankC of the first pairs by intersecting sets, following the definition."""
     orders = [np.argsort(-scores[str(i)], axis=1).tolist() for i in range(LOOP_PAIRS + 1)]
     weights = rank_weights(CANDIDATES).tolist()
     return [
@@ -77,14 +77,14 @@ def run_loop(scores: Scores) -> list[float]:
 
 
 def check_values(scores: Scores) -> None:
-    """Stop if the matrix and the loop disagree: a fast wrong number is worth nothing."""
+    """Raise SystemExit if the matrix and the loop differ."""
     difference = np.abs(rankc_matrix(scores)[0, 1 : LOOP_PAIRS + 1] - run_loop(scores)).max()
     if difference > 1e-12:
         raise SystemExit(f"rankc_matrix differs from the set loop by {difference}")
 
 
 def measure(ways: dict[str, tuple[int, Callable[[], object]]]) -> dict[str, np.ndarray]:
-    """Return the (wall, processor) seconds of each way and round, after one round of warming up."""
+    """Return the (wall, processor) seconds of each method and round, after a warm-up round."""
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for _ in range(ROUNDS + 1):
         for name, (_, run) in ways.items():
@@ -95,7 +95,7 @@ def measure(ways: dict[str, tuple[int, Callable[[], object]]]) -> dict[str, np.n
 
 
 def describe() -> str:
-    """Return the heading: what was run, on what."""
+    """Return the heading: the computation, the packages and the machine."""
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return (
         "# RankC: all pairs at once against the loop of the definition\n\n"
@@ -111,7 +111,7 @@ def describe() -> str:
 def tabulate(
     ways: dict[str, tuple[int, Callable[[], object]]], seconds: dict[str, np.ndarray]
 ) -> str:
-    """Return the Markdown table, with each way's speed a pair against the first."""
+    """Return the Markdown table, with each method's time for a pair relative to the loop."""
     lines = [
         "| way | pairs | wall: median (least) | processor: median | a pair | ratio to the loop |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",

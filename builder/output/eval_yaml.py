@@ -1,10 +1,10 @@
-"""The benchmark file of a dataset repository, `eval.yaml`, which the Hub reads beside the card.
+"""The benchmark file of a dataset repository, `eval.yaml`, read by the Hub.
 
-Its fields are those of https://huggingface.co/docs/hub/eval-results, which also says that the name
-of the framework "could be your own", of a list that the Hub keeps. polyprobe is not in that list,
-and until it is the Hub finds the field invalid (as in huggingface.js#2096) and shows no
-leaderboard. `inspect-ai` would be accepted and untrue: its solvers and scorers let a model write
-and judge the text, where ours rank candidates by probability and compare languages.
+Its fields are documented at https://huggingface.co/docs/hub/eval-results. The name of the framework
+"could be your own", from a list maintained by the Hub. polyprobe is not in that list yet, so the
+Hub marks the field as invalid (as in huggingface.js#2096) and shows no leaderboard. `inspect-ai`
+would be accepted but wrong: its solvers and scorers generate and judge text, while polyprobe ranks
+candidates by probability and compares languages.
 """
 
 import re
@@ -33,7 +33,7 @@ HEAD = """\
 
 
 def render_benchmark(folder: Path, name: str, configs: Sequence[str]) -> str:
-    """Return `eval.yaml` for those of `configs` that are present in the folder."""
+    """Return `eval.yaml` for the `configs` that exist in the folder."""
     source = DatasetCard(card.read_prose(name))
     tasks = [
         {"id": name_task(config, figure), "config": config}
@@ -51,7 +51,7 @@ def render_benchmark(folder: Path, name: str, configs: Sequence[str]) -> str:
 
 
 def name_task(config: str, figure: str) -> str:
-    """Return the id of a task, which results in `.eval_results/` of model repositories name.
+    """Return the id of a task, the name used in `.eval_results/` of model repositories.
 
     >>> name_task("53-repaired", "rankc")
     '53-repaired_rankc'
@@ -60,7 +60,7 @@ def name_task(config: str, figure: str) -> str:
 
 
 def first_paragraph(text: str) -> str:
-    r"""Return the first paragraph below a card's title, on one line, without Markdown's marks.
+    r"""Return the first paragraph after a card's title, on one line, without Markdown.
 
     >>> first_paragraph("# Title\n\nA *set*\nof [facts](https://x.y).\n\nMore.")
     'A set of facts.'

@@ -12,11 +12,11 @@ from polyprobe.system.files import part_of, write_text
 from .card import MARK, render_card
 from .eval_yaml import render_benchmark
 
-STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: whole, begun, set aside
+STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: complete, new, old
 
 
 def list_configs(folder: Path) -> list[str]:
-    """Return the configurations in a folder: subfolders of `data` with Parquet files only."""
+    """Return the configurations in a folder: subfolders of `data` with only Parquet files."""
     found = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
     return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
 
@@ -24,7 +24,7 @@ def list_configs(folder: Path) -> list[str]:
 def list_known(folder: Path, own: Sequence[str]) -> list[str]:
     """Return the configurations of a recipe, then the sentence versions in the folder.
 
-    A balanced set has no configurations of a recipe: everything in the folder is its own.
+    A balanced set has no recipe configurations: all configurations in the folder are returned.
     """
     present = list_configs(folder)
     if not own:
@@ -43,8 +43,8 @@ def check_mirror(mirror: Path | None) -> None:
 def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     """Raise PolyprobeError unless the folder is missing, empty, or a build of this dataset.
 
-    A build is told by its card, or, where it was killed before the card was written, by holding
-    nothing but a licence and `data` with folders of ours.
+    A build is identified by its card. Without a card (after a killed build), the folder may contain
+    only a licence and `data` with the dataset's folders.
     """
     if folder.exists() and not folder.is_dir():
         raise PolyprobeError(f"{folder} is a file; give --output a folder")
@@ -68,7 +68,7 @@ def list_paths(folder: Path) -> list[Path]:
 
 
 def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
-    """Return what a build may have left in its folder and in `data`, killed or not."""
+    """Return the paths that a complete or killed build may leave in its folder and in `data`."""
     data = folder / "data"
     twins = [config + SENTENCE for config in configs]
     states = {data / state.format(config) for config in (*configs, *twins) for state in STATES}
@@ -82,14 +82,14 @@ def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
 
 
 def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
-    """Write card and `eval.yaml` of the folder; `source` has `describe`."""
+    """Write card and `eval.yaml` of the folder; `source` is a module with `describe`."""
     default = getattr(source, "DEFAULT_CONFIG", configs[0])
     write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
     write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))
 
 
 def recover(folder: Path, config: str) -> None:
-    """Put back a configuration that a build killed between its two renames has set aside."""
+    """Restore a configuration if a build was killed between its two renames."""
     target = folder / "data" / config
     old = target.with_name(f".{config}.old")
     if old.exists() and not target.exists():

@@ -46,9 +46,9 @@ PARTIAL = "rows that all have are left out, since another row of their fact is l
 
 
 class SentenceSettings(NamedTuple):
-    """All that a twin's rows depend on beside those of its configuration.
+    """All settings that a twin's rows depend on, apart from its base configuration.
 
-    `translator` is the signature of the engine, `lemmatizers` {language: the one used}.
+    `translator` is the signature of the engine, `lemmatizers` {language: lemmatizer}.
     """
 
     twin_of: str
@@ -60,10 +60,10 @@ class SentenceSettings(NamedTuple):
 
 
 class SentenceNotes(NamedTuple):
-    """How a twin came about: `rows` are kept; `costs` and `lost` as in `sentences/balance.py`.
+    """How a twin was built; `costs` and `lost` as in `recipes/sentences/common.py`.
 
-    `base` is `hash_base` of the splits that it was made of; `partial` counts rows that every
-    language has and that are left out for another row of their fact.
+    `rows` counts the kept rows. `base` is the `hash_base` of the base splits. `partial` counts rows
+    found in every language but left out because another row of their fact is lost.
     """
 
     settings: SentenceSettings
@@ -98,12 +98,12 @@ def read_settings(notes: dict[str, Any]) -> SentenceSettings | None:
 
 
 def is_sentence_version(config: Config) -> bool:
-    """Return whether a configuration is a sentence version that we made."""
+    """Return whether a configuration is a sentence version built by polyprobe."""
     return "twin_of" in config.notes
 
 
 def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
-    """Return a hash of a configuration's files in some languages, "" where one is missing."""
+    """Return a hash of a configuration's files in some languages; "" if one is missing."""
     digest = hashlib.sha256()
     for language in sorted(languages):
         file = folder / "data" / config / f"{split_name(language)}.parquet"
@@ -114,13 +114,13 @@ def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
 
 
 def describe(configs: Sequence[Config], folder: Path) -> dict[str, str]:
-    """Return the part of the card that speaks of the twins in a folder, empty without one."""
+    """Return the part of the card on the twins in a folder, empty without one."""
     twins = [describe_version(config, folder) for config in configs if is_sentence_version(config)]
     return {"sentences": INTRODUCTION + "\n\n".join(twins) if twins else ""}
 
 
 def is_stale(notes: dict[str, Any], folder: Path) -> bool:
-    """Return whether a sentence version was made of other rows than its configuration has now."""
+    """Return whether the base configuration changed after the sentence version was built."""
     languages = [notes["source_language"], *notes["languages"]]
     return notes.get("base") not in (None, hash_base(folder, notes["twin_of"], languages))
 

@@ -10,7 +10,7 @@ from polyprobe.schema.columns import DESCRIPTIONS
 
 
 class SplitSize(NamedTuple):
-    """One language of a configuration: the file and its size on disk and in memory, in bytes."""
+    """One language of a configuration: its file, its rows, and its sizes in bytes."""
 
     name: str
     path: str
@@ -20,12 +20,11 @@ class SplitSize(NamedTuple):
 
 
 class Config(NamedTuple):
-    """One configuration as it lies on disk: its splits, and what its queries look like.
+    """A configuration on disk: its splits, and counts of its queries.
 
-    `relations` counts queries, `sizes` counts queries by number of candidates; both are the same
-    in every language and are read from the first. `repairs` counts queries by code, those in which
-    it is in one language at least. `notes` say how it came about, empty where the dataset's
-    source alone decides.
+    `relations` counts queries by relation, `sizes` by number of candidates; both are the same in
+    every language and read from the first. `repairs` counts queries with a code in at least one
+    language. `notes` describe the build; they are empty if the dataset depends only on its source.
     """
 
     name: str
@@ -38,7 +37,7 @@ class Config(NamedTuple):
 
 
 def columns_table(configs: Sequence[Config]) -> str:
-    """Return the table of columns, of which each has its description."""
+    """Return the table of columns with their types and descriptions."""
     fields = {field.name: field for config in configs for field in config.schema}
     rows = [
         (f"`{name}`", f"`{field.type}`".replace("element: ", ""), DESCRIPTIONS[name])
@@ -54,7 +53,7 @@ def statistics_table(configs: Sequence[Config]) -> str:
 
 
 def describe_statistics(config: Config) -> tuple[str, ...]:
-    """Return the configuration's line; queries are those of one language, candidates the mean."""
+    """Return the configuration's line, for one language; `candidates` is the mean."""
     queries = config.sizes.total()
     candidates = sum(size * count for size, count in config.sizes.items()) / queries
     return (
@@ -83,7 +82,7 @@ def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
 
 
 def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
-    """Return one line for each code of repair: in how many queries it stands, in any language."""
+    """Return one line for each code: the number of queries with it in at least one language."""
     repaired = [config for config in configs if config.repairs]
     if not repaired:
         return "None of the configurations here is repaired."
@@ -95,7 +94,7 @@ def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown; a bar in a cell is written so that it ends none."""
+    """Return a table in Markdown, with bars in cells escaped."""
     lines = [head, ("---",) * len(head), *rows]
     safe = ([cell.replace("|", "\\|") for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in safe)

@@ -1,4 +1,4 @@
-"""Datasets on disk: one Parquet file a split, a configuration replaced as a whole or not at all."""
+"""Write datasets: one Parquet file for each split, a configuration replaced whole or not at all."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,13 +18,13 @@ NOTES = "polyprobe"
 def write_config(
     folder: Path, config: str, splits: Mapping[str, Sequence[Row]], notes: str = ""
 ) -> None:
-    """Write `folder/data/CONFIG/LANG.parquet` for every language, all of them or none.
+    """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none.
 
-    `notes`, how the configuration came about, are in the metadata of each file under NOTES.
+    `notes` describe the build, in the metadata of each file under NOTES.
 
-    The files are written into `data/.CONFIG.new` and moved in place when the last is complete:
-    a full disk or Ctrl-C leaves the configuration that was there. The bytes depend on the rows
-    and the version of pyarrow alone.
+    The files are written to `data/.CONFIG.new` and moved into place when all are complete: after a
+    full disk or Ctrl-C, the previous configuration remains. The bytes depend only on the rows and
+    the version of pyarrow.
     """
     rows = track(splits.items(), f"writing {config}")
     write_tables(folder, config, ((language, to_table(part)) for language, part in rows), notes)
@@ -33,7 +33,7 @@ def write_config(
 def write_tables(
     folder: Path, config: str, tables: Iterable[tuple[str, pa.Table]], notes: str = ""
 ) -> None:
-    """Write a configuration as `write_config` does, of tables: (language, table)."""
+    """Write a configuration from pairs (language, table), as `write_config` does."""
     target = folder / "data" / config
     new = target.with_name(f".{config}.new")
     with explain_errors(folder), cleared(new):
@@ -45,7 +45,7 @@ def write_tables(
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write one Parquet file atomically, and its folder where it is missing."""
+    """Write one Parquet file atomically, and create its folder if missing."""
     new = part_of(path)
     with explain_errors(path.parent), cleared(new):
         path.parent.mkdir(parents=True, exist_ok=True)

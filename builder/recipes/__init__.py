@@ -1,1 +1,1 @@
-"""The datasets that polyprobe publishes: one package each."""
+"""Published datasets: one package for each."""

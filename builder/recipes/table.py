@@ -1,4 +1,4 @@
-"""The table of published datasets. It imports nothing heavy: the command line reads its names."""
+"""Table of published datasets. Its imports are light: the command line reads the names."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -9,10 +9,10 @@ from polyprobe.system.errors import unknown
 
 
 class Recipe(NamedTuple):
-    """A dataset: the module that builds it, a short title, and the names of its configurations.
+    """A dataset: its build module, a short title, and the names of its configurations.
 
-    The module has CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` and
-    `describe(configs)`, the parts of the card that only this dataset has.
+    The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` and
+    `describe(configs)`, which returns the parts of the card that only this dataset has.
     """
 
     module: str
@@ -53,20 +53,20 @@ def load_recipe(name: str) -> ModuleType:
 
 
 def load_describer(name: str) -> ModuleType:
-    """Return the module whose `describe` returns the dataset's own parts of the card."""
+    """Return the module whose `describe` returns the dataset-specific parts of the card."""
     if name == BALANCED:
         return import_module("polyprobe.builder.recipes.balanced.card")
     return load_recipe(name)
 
 
 def list_own(name: str) -> Sequence[str]:
-    """Return the configurations of a recipe; none for `balanced`."""
+    """Return the configurations that a recipe defines; none for `balanced`."""
     own: Sequence[str] = () if name == BALANCED else load_recipe(name).CONFIGS
     return own
 
 
 def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
-    """Return the chosen configurations of a recipe in its order; an empty choice is all."""
+    """Return the requested configurations in the recipe's order, or all if none is requested."""
     known = load_recipe(name).CONFIGS
     for config in configs:
         if config not in known:

@@ -12,12 +12,12 @@ YA = "য়"
 
 
 class Inflection(ByRule):
-    """Adds endings by the rules of sound: ঢাকা, ঢাকার, ঢাকায়."""
+    """Adds endings by the final sound: ঢাকা, ঢাকার, ঢাকায়."""
 
     name = "last sound (bn)"
 
     def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
-        """Return the head with the ending, None where it does not end in a Bengali letter."""
+        """Return the head with the ending; None if its last letter is not Bengali."""
         ending = (
             end_genitive(head) if case == "GEN" else end_locative(head) if case == "LOC" else ""
         )
@@ -25,7 +25,7 @@ class Inflection(ByRule):
 
 
 def end_genitive(word: str) -> str:
-    """Return -র behind a vowel sign, -এর behind a consonant, '' behind anything else."""
+    """Return -র after a vowel sign, -এর after a consonant, '' otherwise."""
     if word.endswith(tuple(VOWEL_SIGNS)) or word.endswith("ও"):
         return "র"
     if word.endswith(tuple(VOWELS)) or word.endswith("ং"):
@@ -34,7 +34,7 @@ def end_genitive(word: str) -> str:
 
 
 def end_locative(word: str) -> str:
-    """Return -য় behind a, -তে behind other vowels, -এ behind a consonant, '' behind the rest."""
+    """Return -য় after a, -তে after other vowels, -এ after a consonant, '' otherwise."""
     if word.endswith("া"):
         return YA
     if word.endswith(tuple(VOWEL_SIGNS)) or word.endswith(tuple(VOWELS)):
@@ -45,5 +45,5 @@ def end_locative(word: str) -> str:
 
 
 def ends_in_consonant(word: str) -> bool:
-    """Return whether the word ends in a consonant, with the dot below or without."""
+    """Return whether the word ends in a consonant, with or without the dot below."""
     return bool(CONSONANT.match(word.removesuffix("\u09bc")[-1:]))

@@ -29,14 +29,14 @@ INDEFINITE = {
     FEM: {"NOM": "μία", "GEN": "μίας", "ACC": "μία"},
     NEUT: {"NOM": "ένα", "GEN": "ενός", "ACC": "ένα"},
 }
-# Without accents: first words of foreign names, which tell no gender, and adverbs.
+# Without accents: first words of foreign names, which have no Greek gender, and adverbs.
 NEUTERS = {"λος", "λας", "σαν", "σαο", "σαντα", "ελ", "νιου", "μπουενος", "ριο", "πορτ", "ντε",
            "τεξας", "κανσας", "αρκανσας"}  # fmt: skip
 ADVERBS = {"κατω", "ανω", "διεθνης"}  # or an adjective without gender
 PLURAL_NEUTERS = {"ηνωμενα", "νησια", "σκοπια", "τιρανα", "βαλκανια", "εμιρατα", "χανια",
                   "μπαρμπαντος"}  # fmt: skip
 FEMININE_KINDS = frozenset({"company", "record label", "club", "island"})
-# Without accents: nouns in -ος that are neuter or feminine, and lands in -ος that are neither.
+# Without accents: neuter and feminine nouns in -ος, and masculine countries in -ος.
 NEUTERS_IN_OS = re.compile(r"δασος|επος|αργος|ορος|.*(ειδος|γενος|μελος|κρατος|σκαφος|σμηνος)")
 FEMININES_IN_OS = re.compile(r"παφος|κνιδος|κορινθος|.*(νησος|οδος|ηπειρος)")
 MASCULINE_LANDS = {"λιβανος", "ισημερινος", "μαυρικιος", "αγιος", "πορος"}
@@ -46,7 +46,7 @@ OWN_ARTICLES = {"Ο": Agreement(MASC), "Η": Agreement(FEM), "Το": Agreement(N
 OWN = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
 KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ")
 GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
-# Behind these all words stay: articles, prepositions, and.
+# All words after these stay unchanged: articles, prepositions, "and".
 # fmt: off
 STOPS = frozenset({
     "ο", "η", "το", "του", "της", "των", "τον", "την", "τη", "τους", "τις", "τα", "και", "σε",
@@ -55,8 +55,8 @@ STOPS = frozenset({
 # fmt: on
 SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
 GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
-MALE_GENITIVES = ("ου", "ων")  # behind a man's name -ας, -ης are nominatives: Γιώργος Σεφέρης
-# First words of foreign names, which decline in some and not in others.
+MALE_GENITIVES = ("ου", "ων")  # after a man's name, -ας and -ης are nominatives: Γιώργος Σεφέρης
+# First words of foreign names that decline inconsistently.
 FOREIGN = frozenset({"Λα", "Λε", "Κόστα", "Ιλόκος", "Νέγκρος", "Μίνας"})
 KNOWN = {"Πανεπιστήμιο": "Πανεπιστημίου", "Βασίλειο": "Βασιλείου", "Δουκάτο": "Δουκάτου",
          "Μεγάλο": "Μεγάλου", "Καντόνιο": "Καντονίου", "Κόμμα": "Κόμματος", "Κύπελλο": "Κυπέλλου",
@@ -78,8 +78,9 @@ def agree(label: str, traits: Traits) -> Agreement:
     """Return the gender by sex, else by kind and by the ending of the first word.
 
     Countries and islands in -ος are feminine (η Κύπρος, η Ρόδος), languages plural neuters (τα
-    ελληνικά); labels in Latin letters or without declension go by their kind: firms, clubs
-    and labels feminine, bands many, else a neuter, which is said not to be sure.
+    ελληνικά). Labels in Latin letters or without declension follow their kind: companies, clubs and
+    record labels are feminine, bands plural, others neuter, which is not sure for labels of unknown
+    kind.
     """
     kinds = traits.kinds
     if traits.sex:
@@ -126,7 +127,7 @@ def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return the article before a label in a case, None for a name that Greek does not have.
+    """Return the article before a label in a case; None if Greek has no such article.
 
     σε takes the accusative. την and στην keep their ν before a vowel, before κ π τ ξ ψ μπ ντ γκ τσ
     τζ, and before other scripts. There is no indefinite plural article.
@@ -146,7 +147,7 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
 
 
 def keeps_n(label: str) -> bool:
-    """Return whether την stays whole before a label."""
+    """Return whether την keeps its ν before a label."""
     plain = strip_accents(label.lower())
     return not re.match(r"[α-ω]", plain) or bool(KEEPS_N.match(plain))
 
@@ -158,7 +159,7 @@ def strip_accents(text: str) -> str:
 
 
 class Inflection(Inflector):
-    """Gives each word up to an article or a preposition the ending of its gender."""
+    """Gives each word, up to an article or a preposition, the ending of its gender."""
 
     name = "endings (el)"
 
@@ -188,7 +189,7 @@ class Inflection(Inflector):
 
 
 def ends_head(words: list[str], at: int, man: bool) -> bool:
-    """Return whether a word is a stop, or a genitive behind the first."""
+    """Return whether a word is a stop, or a genitive after the first word."""
     genitives = MALE_GENITIVES if man else GENITIVES_OF_ANY
     return words[at] in STOPS or (at > 0 and strip_tonos(words[at]).endswith(genitives))
 
@@ -196,9 +197,9 @@ def ends_head(words: list[str], at: int, man: bool) -> bool:
 def decline(word: str, case: str, gender: str) -> str | None:
     """Return a word in the genitive or accusative singular, or None if it is unknown.
 
-    Neuters, and feminines but those in -ος, have one form for nominative and accusative;
-    abbreviations and words that end in another consonant than ς do not inflect, save old ones in
-    -ων, -ωρ, -ξ and -ψ, whose stem is unknown.
+    Neuters, and feminines except in -ος, have the same form in nominative and accusative.
+    Abbreviations and words in a consonant other than ς do not inflect. Words in -ων, -ωρ, -ξ and -ψ
+    have unknown stems.
 
     >>> decline("Ελλάδα", "GEN", "FEM"), decline("Πέτρος", "ACC", "MASC")
     ('Ελλάδας', 'Πέτρο')
@@ -224,7 +225,7 @@ def decline(word: str, case: str, gender: str) -> str | None:
 
 
 def is_early(word: str) -> bool:
-    """Return whether the accent is on the third last syllable, from which it may move."""
+    """Return whether the accent is on the third last syllable, where it may move."""
     composed = unicodedata.normalize("NFD", word.casefold())
     behind = composed.partition("\u0301")[2]
     return len(SYLLABLE.findall(strip_tonos(behind))) >= 2

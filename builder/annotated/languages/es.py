@@ -11,7 +11,7 @@ ARTICLES = {
     "ART": {(MASC, SG): "un", (FEM, SG): "una", (MASC, PL): "unos", (FEM, PL): "unas"},
 }
 FEMININE = re.compile(r".*(a|ción|sión|xión|dad|tad|tud|umbre|triz|sis|itis)")
-# Words in -a that are masculine: from Greek (-ema, -oma, -ama), and a few.
+# Masculine words in -a: from Greek (-ema, -oma, -ama), and a few others.
 MASCULINE_IN_A = re.compile(r".*([eo]ma|grama|drama|día|mapa|planeta|poeta|atleta|cometa|papa)")
 EPICENE = re.compile(r".*(ista|cida|crata)")
 # fmt: off
@@ -21,9 +21,9 @@ FEMININES = {"mano", "radio", "foto", "orden", "clase", "lengua", "red", "ley", 
 
 
 def agree(label: str, traits: Traits) -> Agreement:
-    """Return the gender by sex, else by the ending of the first word; a band is many.
+    """Return the gender by sex, else by the ending of the first word; bands are plural.
 
-    The authors take countries for feminine; here the ending decides (el Japón, la India).
+    The authors treat countries as feminine; here the ending decides (el Japón, la India).
     """
     if traits.sex or "human" in traits.kinds:
         return agree_plainly(label, traits)
@@ -45,7 +45,7 @@ def agree(label: str, traits: Traits) -> Agreement:
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return the article before a label; None for a name that Spanish does not have.
+    """Return the article before a label; None if Spanish has no such article.
 
     A feminine that begins with a stressed a takes el and un: el arpa, un águila.
     """
@@ -57,7 +57,7 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
 
 
 def begins_stressed(word: str) -> bool:
-    """Return whether a word begins with a stressed a, an h before it or not.
+    """Return whether a word begins with a stressed a, with or without an h before it.
 
     >>> [begins_stressed(word) for word in ("agua", "hacha", "águila", "academia", "alarma")]
     [True, True, True, False, False]

@@ -12,7 +12,7 @@ AT = {"le": "au", "la": "à la", "les": "aux", "l'": "à l'", "": "à"}
 
 
 def split_words(text: str) -> frozenset[str]:
-    """Return the words between the blanks of a text."""
+    """Return the words of a text, split at spaces."""
     return frozenset(text.split())
 
 
@@ -85,7 +85,7 @@ ASPIRATED = split_words("""
     hauteur hérisson héron hêtre hibou hiérarchie homard honte hors houle housse hussard
     huit hautboïste harpiste hockeyeur hardcore
 """)  # fmt: skip
-# Names with an h that is not heard.
+# Names with a silent h.
 MUTE = frozenset({"Haïti", "Hawaï", "Helsinki", "Hélène", "Homère", "Horace", "Honoré", "Hippolyte",
                   "Hippocrate", "Hector", "Hérault", "Honolulu", "Hadrien", "Hortense", "Henri",
                   "Hercule", "Hérode", "Himalaya", "Hyderabad", "Hermann", "Histoire"})  # fmt: skip
@@ -94,8 +94,8 @@ MUTE = frozenset({"Haïti", "Hawaï", "Helsinki", "Hélène", "Homère", "Horace
 def agree(label: str, traits: Traits) -> Agreement:
     """Return the gender by sex, else by kind and by the ending of the first word.
 
-    Countries in -e are feminine but for six; professions, languages are masculine; firms and clubs
-    (by the authors' rule) feminine.
+    Countries in -e are feminine with six exceptions. Professions and languages are masculine,
+    companies and clubs feminine (by the authors' rule).
     """
     if traits.sex or "human" in traits.kinds:
         return agree_plainly(label, traits)
@@ -129,9 +129,10 @@ def agree_by_ending(word: str) -> Agreement:
 
 
 def takes_article(label: str, traits: Traits) -> bool:
-    """Return whether a label takes a definite article; of the names, only those of lands do.
+    """Return whether a label takes a definite article; among names, only countries and regions do.
 
-    Common nouns begin with a small letter; names that begin with a noun like Université have one.
+    Common nouns begin with a lower-case letter. Names that begin with a noun like Université take
+    one.
     """
     first = re.split(r"[ -]", label)[0]
     if "human" in traits.kinds or label in COUNTRIES_PLAIN or first in ("Saint", "Sainte", "San"):
@@ -148,8 +149,8 @@ def takes_article(label: str, traits: Traits) -> bool:
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the words before a label for an article of X-FACTR, or None for an unknown one.
 
-    Le and Les with which a place begins go into it, La and L' stay: au Caire, à La Haye; a title
-    keeps its own.
+    Le and Les at the beginning of a place merge with the preposition, La and L' do not: au Caire, à
+    La Haye. A title keeps its own article.
     """
     label, traits, agreement = entity
     gender, number, _ = agreement
@@ -172,7 +173,7 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
 
 
 def split_article(label: str, agreement: Agreement, traits: Traits) -> tuple[str, str]:
-    """Return le, la, l', les or nothing, and the label without the article that it began with."""
+    """Return le, la, l', les or '', and the label without its initial article."""
     gender, number, _ = agreement
     own = OWN.match(label)
     form = label[own.end() :] if own else label

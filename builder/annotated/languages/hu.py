@@ -10,25 +10,25 @@ ROUNDED = "öőüű"
 NEUTRAL = "eéií"
 VOWELS = BACK + ROUNDED + NEUTRAL
 LENGTHENED = {"a": "á", "e": "é", "o": "ó", "ö": "ő"}
-# case: (behind back vowels, behind front ones)
+# case: (after back vowels, after front vowels)
 HARMONIC = {"IN+ESS": ("ban", "ben"), "IN+ABL": ("ból", "ből"), "DAT": ("nak", "nek"),
             "INST": ("val", "vel")}  # fmt: skip
 DIGRAPHS = ("sz", "zs", "cs", "gy", "ny", "ly", "ty", "dz")
-# Consonants behind which -t needs no vowel before it.
+# Consonants before -t without a linking vowel.
 BARE_T = re.compile(rf"[{VOWELS}](n|l|r|s|z|j|sz|zs|ly|ny|ll|ssz)$")
-# Last parts of words whose accusative no rule of sound tells.
+# Last parts of words with irregular accusatives.
 LOWERED = {"díj": "díjat", "ház": "házat", "toll": "tollat", "híd": "hidat", "nyelv": "nyelvet",
            "könyv": "könyvet", "érem": "érmet", "tér": "teret", "arany": "aranyat",
            "föld": "földet"}  # fmt: skip
-# Words with i, í or é alone that take back endings.
+# Words with only i, í or é that take back endings.
 BACK_STEMS = ("díj", "híd", "cél", "férfi", "kín")
-# Last parts of compounds, and a suffix, that take front endings whatever stands before them.
+# Last parts of compounds, and a suffix, that take front endings after any vowel.
 FRONT_ENDS = ("film", "gép", "kép", "készség", "nép", "rész", "szék", "szén", "tér", "vidék")
-# What one is on, not in: Hungary's towns but for some last sounds, islands, and a few more.
+# Places with "on", not "in": Hungarian towns except some last sounds, islands, and others.
 ON = re.compile(r"(föld|sziget|szigetek|vár|Magyarország|Izland|Málta|Ciprus|Grönland|Madagaszkár"
                 r"|Tajvan|Antarktisz)$")  # fmt: skip
 IN_TOWNS = re.compile(r"([ijmn]|ny|Eger|Győr)$")
-# Endings whose letters do not tell the sound: silent or foreign ones.
+# Endings with silent or foreign letters, whose sound is unknown.
 FOREIGN = re.compile(
     r"(x|w|h|ck|[^gnlt]y|[^aeiou]ly|ee|oo[a-z]?|ou[a-z]|oux|eau|eaux|ois|ais|aux|ea[a-z]+|ight"
     r"|[^a-záéíóöőúüű])$"
@@ -36,9 +36,9 @@ FOREIGN = re.compile(
 
 
 class Inflection(ByRule):
-    """Adds endings by the rules of sound, as a word is spelled.
+    """Adds endings by vowel harmony and the last sound, according to the spelling.
 
-    Most towns of Hungary, Hungary itself and islands take the case "on", not "in": Budapesten,
+    Most Hungarian towns, Hungary itself and islands take the case "on", not "in": Budapesten,
     Londonban.
     """
 
@@ -49,7 +49,7 @@ class Inflection(ByRule):
         """Return the head with the ending; None for foreign spelling, digits and abbreviations.
 
         The letters of a foreign name do not determine its final sound. Towns of unknown country in
-        -an or -on are ambiguous. Words after an article behind the head stay unchanged.
+        -an or -on are ambiguous. Words after an article that follows the head stay unchanged.
         """
         last = re.split(r"[ -]", head)[-1]
         if last.isupper() or FOREIGN.search(last.casefold()):
@@ -65,7 +65,7 @@ class Inflection(ByRule):
 
 
 def is_surface(label: str, kinds: Collection[str]) -> bool:
-    """Return whether one is on a place: Szegeden, but Debrecenben; Kapuváron, Caprin, but Kubában.
+    """Return whether a place takes "on": Szegeden, but Debrecenben; Kapuváron, Caprin, but Kubában.
 
     >>> is_surface("Capri", ["island"]), is_surface("Kuba", ["island", "country"])
     (True, False)
@@ -80,8 +80,8 @@ def is_surface(label: str, kinds: Collection[str]) -> bool:
 def sound(word: str) -> str | None:
     """Return the harmony of a word: 'back', 'front' or 'round'; None without a vowel.
 
-    Of a compound with a hyphen the last part is meant. The last vowel that is not i, í, é decides,
-    e is front like them in words of its own.
+    The last vowel other than i, í, é decides, so in a hyphenated compound that of the last part. A
+    word without such a vowel is front.
     """
     vowels = [letter for letter in word if letter in VOWELS]
     if not vowels:
@@ -98,12 +98,12 @@ def sound(word: str) -> str | None:
 
 
 def lengthen(word: str) -> str:
-    """Return the word as it is before an ending: Barcelona, Barceloná-."""
+    """Return the word with its last vowel long, as before an ending: Barcelona, Barceloná-."""
     return word[:-1] + LENGTHENED.get(word[-1], word[-1])
 
 
 def add_ending(stem: str, case: str, harmony: str) -> str | None:
-    """Return the stem with a case's ending, None for a case that Hungarian does not have."""
+    """Return the stem with a case's ending; None if Hungarian has no such case."""
     open_end = stem[-1].casefold() in VOWELS
     link = {"back": "o", "front": "e", "round": "ö"}[harmony]
     if case == "ON+ESS":
@@ -119,7 +119,7 @@ def add_ending(stem: str, case: str, harmony: str) -> str | None:
 
 
 def accuse(stem: str, link: str, open_end: bool) -> str:
-    """Return the accusative: -t after vowels and liquids, else with a vowel before it."""
+    """Return the accusative: -t after vowels and liquids, otherwise with a linking vowel."""
     for noun, form in LOWERED.items():
         if stem.casefold().endswith(noun):
             return stem[: -len(noun)] + keep_capitals(form, stem[-len(noun) :])

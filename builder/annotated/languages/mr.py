@@ -7,9 +7,9 @@ from polyprobe.builder.annotated.inflector import ByRule
 
 
 class Inflection(ByRule):
-    """Adds -त behind ī and ū, -ात behind a consonant: दिल्लीत, भारतात.
+    """Adds -त after ī and ū, -ात after a consonant: दिल्लीत, भारतात.
 
-    Words in -ा and -े have another stem before it, which no rule predicts.
+    Words in -ा and -े have another, unpredictable stem before it.
     """
 
     name = "last sound (mr)"

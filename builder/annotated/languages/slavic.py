@@ -1,10 +1,10 @@
 """Russian and Ukrainian labels in their cases, with pymorphy3.
 
-In a label of several words those inflect that agree with its head: the adjectives before it, the
-head, an adjective behind it, and of a person's name all parts. Other words after the head stay,
-such as a genitive, a preposition or a title, except after words like город; so does text in
-parentheses, and behind a comma if it is no person. Names that no dictionary has inflect by their
-last letter in Russian (`names_ru`).
+In a label of several words, the words that agree with its head are inflected: the adjectives before
+it, the head, an adjective after it, and all parts of a person's name. Other words after the head
+stay unchanged, such as a genitive, a preposition or a title, except after words like город. Text in
+parentheses, and text after a comma except in persons' names, stays unchanged too. Russian names
+outside the dictionary are inflected by their last letter (`slavic_names`).
 """
 
 import re
@@ -31,8 +31,8 @@ ADJECTIVES = frozenset({"ADJF", "PRTF"})
 PEOPLE = frozenset({"Name", "Surn", "Patr"})
 PLACES = frozenset({"city", "country", "region", "continent", "island", "river", "mountain"})
 STOPS = (" (", ", ")
-VARIANTS = frozenset({"V-oy", "V-ey", "V-be", "V-bi", "V-en"})  # Москвою beside Москвой
-# What stands between the parts of a person's name, and words whose name inflects with them.
+VARIANTS = frozenset({"V-oy", "V-ey", "V-be", "V-bi", "V-en"})  # Москвою, a variant of Москвой
+# Particles between the parts of a person's name, and words whose name inflects with them.
 PARTICLES = frozenset(
     {"фон", "ван", "де", "ди", "да", "дер", "ла", "ле", "ибн", "бин", "аль", "эль", "дос", "ду"}
 )
@@ -42,7 +42,7 @@ ANALYSERS: dict[str, Any] = {}
 
 
 class Guess(NamedTuple):
-    """A name that the dictionary does not have."""
+    """A name outside the dictionary."""
 
     word: str
 
@@ -56,7 +56,7 @@ class NameKind(NamedTuple):
 
 
 def load_analyser(language: str) -> Any:
-    """Return pymorphy3's analyser of a language, loaded once; PolyprobeError where it is absent."""
+    """Return pymorphy3's analyser of a language, cached; PolyprobeError if it is not installed."""
     if language not in ANALYSERS:
         try:
             from pymorphy3 import MorphAnalyzer
@@ -79,7 +79,7 @@ class Inflection(Inflector):
         self.guesses = language == "ru"
 
     def inflect(self, asked: CasedLabel) -> str | None:
-        """Return the label in the case; None in other letters, or where no word has a nominative.
+        """Return the label in the case; None in other alphabets or without a nominative.
 
         `gender` selects the declension of surnames: Шмидт inflects for a man, not for a woman.
         """
@@ -101,7 +101,7 @@ class Inflection(Inflector):
         return " ".join(decline(word, parse, case, animate, sex) for word, parse in pairs) + tail
 
     def agree(self, label: str) -> Agreement | None:
-        """Return the gender and number of the head; None where no word has a nominative."""
+        """Return the gender and number of the head; None without a nominative."""
         head, _ = split_tail(label, STOPS)
         chosen = [parse for parse in self.choose(head.split(" "), NameKind()) if parse]
         parse = next((each for each in chosen if is_noun(each)), chosen[0] if chosen else None)
@@ -113,7 +113,7 @@ class Inflection(Inflector):
         return Agreement(genders[0] if genders else MASC, number, bool(genders) or number == PL)
 
     def choose(self, words: list[str], kind: NameKind) -> Iterator[Any]:
-        """Yield the reading of each word that inflects, None for those that stay."""
+        """Yield the reading of each word that inflects, None for other words."""
         head: Any = None
         fixed = False
         for position, word in enumerate(words):
@@ -127,7 +127,7 @@ class Inflection(Inflector):
             yield parse
 
     def read(self, word: str, kind: NameKind, rest: list[str]) -> Any:
-        """Return the nominative that a word most likely is, None if it is none."""
+        """Return the most likely nominative reading of a word, or None."""
         if not CYRILLIC.fullmatch(word) or (kind.human and word in PARTICLES):
             return None
         name = word[:1].isupper()
@@ -144,7 +144,7 @@ class Inflection(Inflector):
         return found[0] if found else None
 
     def put_agreeing_first(self, found: list[Any], following: str) -> list[Any]:
-        """Return the readings with those adjectives first that agree with the word behind."""
+        """Return the readings, with adjectives that agree with the next word first."""
         behind = [parse for parse in self.analyser.parse(following) if is_nominative(parse)]
         keys = {gender_key(parse) for parse in behind}
         fitting = [parse for parse in found if is_adjective(parse) and gender_key(parse) in keys]
@@ -157,7 +157,7 @@ def can_be_guessed(word: str) -> bool:
 
 
 def is_sound(found: list[Any], kind: NameKind) -> bool:
-    """Return whether the best reading is the dictionary's, or at least no plural and no being."""
+    """Return whether the best reading is in the dictionary or plausible for a name of this kind."""
     if not found or found[0].is_known or is_adjective(found[0]):
         return bool(found)
     if is_fixed(found[0]):
@@ -167,7 +167,7 @@ def is_sound(found: list[Any], kind: NameKind) -> bool:
 
 
 def is_nominative(parse: Any) -> bool:
-    """Return whether it is a noun or the like in the nominative."""
+    """Return whether a reading is a nominal in the nominative."""
     return parse.tag.POS in NOMINAL and "nomn" in parse.tag.grammemes
 
 
@@ -187,7 +187,7 @@ def is_fixed(parse: Any) -> bool:
 
 
 def is_animate(chosen: list[Any]) -> bool:
-    """Return whether the head is a living being, which has another accusative."""
+    """Return whether the head is animate, which changes the accusative."""
     nouns = [parse for parse in chosen if is_noun(parse) and not isinstance(parse, Guess)]
     return bool(nouns) and "anim" in nouns[0].tag.grammemes
 
@@ -202,13 +202,13 @@ def goes_with(head: Any, parse: Any) -> bool:
 
 
 def fits(parse: Any, sex: str) -> bool:
-    """Return whether a reading can be of a man's or a woman's name."""
+    """Return whether a reading can belong to the name of a person of this sex."""
     grammemes = parse.tag.grammemes
     return sex in grammemes or not grammemes & {"masc", "femn", "neut"}
 
 
 def rank(parse: Any, name: bool, kind: NameKind) -> tuple[bool, ...]:
-    """Return a sort key that puts the likelier readings first; equal ones keep pymorphy's order."""
+    """Return a sort key: more likely readings first, equal ones in pymorphy's order."""
     grammemes = parse.tag.grammemes
     proper = "Geox" in grammemes or (bool(PEOPLE & grammemes) and not kind.place)
     closed = parse.word[-1] not in "аеиоуыэюя"
@@ -229,9 +229,9 @@ def gender_key(parse: Any) -> str:
 
 
 def decline(word: str, parse: Any, case: str, animate: bool, gender: str | None) -> str:
-    """Return the word in a case, its number and gender kept; itself where it has no such form.
+    """Return the word in a case with its number and gender; unchanged if there is no such form.
 
-    Names take the second locative after в and на, which all prompts have: в Крыму.
+    Names take the second locative after в and на, the only prepositions in the prompts: в Крыму.
     """
     bare = word.rstrip(",")
     if isinstance(parse, Guess):
@@ -252,7 +252,7 @@ def decline(word: str, parse: Any, case: str, animate: bool, gender: str | None)
 
 
 def keep_first_part(form: str, name: str) -> str:
-    """Return the form of a name with a hyphen, of whose foreign parts the last alone inflects.
+    """Return the form of a hyphenated name; of foreign parts, only the last one inflects.
 
     >>> keep_first_part("Шлезвиге-Гольштейне", "Шлезвиг-Гольштейн")
     'Шлезвиг-Гольштейне'
@@ -265,9 +265,9 @@ def keep_first_part(form: str, name: str) -> str:
 
 
 def agrees(form: Any, parse: Any, animate: bool) -> bool:
-    """Return whether a form differs from the nominative in its case alone.
+    """Return whether a form differs from the nominative only in its case.
 
-    Of the accusatives of an adjective only that for living beings, or the other, is meant.
+    An adjective has two accusatives, animate and inanimate; only the fitting one agrees.
     """
     had, has = parse.tag.grammemes, form.tag.grammemes
     if is_adjective(parse) and "accs" in has and has & {"anim", "inan"}:
@@ -276,6 +276,6 @@ def agrees(form: Any, parse: Any, animate: bool) -> bool:
 
 
 def shared_beginning(form: str, word: str) -> int:
-    """Return how many letters two words begin with alike."""
+    """Return the length of the common beginning of two words."""
     pairs = enumerate(zip(form, word, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(form), len(word)))

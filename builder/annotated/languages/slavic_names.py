@@ -1,9 +1,9 @@
-"""Russian endings for names that no dictionary has, by their last letter."""
+"""Russian endings for names outside the dictionary, by their last letter."""
 
 from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, Agreement
 
 HISSING = "жшчщц"
-# case: behind a hard consonant, for -й, for -а and for -я
+# case: after a hard consonant, for -й, for -а and for -я
 ENDINGS = {
     "GEN": ("а", "я", "ы", "и"),
     "DAT": ("у", "ю", "е", "е"),
@@ -14,9 +14,10 @@ ENDINGS = {
 
 
 def decline_name(name: str, case: str, animate: bool, gender: str | None) -> str:
-    """Return a foreign name in a case; itself where it ends in another vowel or ь.
+    """Return a foreign name in a case; unchanged if it ends in another vowel or ь.
 
-    A woman's name in a consonant stays, so does a thing's in the accusative. No name is plural.
+    A woman's name in a consonant stays unchanged, as does a thing's in the accusative. Plural names
+    are not supported.
 
     >>> [decline_name(name, "INS", True, None) for name in ("Менехм", "Лечче", "Фаэнца")]
     ['Менехмом', 'Лечче', 'Фаэнцей']
@@ -33,7 +34,7 @@ def decline_name(name: str, case: str, animate: bool, gender: str | None) -> str
 
 
 def spell(stem: str, ending: str) -> str:
-    """Return an ending as it is spelled behind a stem: ы is и behind г к х ж ш ч щ, о is е."""
+    """Return the spelling of an ending after a stem: и for ы after г к х ж ш ч щ, е for о."""
     if ending == "ы" and stem[-1:] in "гкхжшчщ":
         return "и"
     if ending in ("ом", "ой") and stem[-1:] in HISSING:
@@ -42,7 +43,7 @@ def spell(stem: str, ending: str) -> str:
 
 
 def guess_gender(name: str) -> Agreement:
-    """Return the gender that a name's last letter suggests; that of -о, -и and the like is open."""
+    """Return the gender suggested by a name's last letter; undefined for -о, -и and similar."""
     if name.endswith(("а", "я")):
         return Agreement(FEM)
     return Agreement(

@@ -1,4 +1,4 @@
-"""Turkish endings: by vowel harmony, with an apostrophe behind names."""
+"""Turkish endings: by vowel harmony, with an apostrophe after names."""
 
 import re
 from collections.abc import Collection
@@ -9,7 +9,7 @@ VOWELS = "aıoueiöüâîû"
 BACK = "aıouâû"
 ROUND = "ouöüû"
 VOICELESS = "fstkçşhpx"
-# Last words of compounds end in a possessive, behind which the cases take an n.
+# Last words of compounds with a possessive ending, after which cases take an n.
 POSSESSED = re.compile(
     r".* (.*([aıouâ][ğlnr]ı|[aıouâ]sı|[eiöü]si|ları|leri|[ıiuü]ğ[ıiuü])"
     r"|Anıtı|Boğazı|Bölgesi|Cumhuriyeti|Dağı|Denizi|Devleti|[Dd]ili|[Dd]önemi|Enstitüsü|Eyaleti"
@@ -18,10 +18,10 @@ POSSESSED = re.compile(
     r"|Oblastı|Ödülü|Okulu|Okyanusu|Parkı|Prensliği|Sarayı|[Ss]osu|Stadyumu|Sultanlığı|Şampiyonası"
     r"|Şehri|Takımı|Ülkesi)"
 )
-# Suffixes with A for a or e, I for ı, i, u, ü, D for d or t, (n) and (y) behind a vowel.
+# Suffixes: A for a or e, I for ı, i, u, ü, D for d or t, (n) and (y) after a vowel.
 SUFFIXES = {"LOC": "DA", "ABL": "DAn", "GEN": "(n)In", "ACC": "(y)I", "DAT": "(y)A", "COP": "DIr"}
 SOFTENED = {"p": "b", "ç": "c", "k": "ğ"}
-# Words whose last l or t is soft, so that front vowels follow: saatte.
+# Words with a soft last l or t, followed by front vowels: saatte.
 SOFT = re.compile(r"(saat|senegal|montreal|petrol|alkol|rol|gol|festival|ideal)$")
 ROMAN = re.compile(r"[IVXL]{2,}")
 LANGUAGE = re.compile(r".*[cç][ae]")
@@ -29,15 +29,15 @@ SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFG
 
 
 class Inflection(ByRule):
-    """Adds endings by the rules of sound, as a word is spelled: they know no foreign names."""
+    """Adds endings by vowel harmony and the last sound, reading foreign names as Turkish."""
 
     name = "vowel harmony (tr)"
 
     def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
-        """Return the head with the ending; None without a vowel, behind a digit or a Roman number.
+        """Return the head with the ending; None without a vowel, after a digit or a Roman numeral.
 
-        Abbreviations of three letters or without a vowel are read letter by letter, and consonants'
-        names end in e. Names of languages in -ca, -ce have no apostrophe.
+        Abbreviations of three letters or without a vowel are read as letters, and names of
+        consonants end in e. Names of languages in -ca, -ce have no apostrophe.
         """
         if case not in SUFFIXES or not head[-1:].isalpha():
             return None
@@ -59,12 +59,12 @@ class Inflection(ByRule):
 
 
 def lower(text: str) -> str:
-    """Return the text in small letters: I is ı, İ is i."""
+    """Return the text in lower case: ı for I, i for İ."""
     return text.replace("I", "ı").replace("İ", "i").lower()
 
 
 def shape(suffix: str, heard: str, vowel: str, possessed: bool) -> str:
-    """Return the ending as it sounds behind a word whose last vowel is given.
+    """Return the ending as pronounced after a word with this last vowel.
 
     >>> shape("DA", "sinop", "o", False), shape("(n)In", "ankara", "a", False)
     ('ta', 'nın')
@@ -81,9 +81,9 @@ def shape(suffix: str, heard: str, vowel: str, possessed: bool) -> str:
 
 
 def soften(word: str) -> str:
-    """Return a common noun of several syllables as it is before a vowel: kitap, kitab-.
+    """Return a common noun of several syllables as before a vowel: kitap, kitab-.
 
-    A k behind n is g: renk, reng-, also in one syllable.
+    A k after n becomes g, also in words of one syllable: renk, reng-.
     """
     if word.endswith("nk"):
         return f"{word[:-1]}g"

@@ -43,17 +43,18 @@ OVER = "over --max-per-relation"
 
 
 class Notes(NamedTuple):
-    """How a set came about.
+    """How a set was built.
 
-    `facts` is the number of its facts, `rows` that of its rows in a language: they differ where
-    several templates were requested. Only then `used_templates` (USED_TEMPLATES) counts templates,
-    facts and rows by relation.
+    `facts` and `rows` are the numbers of facts and of rows in one language. They differ if several
+    templates were requested; only then `used_templates` (USED_TEMPLATES) counts templates, facts
+    and rows by relation.
 
-    `left_out` (LEFT_OUT) counts the source's facts that have no row: with an empty detail, those
-    of a reason, each fact once; with a language or relation as the detail, where it struck (a fact
-    may lack labels in several languages). `costs` are those of `coverage.trace_costs`; `lent` is
-    the number of labels that each source of `--labels` completed, in all languages; `repairs` are
-    what the source's reader repaired or left out ({what: how often}), in all its languages.
+    `left_out` (LEFT_OUT) counts the facts of the source without a row. A line with an empty detail
+    counts each fact of a reason once. A line with a language or relation as its detail counts the
+    facts concerned there (a fact may lack labels in several languages). `costs` is the result of
+    `coverage.trace_costs`. `borrowed` is the number of labels that each source of `--labels`
+    completed, in all languages. `repairs` counts the repairs and exclusions by the source's reader
+    ({description: count}), in all its languages.
     """
 
     config: str
@@ -72,23 +73,23 @@ class Notes(NamedTuple):
 
 
 class Balanced(NamedTuple):
-    """A balanced set: {language: rows}, aligned by row number, and how it came about."""
+    """A balanced set: {language: rows}, aligned by row number, and its notes."""
 
     rows: dict[str, list[Row]]
     notes: Notes
 
 
 def build(request: Request, mirror: Path | None = None) -> Balanced:
-    """Return the balanced set that is asked for, from the network or a mirror folder."""
+    """Return the requested balanced set, from the network or a mirror folder."""
     return balance(request, gather(request, mirror), mirror)
 
 
 def balance(request: Request, material: Material, mirror: Path | None = None) -> Balanced:
-    """Return the balanced set that is asked for, sorted by relation, subject, object, template.
+    """Return the requested balanced set, sorted by relation, subject, object and template.
 
-    Its facts are all that have labels and a sentence in every language (with `--wording` a sentence
-    and a template), less those for which no distractor is found. Objects of one subject are rows of
-    their own: a row has one answer, and the other objects are not among its candidates.
+    It contains all facts that have labels and a sentence in every language (with `--wording`, a
+    sentence and a template), except facts without a distractor. Objects of the same subject are
+    separate rows: a row has one answer, and its candidates exclude the other objects.
     """
     check_buildable(request)
     level = level_templates(material.templates, request.languages, request.templates)
@@ -109,10 +110,10 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
 
 
 def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int) -> pl.DataFrame:
-    """Return the first templates of each relation, as many in each of the languages (TEMPLATES).
+    """Return the first templates of each relation, the same number in each language (TEMPLATES).
 
-    They are `most`, or as many as the language has that has fewest. A language without any is
-    passed over here: in it no template can ask the relation, which coverage tells.
+    The number is `most`, or the smallest number that a language has. A language without templates
+    is ignored here: coverage excludes the relation there.
     """
     asked = templates.filter(pl.col("language").is_in(list(languages)))
     counts = asked.group_by("language", "relation").len("count")
@@ -128,7 +129,7 @@ def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int
 def write_rows(
     request: Request, material: Material, drawn: Sequence[Query]
 ) -> dict[str, list[Row]]:
-    """Return {language: rows} of the queries in the wording that is asked for."""
+    """Return {language: rows} of the queries in the requested wording."""
     known, languages = material.known, request.languages
     if request.wording == "template":
         known = known._replace(prompts=empty(PROMPTS))
@@ -139,11 +140,11 @@ def write_rows(
 
 
 def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
-    """Return one language's rows with the candidates as their sentences need them.
+    """Return the rows of one language with candidates inflected for their sentences.
 
-    The answer is the form that was in the sentence, the last of `answer_forms`; distractors take
-    the forms that they had as answers elsewhere (`forms.choose_forms`). Where two of a row would
-    then read the same all of its candidates stay labels.
+    The answer is the form found in the sentence, the last of `answer_forms`. Distractors take the
+    forms that they have as answers in other rows (`forms.choose_forms`). If two candidates of a row
+    would then be equal, all of its candidates keep their labels.
     """
     outcomes = [
         Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
@@ -159,7 +160,7 @@ def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
 def draw(
     request: Request, material: Material, facts: pl.DataFrame, mirror: Path | None
 ) -> tuple[list[Query], list[tuple[str, str, int]]]:
-    """Return the queries that are kept, sorted, and counts of what is left out (LEFT_OUT)."""
+    """Return the kept queries, sorted, and counts of excluded facts (LEFT_OUT)."""
     correct = prepare_correct(request, material, mirror)
     objects = list_objects(request, material)
     queries: list[Query] = []
@@ -179,10 +180,10 @@ def draw(
 def draw_relation(
     facts: Sequence[Fact], objects: Collection[str], correct: CorrectAnswers, request: Request
 ) -> tuple[list[Query], int]:
-    """Return a relation's queries, sorted, and how many facts were tried for them.
+    """Return the queries of a relation, sorted, and the number of facts tried.
 
-    Distractors are drawn from the objects of the facts, and where these do not suffice from the
-    relation's other objects. Facts are tried in the order of their hash until `max_per_relation`
+    Distractors are drawn from the objects of the facts, then from the other objects of the relation
+    if more are needed. Facts are tried in the order of their hash until `max_per_relation` facts
     have a distractor.
     """
     own = {fact.object_id for fact in facts}
@@ -201,16 +202,16 @@ def draw_relation(
 
 
 def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
-    """Return {relation: objects of its facts that have a label in all requested languages}."""
+    """Return {relation: objects with a label in all requested languages}."""
     objects = material.coverage.facts.select("relation", id="object_id").unique()
     named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
     return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
 
 
 def prepare_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:
-    """Return the correct answers, by all known facts and the wordings of the requested languages.
+    """Return the correct answers, from all known facts and the requested languages' wordings.
 
-    The material's templates are those that are used (`level_templates`).
+    `material` contains the templates in use (`level_templates`).
     """
     facts = {"": material.known.facts, **read_truths(mirror, material.truths)}
     asked = pl.col("language").is_in(list(request.languages))
@@ -222,7 +223,7 @@ def prepare_correct(request: Request, material: Material, mirror: Path | None) -
 def list_missing(
     request: Request, material: Material, layers: np.ndarray
 ) -> Iterator[tuple[str, str, int]]:
-    """Yield LEFT_OUT for what cannot be asked: relation, labels, templates."""
+    """Yield the counts of excluded facts (LEFT_OUT): by relation, label and template."""
     coverage = material.coverage
     yield (NOT_ASKED, "", material.known.facts.height - coverage.facts.height)
     labelled = layers[LABELLED]
@@ -244,13 +245,13 @@ def list_missing(
 
 
 def list_without_template(request: Request, material: Material, relation: str) -> list[str]:
-    """Return the requested languages in which the relation has no template."""
+    """Return the requested languages without a template of the relation."""
     present = set(material.templates.filter(pl.col("relation") == relation)["language"])
     return [language for language in request.languages if language not in present]
 
 
 def total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
-    """Yield the sum of the counts, then each of them that is not 0, for a reason."""
+    """Yield lines of LEFT_OUT for a reason: the sum of the counts, then each count."""
     yield (reason, "", sum(counts.values()))
     yield from ((reason, detail, count) for detail, count in counts.items())
 
@@ -261,7 +262,7 @@ def describe(
     rows: dict[str, list[Row]],
     left_out: Iterable[tuple[str, str, int]],
 ) -> Notes:
-    """Return how the set came about; a source that lent no template of a row is not named."""
+    """Return the notes of the set, without sources of templates that no row uses."""
     own = all(
         row.template_id.startswith(f"{request.source}:") for part in rows.values() for row in part
     )
@@ -286,7 +287,7 @@ def describe(
 
 
 def count_templates(rows: Sequence[Row]) -> pl.DataFrame:
-    """Return USED_TEMPLATES for the rows of a language; a sentence of the source counts as one."""
+    """Return USED_TEMPLATES for the rows of one language; a sentence counts as one template."""
     counts = Counter((row.relation, row.fact_id) for row in rows)
     repeated: dict[str, list[int]] = {}
     for (relation, _), count in counts.items():
@@ -296,7 +297,7 @@ def count_templates(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def explain_empty(request: Request, material: Material, layers: np.ndarray) -> PolyprobeError:
-    """Return the error for languages in which no fact can be asked."""
+    """Return the error for languages without a common fact."""
     coverage = material.coverage
     labelled = int(layers[LABELLED].sum())
     mute = [

@@ -1,4 +1,4 @@
-"""What a balanced set's card says beside the common tables: how each configuration was made."""
+"""The balanced sets' part of the dataset card: how each configuration was built."""
 
 import json
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 
 
 def describe_build(config: Config) -> str:
-    """Return how one configuration was made: command, sources, what was left out and why."""
+    """Return a section on one configuration: command, sources, and excluded facts by reason."""
     notes = config.notes
     lent = [f"{count:,} labels of {source}" for source, count in notes["lent"].items()]
     parts = [
@@ -66,7 +66,7 @@ def describe_build(config: Config) -> str:
 
 
 def templates_table(notes: dict[str, Any]) -> list[str]:
-    """Return how often facts repeat and in how many templates; nothing where none was to."""
+    """Return a text and a table on facts with several rows; an empty list if there are none."""
     if "told" not in notes:
         return []
     rows = [(relation, *(f"{n:,}" for n in counts)) for relation, *counts in notes["told"]]
@@ -80,7 +80,7 @@ def templates_table(notes: dict[str, Any]) -> list[str]:
 
 
 def sources_table(notes: dict[str, Any]) -> str:
-    """Return one line for each source: what it gave, its commit, its licence as it states it."""
+    """Return one line for each source: its contribution, commit, and licence as it states it."""
     rows = [
         (name, role, home, f"`{commit[:12]}`" if commit else "", licence)
         for name, role, home, commit, licence in notes["sources"]
@@ -89,12 +89,12 @@ def sources_table(notes: dict[str, Any]) -> str:
 
 
 def left_out_table(notes: dict[str, Any]) -> str:
-    """Return one line for each reason for which facts were left out, and where it struck."""
+    """Return one line for each reason of exclusion and the language or relation concerned."""
     rows = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
     return markdown_table(("left out for", "where", "facts"), rows)
 
 
 def repairs_table(notes: dict[str, Any]) -> list[str]:
-    """Return what was repaired in the source's files, in all its languages; nothing if nothing."""
+    """Return the table of repairs to the source's files, in all its languages; [] if none."""
     rows = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
     return [markdown_table(("mended or passed over in the source", "times"), rows)] if rows else []

@@ -1,4 +1,4 @@
-"""Which facts can be asked in which languages, and the cost of each further language."""
+"""Coverage: the facts that can be asked in each language, and the cost of adding a language."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,12 +20,12 @@ LABELLED, PROMPTED, TEMPLATED = range(3)  # the layers of a coverage
 
 
 class Coverage(NamedTuple):
-    """Where facts stand: `layers[layer, fact, language]` is true or false.
+    """Availability of facts: the boolean array `layers[layer, fact, language]`.
 
-    LABELLED: subject and object have a label. PROMPTED: the source has a sentence for the fact as
-    well. TEMPLATED: the relation has a template as well. Facts and languages are in the order of
-    `facts` and `languages`. A fact can be asked in a set of languages if it is PROMPTED in all of
-    them, or TEMPLATED in all of them.
+    LABELLED: subject and object have labels. PROMPTED: LABELLED, and the source has a sentence for
+    the fact. TEMPLATED: LABELLED, and the relation has a template. Facts and languages are in the
+    order of `facts` and `languages`. A fact can be asked in a set of languages if it is PROMPTED in
+    all of them or TEMPLATED in all of them.
     """
 
     facts: pl.DataFrame
@@ -33,15 +33,15 @@ class Coverage(NamedTuple):
     layers: np.ndarray
 
     def columns(self, languages: Sequence[str]) -> list[int]:
-        """Return the places of the languages."""
+        """Return the column indices of the languages."""
         return [self.languages.index(language) for language in languages]
 
     def within(self, languages: Sequence[str]) -> np.ndarray:
-        """Return (layers, facts): whether a fact is in every one of the languages."""
+        """Return an array (layers, facts): whether a fact is available in all of the languages."""
         return np.all(self.layers[:, :, self.columns(languages)], axis=2)
 
     def require_both(self) -> "Coverage":
-        """Return where facts have a sentence of the source's own and a template as well."""
+        """Return a coverage that requires both a sentence of the source and a template."""
         layers = self.layers.copy()
         layers[[PROMPTED, TEMPLATED]] = layers[PROMPTED] & layers[TEMPLATED]
         return self._replace(layers=layers)
@@ -50,7 +50,7 @@ class Coverage(NamedTuple):
 def measure_coverage(
     known: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
 ) -> Coverage:
-    """Return where the `facts` stand, by the labels and prompts `known` and the templates given."""
+    """Return the coverage of `facts` by the labels and prompts in `known` and by `templates`."""
     entities = pl.DataFrame({"id": pl.concat([facts["subject_id"], facts["object_id"]]).unique()})
     named = mark(known.labels, entities, languages)
     labelled = named[places(facts["subject_id"], entities["id"])]
@@ -64,7 +64,7 @@ def measure_coverage(
 
 
 def mark(found: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> np.ndarray:
-    """Return (rows, languages): whether `found` holds the row's values with the language."""
+    """Return an array (rows, languages): whether `found` has the row's values in the language."""
     columns = pl.DataFrame({"language": languages}, schema={"language": pl.String})
     hits = (
         found.select("language", *rows.columns)
@@ -78,25 +78,26 @@ def mark(found: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> n
 
 
 def places(values: pl.Series, among: pl.Series) -> np.ndarray:
-    """Return the place of each value in `among`, which holds each once."""
+    """Return the index of each value in `among`, whose values are unique."""
     index = among.alias("value").to_frame().with_row_index("place")
     found = values.alias("value").to_frame().join(index, on="value", maintain_order="left")
     return found["place"].to_numpy()
 
 
 def can_be_asked(layers: np.ndarray) -> np.ndarray:
-    """Return whether there is a sentence: the source's own everywhere, or templates everywhere."""
+    """Return whether each fact has the source's sentences in all languages, or templates in all."""
     return layers[PROMPTED] | layers[TEMPLATED]
 
 
 def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:
     """Return the cost of each language in facts, one row for each language (COSTS).
 
-    First the requested languages, in the order in which each step keeps most facts (then most
-    labelled facts, then by code): `facts` are those that can be asked in all languages so far,
-    `lost` what this one took away (the first from all facts), `relations` those that are left,
-    `labelled` the facts with labels in all languages so far, sentence or not. Then each other
-    language, as if it alone were added to those asked for, the cheapest first.
+    The requested languages come first, in the order in which each step keeps most facts (then most
+    labelled facts, then by code). `facts` counts the facts that can be asked in all languages so
+    far, `lost` the facts lost with this language (with the first one, out of all facts),
+    `relations` the remaining relations, and `labelled` the facts with labels in all languages so
+    far. The other languages follow, each as if added alone to the requested ones, the cheapest
+    first.
     """
     asked = asked or coverage.languages
     alive = np.ones(coverage.layers.shape[:2], dtype=bool)
@@ -115,9 +116,10 @@ def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:
 def try_each(
     coverage: Coverage, alive: np.ndarray, languages: Sequence[str], before: int
 ) -> list[tuple[str, int, int, int, int]]:
-    """Return (language, facts, lost, relations, labelled) if it alone were added, best first.
+    """Return (language, facts, lost, relations, labelled) of each single addition, best first.
 
-    `alive` (layers, facts) marks the facts in all languages so far, `before` is their number.
+    `alive` (layers, facts) marks the facts available in all languages so far; `before` is their
+    number.
     """
     kept = alive[LABELLED].nonzero()[0]
     relations = coverage.facts["relation"].cast(pl.Categorical).to_physical().to_numpy()[kept]

@@ -1,4 +1,4 @@
-"""Which objects are wrong for a fact, and which of them become its candidates."""
+"""The correct answers to a fact's question, and the choice of its distractors."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ class Fact(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A fact with its candidates by id, the same in every language; `answer` is its place."""
+    """A fact with its candidates by id, the same in every language; `answer` is an index."""
 
     fact: Fact
     candidates: list[str]
@@ -34,30 +34,30 @@ class Query(NamedTuple):
 
 
 class Homonyms(NamedTuple):
-    """Who shares a name with whom: `groups[id]` are numbers of groups, `members[group]` ids.
+    """Entities that share a label in some language.
 
-    A group is all entities with one label in one language, two at least; an entity that shares no
-    name is in none.
+    `groups[id]` contains the numbers of an entity's groups, `members[group]` the ids in a group. A
+    group is the set of all entities with the same label in one language, at least two.
     """
 
     groups: dict[str, frozenset[int]]
     members: list[list[str]]
 
     def of(self, entity: str) -> set[str]:
-        """Return the entity and all that share a name with it in some language."""
+        """Return the entity and all entities that share a label with it in some language."""
         return {entity}.union(*(self.members[group] for group in self.groups_of(entity)))
 
     def groups_of(self, entity: str) -> frozenset[int]:
-        """Return the groups that the entity is in."""
+        """Return the numbers of the entity's groups."""
         return self.groups.get(entity, frozenset())
 
 
 class CorrectAnswers(NamedTuple):
-    """The correct answers to each question, in whatever language its source states them.
+    """Correct answers to each question, by facts of all sources and languages.
 
-    `same_template[relation]` are the relations that share a template in some language, including
-    the relation itself; `same_sentence[fact]` are the objects of the facts that share a sentence in
-    some language.
+    `same_template[relation]` contains the relations with the same template in some language,
+    including the relation itself. `same_sentence[fact]` contains the objects of the facts with the
+    same sentence in some language.
     """
 
     knowledge: Knowledge
@@ -66,7 +66,7 @@ class CorrectAnswers(NamedTuple):
     homonyms: Homonyms
 
     def of(self, fact: Fact) -> set[str]:
-        """Return what answers the fact's question rightly, for whomever its wording may mean."""
+        """Return all correct answers to the fact's question, also for homonyms of its subject."""
         relations = self.same_template.get(fact.relation, {fact.relation})
         questions = list(product(relations, self.homonyms.of(fact.subject_id)))
         return self.knowledge.complete(
@@ -75,14 +75,14 @@ class CorrectAnswers(NamedTuple):
 
 
 def fold_column(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Return the table with the column `folded`."""
+    """Return the table with the column `folded`: the texts normalised by `fold`."""
     texts = table[column].unique()
     folded = pl.DataFrame({column: texts, "folded": [fold(text) for text in texts]})
     return table.join(folded, on=column)
 
 
 def find_homonyms(labels: pl.DataFrame) -> Homonyms:
-    """Return who shares a name in some language, case and composition aside."""
+    """Return the entities that share a label in some language, compared by `fold`."""
     shared = (
         fold_column(labels, "label")
         .group_by("language", "folded")
@@ -104,9 +104,9 @@ def gather_correct(
     prompts: pl.DataFrame,
     homonyms: Homonyms,
 ) -> CorrectAnswers:
-    """Return the correct answers by all the facts ({source: table}), and which questions are alike.
+    """Return the correct answers by all facts ({source: table}), and the equal questions.
 
-    Templates and prompts are those of the requested languages.
+    `templates` and `prompts` contain the requested languages only.
     """
     return CorrectAnswers(
         learn(facts), find_same_template(templates), find_same_sentence(prompts), homonyms
@@ -114,7 +114,7 @@ def gather_correct(
 
 
 def find_same_template(templates: pl.DataFrame) -> dict[str, set[str]]:
-    """Return {relation: relations whose template reads the same in some language}."""
+    """Return {relation: relations with the same template in some language}."""
     same_template: dict[str, set[str]] = defaultdict(set)
     groups = fold_column(templates, "template").group_by("language", "folded").agg("relation")
     for relations in groups["relation"]:
@@ -124,7 +124,7 @@ def find_same_template(templates: pl.DataFrame) -> dict[str, set[str]]:
 
 
 def find_same_sentence(prompts: pl.DataFrame) -> dict[Fact, set[str]]:
-    """Return {fact: objects of the facts that share a sentence with it in some language}."""
+    """Return {fact: objects of the facts with the same sentence in some language}."""
     same_sentence: dict[Fact, set[str]] = defaultdict(set)
     facts = pl.struct("relation", "subject_id", "object_id").alias("fact")
     groups = fold_column(prompts, "prompt").group_by("language", "folded").agg(facts)
@@ -138,11 +138,11 @@ def find_same_sentence(prompts: pl.DataFrame) -> dict[Fact, set[str]]:
 def draw_distractors(
     fact: Fact, pools: Iterable[Sequence[str]], correct: CorrectAnswers, count: int, seed: int
 ) -> list[str]:
-    """Return up to `count` distractors from the pools (ids, sorted), in the order drawn.
+    """Return up to `count` distractors from the pools (sorted ids), in the order drawn.
 
-    A pool is drawn empty without replacement before the next one is touched; passed over is what
-    is right, the subject itself, what bears a correct answer's name in some language, or that of a
-    distractor drawn before.
+    Each pool is drawn without replacement until it is empty; then the next one is used. Excluded
+    are correct answers, the subject, and entities that share a label in some language with a
+    correct answer or an earlier distractor.
     """
     right = correct.of(fact)
     barred = right | {fact.subject_id}
@@ -159,16 +159,16 @@ def draw_distractors(
 
 
 def place_answer(fact: Fact, distractors: Sequence[str], seed: int) -> tuple[list[str], int]:
-    """Return the candidates and the answer's place, each place as likely as any other."""
+    """Return the candidates with the answer inserted, and its index, uniform by hash."""
     place = hash_text(f"{seed}|{fact.id}|answer") % (len(distractors) + 1)
     return [*distractors[:place], fact.object_id, *distractors[place:]], place
 
 
 def shuffle(pool: Sequence[str], key: str) -> Iterator[str]:
-    """Yield the pool's items in a random order that depends on key and pool alone.
+    """Yield the items of the pool in a random order that depends only on key and pool.
 
-    Fisher and Yates's shuffle; draw number n takes one of the m that are left by SHA-256 of
-    `key|n` modulo m, whose bias is below m / 2**256. No library's generator has a part in it.
+    Fisher-Yates shuffle: draw n takes one of the m remaining items by SHA-256 of `key|n` modulo m,
+    with a bias below m / 2**256. It is independent of the random generators of libraries.
     """
     moved: dict[int, str] = {}
     for number, item in enumerate(pool):
@@ -178,5 +178,5 @@ def shuffle(pool: Sequence[str], key: str) -> Iterator[str]:
 
 
 def order_by_hash(facts: Iterable[Fact], seed: int) -> list[Fact]:
-    """Return the facts by SHA-256 of seed and id: whoever takes the first N draws at random."""
+    """Return the facts sorted by SHA-256 of seed and id: the first N are a random sample."""
     return sorted(facts, key=lambda fact: (hash_text(f"{seed}|{fact.id}|order"), fact))

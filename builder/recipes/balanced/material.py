@@ -1,4 +1,4 @@
-"""What a balanced set is made of: a source, labels and templates that others lend, provenance."""
+"""Material of a balanced set: a source, borrowed labels and templates, and their provenance."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,13 +18,14 @@ from polyprobe.system.progress import report
 from .coverage import Coverage, measure_coverage
 from .request import Request, check_languages, check_relations, check_request
 
-FALLBACK = "bmlama"  # lends templates for all of its relations in 53 languages
+FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
 
 
 class Provenance(NamedTuple):
-    """Where something comes from, without commit for a URL.
+    """The origin of data; `commit` is empty for a URL.
 
-    `role` is facts, labels, templates, or truths: what tells which distractors are right as well.
+    `role` is facts, labels, templates, or truths (further correct answers, excluded as
+    distractors).
     """
 
     source: str
@@ -35,12 +36,17 @@ class Provenance(NamedTuple):
 
 
 class Material(NamedTuple):
-    """All that a balanced set can be made of.
+    """The data that a balanced set is built from.
 
-    `known` is the source with completed labels, `templates` those of each language and relation in
-    the order of preference, no text twice, `coverage` where the facts of the relations asked for
-    are in each language of the source, `truths` name the sources that tell what else is right for
-    a subject, `borrowed` the number of labels that each source of `--labels` completed.
+    Attributes:
+        known: facts of the source, with completed labels.
+        templates: templates of each language and relation in order of preference, without
+            duplicates.
+        coverage: availability of the facts of the requested relations, in each language of the
+            source.
+        truths: names of the sources of further correct answers.
+        borrowed: number of labels that each source of `--labels` completed.
+        sources: provenance of all data.
     """
 
     known: Facts
@@ -52,7 +58,7 @@ class Material(NamedTuple):
 
 
 def gather(request: Request, mirror: Path | None = None) -> Material:
-    """Return the material for a request, in every language of the source; checks the request."""
+    """Check the request and return its material, in every language of the source."""
     check_request(request)
     source = load_source(request.source)
     check_languages(request.languages, request.source, source.LANGUAGES)
@@ -90,9 +96,9 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
 
 
 def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Path | None) -> Facts:
-    """Return the facts with the source's own sentences, written out where it annotates prompts."""
+    """Return the facts with the source's own sentences, rendered if its prompts are annotated."""
     if getattr(source, "MARKED_PROMPTS", False):
-        from .sentences import render_sentences  # here, because it imports all grammars
+        from .sentences import render_sentences  # local, because it imports all grammars
 
         languages = request.languages or source.LANGUAGES
         return render_sentences(known, mirror, languages, request.unimorph or None)
@@ -107,7 +113,7 @@ def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Pa
 def translate_missing(
     request: Request, known: Facts, fallback: pl.DataFrame
 ) -> tuple[pl.DataFrame, str]:
-    """Return templates (TEMPLATES) for languages that lack them, translated, and who did it."""
+    """Return translated templates (TEMPLATES) for languages without one, and the signatures."""
     from polyprobe.builder.recipes.balanced.templates.translate import (
         describe_outcomes,
         fill_missing,
@@ -126,10 +132,11 @@ def translate_missing(
 def assemble(
     request: Request, known: Facts, fallback: pl.DataFrame, languages: Sequence[str]
 ) -> Material:
-    """Return the material of facts at hand; `fallback` (TEMPLATES) lends missing templates.
+    """Return the material of loaded facts; `fallback` (TEMPLATES) provides missing templates.
 
-    Invisible characters that are no spelling are taken out of all texts; labels get each word in
-    one alphabet; an empty label is none; templates that are then equal are one.
+    Invisible characters that are not part of the spelling are removed from all texts. Each word of
+    a label is written in one alphabet, empty labels are dropped, and duplicate templates are
+    merged.
     """
     labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
     known = known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
@@ -145,9 +152,9 @@ def assemble(
 
 
 def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
-    """Return the templates of each language and relation (TEMPLATES): the source's own, in order.
+    """Return the templates of each language and relation (TEMPLATES), in the source's order.
 
-    Where the source has none, they are the fallback's.
+    If the source has none, the templates of `fallback` are used.
     """
     borrowed = fallback.join(own, on=["language", "relation"], how="anti", maintain_order="left")
     both = pl.concat([own.select(*TEMPLATES), borrowed.select(*TEMPLATES)])
@@ -155,13 +162,13 @@ def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
 
 
 def choose_relations(facts: pl.DataFrame, request: Request) -> pl.DataFrame:
-    """Return the facts of the relations asked for."""
+    """Return the facts of the requested relations."""
     chosen = set(request.relations or facts["relation"]) - set(request.exclude)
     return facts.filter(pl.col("relation").is_in(sorted(chosen)))
 
 
 def complete(known: Facts, borrowed: pl.DataFrame) -> Facts:
-    """Return the facts with the labels borrowed where an entity of theirs has none."""
+    """Return the facts with borrowed labels for their entities without one."""
     entities = pl.concat([known.facts["subject_id"], known.facts["object_id"]]).unique()
     new = borrowed.join(known.labels, on=["language", "id"], how="anti").join(
         entities.alias("id").to_frame(), on="id", how="semi"
@@ -189,7 +196,7 @@ def lacks_templates(known: Facts, languages: Sequence[str]) -> bool:
 
 
 def describe(name: str, source: ModuleType, role: str) -> Provenance:
-    """Return where a source comes from."""
+    """Return the provenance of a source."""
     repository = getattr(source, "REPOSITORY", None)
     home = repository.name if repository else source.URL
     return Provenance(name, role, home, repository.commit if repository else "", source.LICENCE)

@@ -14,21 +14,22 @@ PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 class Request(NamedTuple):
-    """A balanced set: its source, its languages, and how it is drawn.
+    """A balanced set: its source, its languages, and the options of the draw.
 
-    Without `languages` all of the source are meant, without `relations` all of them but those of
-    `exclude`; `labels` names the sources that complete missing labels, in order; of a relation's
-    `templates` so many at most give a row each; `config` is the configuration's name, where it is
-    empty `SOURCE-N` for N languages, `SOURCE-N-Kt` with K templates.
+    `languages` defaults to all languages of the source, `relations` to all relations except
+    `exclude`. `labels` names the sources that complete missing labels, in order. A fact has one row
+    for each template of its relation, up to `templates`. `config` is the name of the configuration;
+    default: `SOURCE-N` for N languages, `SOURCE-N-Kt` with K templates.
 
-    Without `wording` a fact is told in sentences of the source's own where all languages have one,
-    else in templates. With it the set is one of twins, which have the same facts and candidates:
-    all that have both. `template` tells them in templates, `sentence` in the sentences, and its
-    name ends in `-sentence`; `unimorph` is a folder of UniMorph's tables, for sentences that are
-    written out (X-FACTR's).
+    Without `wording`, a fact is asked in the source's own sentences if all languages have one,
+    otherwise in templates. With `wording`, the set is one of two twins with the same facts and
+    candidates, limited to facts that have both. `template` selects the templates, `sentence` the
+    sentences; the name then ends in `-sentence`. `unimorph` is a folder with UniMorph's tables, for
+    rendered sentences (X-FACTR's).
 
-    `template_translators` are what `translated_templates.load_translators` takes: they translate
-    English templates where a language has none, `trusted` ones without another's agreement.
+    `template_translators` are the arguments of `templates.translate.load_translators`. They
+    translate English templates for languages without one. Translations by `trusted` ones need no
+    agreement.
     """
 
     source: str
@@ -56,9 +57,9 @@ class Request(NamedTuple):
 
     @property
     def command(self) -> str:
-        """Return the line that builds the set again, whatever the defaults will be then.
+        """Return the command that rebuilds the set, independent of future defaults.
 
-        It is published with the set: passwords in addresses are left out.
+        It is published with the set, so passwords in addresses are removed.
         """
         given = (
             ("--source", self.source),
@@ -81,7 +82,7 @@ class Request(NamedTuple):
 
 
 def check_request(request: Request) -> None:
-    """Raise PolyprobeError if options contradict each other or no number of that size can be."""
+    """Raise PolyprobeError for contradictory options or numbers out of range."""
     if request.candidates < 2:
         raise PolyprobeError(
             f"--candidates {request.candidates}: a query needs the answer and a distractor, 2 or "
@@ -122,7 +123,7 @@ def check_request(request: Request) -> None:
 
 
 def check_buildable(request: Request) -> None:
-    """Raise PolyprobeError if the request does not say what to build."""
+    """Raise PolyprobeError for an invalid request or one without languages."""
     check_request(request)
     if not request.languages:
         raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")
@@ -136,7 +137,7 @@ def check_languages(languages: Sequence[str], source: str, known: Collection[str
 
 
 def check_relations(request: Request, known: Collection[str]) -> None:
-    """Raise PolyprobeError for a relation that the source does not have, or where none is left."""
+    """Raise PolyprobeError for a relation that the source does not have, or if none remains."""
     for relation in (*request.relations, *request.exclude):
         if relation not in known:
             raise unknown("relation", relation, request.source, known)

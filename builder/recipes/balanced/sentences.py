@@ -1,4 +1,4 @@
-"""The annotated prompts of X-FACTR written out for facts: whole sentences with `[Y]`."""
+"""Sentences for facts, rendered from the annotated prompts of X-FACTR, with `[Y]`."""
 
 import csv
 import io
@@ -21,13 +21,13 @@ from polyprobe.system.progress import track
 
 UNLABELLED = "facts without a label in a language, which get no sentence there"
 
-# {(language, relation): (mark as it stands, as it must be)}: marks that are wrong for any label.
+# {(language, relation): (mark in the file, correct mark)}: marks that are wrong for any label.
 FIXED_MARKS = {
-    ("el", "P31"): ("[Y.Acc]", "[Y.Nom]"),  # behind "is"
-    ("es", "P127"): ("dueña;", "dueño;"),  # behind a masculine article that no mark changes
-    ("fr", "P27"): ("[ARTDEF;Y]", "[PREPDEF;Y]"),  # behind "citizen"
+    ("el", "P31"): ("[Y.Acc]", "[Y.Nom]"),  # after "is"
+    ("es", "P127"): ("dueña;", "dueño;"),  # after a masculine article, which no mark changes
+    ("fr", "P27"): ("[ARTDEF;Y]", "[PREPDEF;Y]"),  # after "citizen"
     ("fr", "P31"): ("un [ARTIND;Y]", "[ARTIND;Y]"),  # two articles
-    ("fr", "P1923"): ("participée;", "participé;"),  # has no feminine behind avoir
+    ("fr", "P1923"): ("participée;", "participé;"),  # no feminine after avoir
     ("fr", "P159"): ("en [PREPLOC;Y]", "[PREPLOC;Y]"),  # two prepositions
 }
 
@@ -35,10 +35,10 @@ FIXED_MARKS = {
 def render_sentences(
     known: Facts, mirror: Path | None, languages: Sequence[str], unimorph: str | None = None
 ) -> Facts:
-    """Return the facts with a sentence each, written out from the annotated prompts.
+    """Return the facts with a sentence for each, rendered from the annotated prompts.
 
-    What no sentence could honour is counted among the repairs. `unimorph` is a folder of UniMorph's
-    tables.
+    Marks that could not be applied are counted among the repairs. `unimorph` is a folder with
+    UniMorph's tables.
     """
     lost: Counter[str] = Counter()
     tables = Path(unimorph) if unimorph else None
@@ -54,10 +54,11 @@ def render_prompts(
     unimorph: Path | None = None,
     lost: Counter[str] | None = None,
 ) -> pl.DataFrame:
-    """Return a sentence (PROMPTS) of each fact in each language that has labels of both its ends.
+    """Return a sentence (PROMPTS) of each fact in each language with labels of both its ends.
 
-    `facts` and `labels` have the columns of FACTS and LABELS; `unimorph` is a folder with tables of
-    UniMorph's. What no sentence could honour is counted into `lost`, as `LANGUAGE: what`.
+    `facts` and `labels` have the columns of FACTS and LABELS; `unimorph` is a folder with
+    UniMorph's tables. Marks that could not be applied, and facts without a label, are counted in
+    `lost`, as `LANGUAGE: description`.
     """
     for language in languages:
         if language not in xfactr.LANGUAGES:
@@ -96,13 +97,13 @@ def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dic
 
 
 def fix_marks(prompt: str, language: str, relation: str) -> str:
-    """Return the prompt as its author meant it."""
+    """Return the prompt with corrected marks."""
     found, right = FIXED_MARKS.get((language, relation), ("", ""))
     return xfactr.fix_prompt(prompt, language, relation).replace(found, right, 1)
 
 
 def name_ends(facts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return the facts that have both labels: FACTS, `subject` and `object`."""
+    """Return the facts with both labels: FACTS, `subject` and `object`."""
     ends = labels.select("id", "label")
     subjects = ends.rename({"id": "subject_id", "label": "subject"})
     objects = ends.rename({"id": "object_id", "label": "object"})
@@ -117,7 +118,7 @@ def write_rows(
     renderer: Renderer,
     lost: Counter[str],
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of PROMPTS in a language; facts of other relations than X-FACTR's get none."""
+    """Yield the rows of PROMPTS in a language, only for relations of X-FACTR."""
     for relation, subject_id, object_id, subject, object_ in named.iter_rows():
         if relation in prompts:
             text, form, reasons = renderer.render(

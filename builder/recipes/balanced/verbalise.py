@@ -1,4 +1,4 @@
-"""From facts to sentences: which templates or prompt a fact gets, its rows in each language."""
+"""Verbalise facts: choose templates or a prompt for each, and make its rows in each language."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ SUBJECT = "[X]"
 
 
 class Sentence(NamedTuple):
-    """A prompt with the slot, and what counts as right beside the object's label ('' if none)."""
+    """A prompt with the slot, and a correct form other than the object's label ('' if none)."""
 
     prompt: str
     form: str
@@ -24,9 +24,9 @@ class Sentence(NamedTuple):
 
 
 class LanguageTexts(NamedTuple):
-    """How one language says things: labels by id, templates by relation, prompts by fact.
+    """Texts of one language: labels by id, templates by relation, prompts by fact.
 
-    A template is its text and its id.
+    A template is a pair of text and id.
     """
 
     labels: dict[str, str]
@@ -41,11 +41,12 @@ def verbalise(
     languages: Sequence[str],
     source: str,
 ) -> dict[str, list[Row]]:
-    """Return {language: rows}: the rows of a query stand together, in every language as many.
+    """Return {language: rows}: consecutive rows for each query, as many in every language.
 
-    A fact that has a sentence of the source's own in every language takes that, any other each
-    template of its relation with the subject's label; `templates` are as many in every language
-    (`level_templates`). The candidates are the same in all rows of a query.
+    A fact with a sentence of the source in every language has one row with that sentence. Any other
+    fact has one row for each template of its relation, filled with the subject's label. `templates`
+    has the same number of templates in every language (`level_templates`). The candidates are the
+    same in all rows of a query.
     """
     prompted = find_prompted(known.prompts, languages)
     rows = {}
@@ -60,12 +61,12 @@ def verbalise(
 
 
 def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
-    """Return the rows of one language, without the column."""
+    """Return the rows of one language, without the language column."""
     return table.filter(pl.col("language") == language).drop("language")
 
 
 def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:
-    """Return one language's templates and their ids by relation, in their order."""
+    """Return {relation: [(template, id)]} of one language, in their order."""
     grouped: dict[str, list[tuple[str, str]]] = {}
     for relation, template_id, template in templates.iter_rows():
         grouped.setdefault(relation, []).append((template, template_id))
@@ -73,7 +74,7 @@ def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]
 
 
 def find_prompted(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
-    """Return the facts that have a prompt in every one of the languages."""
+    """Return the facts with a prompt in all of the languages."""
     key = ["relation", "subject_id", "object_id"]
     asked = prompts.filter(pl.col("language").is_in(list(languages)))
     counts = asked.group_by(key).agg(pl.col("language").n_unique().alias("languages"))
@@ -83,7 +84,7 @@ def find_prompted(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFra
 def read_prompts(
     prompts: pl.DataFrame, language: str, facts: pl.DataFrame, source: str
 ) -> Iterator[tuple[Fact, Sentence]]:
-    """Yield the first prompt in a language of each of the facts."""
+    """Yield the first prompt of each fact in a language."""
     chosen = of_language(prompts, language).join(facts, on=facts.columns, how="semi")
     first = chosen.sort(chosen.columns).unique(facts.columns, keep="first", maintain_order=True)
     for *ids, prompt, form in first.select(*facts.columns, "prompt", "form").iter_rows():
@@ -92,7 +93,7 @@ def read_prompts(
 
 
 def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row]:
-    """Yield the query's rows; PolyprobeError where a sentence has not exactly one slot."""
+    """Yield the rows of a query; PolyprobeError for a sentence without exactly one slot."""
     fact, labels = query.fact, texts.labels
     subject = labels[fact.subject_id]
     candidates = [labels[entity] for entity in query.candidates]
@@ -119,11 +120,11 @@ def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row
 
 
 def list_sentences(fact: Fact, texts: LanguageTexts, subject: str) -> list[Sentence]:
-    """Return the fact's own sentence, or without one the templates of its relation, filled."""
+    """Return the fact's own sentence, or the filled templates of its relation."""
     own = texts.prompts.get(fact)
     return [own] if own else [fill(*pair, subject) for pair in texts.templates[fact.relation]]
 
 
 def fill(template: str, template_id: str, subject: str) -> Sentence:
-    """Return the template with the subject's label in its place."""
+    """Return the sentence of a template, with the subject's label."""
     return Sentence(template.replace(SUBJECT, subject), "", template_id)

@@ -1,1 +1,1 @@
-"""Turns BMLAMA as published into what it says it is: parallel, with one correct answer a row."""
+"""BMLAMA: the published rows, and repaired rows that are parallel and have one correct answer."""

@@ -1,4 +1,4 @@
-"""Repair a query's candidates: one correct answer, no label twice, two candidates at least."""
+"""Repair a query's candidates: one correct answer, unique labels, at least two candidates."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
@@ -6,24 +6,24 @@ from collections.abc import Collection, Iterable, Mapping
 from polyprobe.builder.sources.bmlama.entities import Entity
 from polyprobe.builder.sources.bmlama.queries import PublishedQuery
 
-SIZE = 10  # candidates of a row that is filled, as many as most published rows have
+SIZE = 10  # candidates of a filled row, the size of most published rows
 
 
 def repair_query(
     query: PublishedQuery, entities: Mapping[str, Entity], correct: Iterable[Entity]
 ) -> PublishedQuery | None:
-    """Return the query with candidates that can be asked; None where only the answer is left.
+    """Return the query with valid candidates; None if only the answer remains.
 
-    A distractor that lacks a label in some language, that is the subject itself, that is right as
-    well (by id, or by its label in some language), or whose label another candidate has in some
-    language, gives its place to another entity of the relation, or goes where there is none. Of two
-    candidates that share a label the second one goes, never the answer. A row of one candidate gets
-    distractors.
+    A distractor is replaced if it lacks a label in some language, is the subject, is also correct
+    (by id, or by its label in some language), or shares a label with another candidate in some
+    language. The replacement is another entity of the relation; without one, the distractor is
+    removed. Of two candidates with the same label, the second one is replaced, but never the
+    answer. A row with a single candidate is filled with distractors.
 
     Args:
-        query: the row in ids.
+        query: the row, by ids.
         entities: {id: entity} of the query's relation.
-        correct: every correct answer for the query, its answer or not.
+        correct: all correct answers to the query.
     """
     right = [entity for entity in correct if entity.id != query.answer]
     faults = find_faults(query, entities, right)
@@ -53,7 +53,7 @@ def repair_query(
 def find_faults(
     query: PublishedQuery, entities: Mapping[str, Entity], right: Collection[Entity]
 ) -> dict[str, str]:
-    """Return {id: code} of the distractors that cannot stay."""
+    """Return {id: code} of the distractors to replace."""
     faults = {}
     kept = [entities[query.answer]]
     for name in query.candidates:
@@ -74,15 +74,12 @@ def find_faults(
 
 
 def clashes(entity: Entity, others: Iterable[Entity]) -> bool:
-    """Return whether the entity is one of the others, or has a label of theirs in some language."""
+    """Return whether the entity is one of the others or shares a label with one of them."""
     return any(map(entity.clashes, others))
 
 
 def pop_candidate(pool: list[Entity], kept: dict[str, Entity], right: Collection[Entity]) -> str:
-    """Move the pool's first entity that clashes with none kept or right to the kept ones.
-
-    Returns its id, '' where there is none.
-    """
+    """Move the pool's first entity without a clash to `kept` and return its id; '' if none."""
     for entity in pool:
         if not clashes(entity, kept.values()) and not clashes(entity, right):
             pool.remove(entity)
@@ -92,5 +89,5 @@ def pop_candidate(pool: list[Entity], kept: dict[str, Entity], right: Collection
 
 
 def rank(query: PublishedQuery, entity: Entity) -> str:
-    """Return what the pool is sorted by: as good as random, and the same for ever."""
+    """Return the sort key of the pool, pseudo-random and reproducible."""
     return hashlib.sha256(f"{query.fact_id}|{entity.id}".encode()).hexdigest()

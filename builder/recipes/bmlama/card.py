@@ -1,4 +1,4 @@
-"""What BMLAMA's card says beside the common tables: repairs, audit, judged candidates."""
+"""The parts of the card that only BMLAMA has: repairs, audit, judged candidates."""
 
 import csv
 from collections import Counter, defaultdict
@@ -21,7 +21,7 @@ SECOND = Path(str(files(__package__).joinpath("second.csv")))
 
 
 class Line(NamedTuple):
-    """The audit of one language of one configuration; ceilings are those against English."""
+    """The audit of one language of a configuration; ceilings are against English."""
 
     config: str
     language: str
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
 
 def summarize(config: str, audit: Audit) -> list[Line]:
-    """Return the lines of an audit; ceilings with four decimals, since they are estimates."""
+    """Return the lines of an audit; ceilings are estimates, rounded to four decimals."""
     return [
         Line(
             config,
@@ -64,7 +64,7 @@ def summarize(config: str, audit: Audit) -> list[Line]:
 
 
 def read_audit() -> list[Line]:
-    """Return the audit that bench/bmlama_audit.py wrote."""
+    """Return the audit written by bench/bmlama_audit.py."""
     kinds = Line.__annotations__
     return [
         Line(**{name: kinds[name](text) for name, text in row.items()}) for row in read_csv(AUDIT)
@@ -85,7 +85,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 
 
 def audit_table(lines: Sequence[Line]) -> str:
-    """Return one line for each figure, one column a configuration, the worst language named."""
+    """Return one line for each figure and one column for each configuration."""
     names = list(dict.fromkeys(line.config for line in lines))
     own = [[line for line in lines if line.config == name] for name in names]
 
@@ -134,7 +134,7 @@ def languages_table(lines: Sequence[Line]) -> str:
 
 
 def verdicts_table() -> str:
-    """Return one line for each language: candidates judged, wrong ones, Wilson's 95 % interval."""
+    """Return one line for each language: judged and wrong candidates, Wilson's 95 % interval."""
     verdicts = read_csv(VERDICTS)
     languages = sorted({row["language"] for row in verdicts})
     parts = {x: [row for row in verdicts if row["language"] == x] for x in languages}
@@ -143,13 +143,13 @@ def verdicts_table() -> str:
 
 
 def describe_verdicts(name: str, verdicts: Sequence[dict[str, str]]) -> tuple[str, ...]:
-    """Return a line of the table."""
+    """Return one line of the table of verdicts."""
     wrong = sum(row["verdict"] != "right" for row in verdicts)
     return name, f"{len(verdicts)}", f"{wrong}", share(wrong, len(verdicts))
 
 
 def barred() -> str:
-    """Return how many wrong answers readers struck out, by verdict."""
+    """Return the number of distractors excluded by readers, by verdict."""
     verdicts = Counter(row["verdict"] for row in read_csv(readers.FOUND))
     return (
         f"{verdicts['found']:,} that are right or can be argued for, {verdicts['possible']:,} that "
@@ -158,7 +158,7 @@ def barred() -> str:
 
 
 def second_answers() -> str:
-    """Return how many of the rows read have a distractor that is right, or can be argued for."""
+    """Return the number of rows read that have a correct or arguable distractor."""
     found = defaultdict(set)
     for row in read_csv(SECOND):
         found[row["published_row"]].add(row["verdict"])
@@ -172,12 +172,12 @@ def second_answers() -> str:
 
 
 def share(count: int, total: int) -> str:
-    """Return a share and Wilson's 95 % interval."""
+    """Return a share with Wilson's 95 % interval."""
     interval = binomtest(count, total).proportion_ci(method="wilson")
     return f"{count / total:.1%}, {interval.low:.1%} to {interval.high:.1%}"
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Return the lines of one of the files beside this one."""
+    """Return the lines of a CSV file in this folder."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

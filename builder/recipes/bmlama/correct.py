@@ -1,4 +1,4 @@
-"""Which entities are right for a row: by Wikidata ids, and by other rows with its prompt."""
+"""Correct entities of a row, by Wikidata ids and by other rows with the same prompt."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,18 +15,18 @@ def find_correct(
     published: Iterable[tuple[Rows, Sequence[PublishedQuery]]],
     knowledge: Knowledge,
 ) -> list[set[str]]:
-    """Return the ids of the correct entities for each query, its own answer among them.
+    """Return the ids of all correct entities of each query, including its answer.
 
-    Correct are the known facts of the subject in the query's relation or in one with the same
-    English template ("[X] is located in [Y]" stands for four), the answer of every published
-    row that has, in some language, the same prompt (there a reader could not know which one is
-    meant), and what follows from either (`kinship`).
+    Correct are the known objects of the subject in the query's relation or in one with the same
+    English template (four relations have "[X] is located in [Y]"), the answers of all published
+    rows with the same prompt in some language (there the prompt is ambiguous), and all entities
+    that `knowledge` infers from these.
 
     Args:
-        queries: the queries to find correct entities for.
-        rows: what they were read from.
-        published: every configuration's rows with their queries.
-        knowledge: the known facts, and what they imply.
+        queries: the queries.
+        rows: the published rows of the queries.
+        published: rows and queries of every configuration.
+        knowledge: the known facts and their implications.
     """
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for configuration, asked in published:
@@ -43,7 +43,7 @@ def find_correct(
 
 
 def group_relations(english: Sequence[Row]) -> Mapping[str, set[str]]:
-    """Return {relation: relations with the same English template, itself among them}."""
+    """Return {relation: relations with the same English template, including itself}."""
     templates: dict[str, str] = {}
     for row in english:
         templates.setdefault(row.relation, row.prompt.replace(row.subject, "[X]"))

@@ -1,4 +1,4 @@
-"""The repaired rows of a configuration: link the published rows, repair and write them."""
+"""Repair a configuration: link the published rows, repair their candidates, write the rows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,13 +22,13 @@ def repair(
     knowledge: Knowledge,
     templates: Mapping[str, Mapping[str, str]],
 ) -> tuple[dict[str, list[Row]], list[PublishedQuery]]:
-    """Return {language: repaired rows} in the published order, and the queries that were dropped.
+    """Return {language: repaired rows} in the published order, and the dropped queries.
 
     Args:
         config: the configuration to repair.
-        others: further published configurations, whose rows have further correct answers.
-        knowledge: the known facts, and what they imply.
-        templates: {relation: {language: template in place of the published one}}.
+        others: the other published configurations, for further correct answers.
+        knowledge: the known facts and their implications.
+        templates: {relation: {language: replacement of the published template}}.
     """
     published = [(linked.rows, linked.queries) for linked in (config, *others)]
     correct = find_correct(config.queries, config.rows, published, knowledge)

@@ -1,4 +1,4 @@
-"""From a repaired_query query to its row in one language."""
+"""The row of a repaired query in one language."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from polyprobe.schema.columns import Row
 
 
 class Wording(NamedTuple):
-    """How one language says a query.
+    """The texts of a query in one language.
 
-    `meant` are the published labels of the entities that English's published candidates name,
-    `labels` those of the query's candidates, `original` the same before they were restored;
-    `template` takes the place of a published one that is plainly wrong.
+    `meant` are the published labels of the entities in English's published candidates, `labels`
+    those of the query's candidates, and `original` the same labels before restoration. `template`
+    replaces a wrong published template.
     """
 
     language: str
@@ -27,7 +27,7 @@ class Wording(NamedTuple):
 
 
 def move_answer(query: PublishedQuery) -> PublishedQuery:
-    """Return the query with its answer at the place that a hash of its id draws."""
+    """Return the query with its answer moved to a position drawn by the hash of its id."""
     others = [name for name in query.candidates if name != query.answer]
     digest = hashlib.sha256(query.fact_id.encode()).digest()
     place = int.from_bytes(digest, "big") % len(query.candidates)
@@ -60,7 +60,7 @@ def write_row(query: PublishedQuery, published: Row, wording: Wording) -> Row:
 
 
 def find_codes(published: Row, wording: Wording) -> list[str]:
-    """Return the codes of what concerns one language alone."""
+    """Return the codes of the repairs in this language only."""
     shown = [clean(label, wording.language) for label in published.candidates]
     prompts = [] if wording.template else [published.prompt]
     texts = [published.subject, *published.candidates, *prompts]

@@ -1,27 +1,28 @@
-"""Build fluent-mlama: the facts of Semenov and Sennrich (arXiv:2510.15115), asked as they did.
+"""Build fluent-mlama: the facts of Semenov and Sennrich (arXiv:2510.15115) in their protocol.
 
-A configuration is a language in one wording: `LANG` has mLAMA's template with bare labels,
+A configuration is one language in one wording: `LANG` has mLAMA's template with uninflected labels,
 `LANG-sentence` Google's translation of the whole English sentence, `LANG-chatgpt` (cs, hr, ru, uk)
-ChatGPT's. Those of one language have the same rows with the same candidates: the prompts alone
-differ. Facts differ from language to language, so each configuration has one split.
+ChatGPT's. The configurations of a language have the same rows and candidates and differ only in
+their prompts. Facts differ between languages, so each configuration has one split.
 
-The paper's recipe, kept to the letter (section 3; the relations and the two filters that its
-released logs show are in RELATIONS, `is_extracted` and `has_length`):
+The method of the paper (section 3; RELATIONS, `is_extracted` and `has_length` are inferred from its
+released logs):
 
-- A prompt is what precedes the object, with the blanks around it, and nothing after the slot:
-  `--scoring object` reads no further and keeps the blank.
-- Right are the object's label and the forms in which it is in the sentences, the same set for
-  every wording (`narrow`). The first of `answer_forms` is the label, the others are Google's form
-  and ChatGPT's where they differ from it. The object's aliases, which the paper's wider set counts
-  as right too (its appendix E), are no candidates.
-- Distractors are other names of the relation's objects, in that language: labels, inflected forms
-  and aliases are strings of their own. Taken are the 50 whose SHA-256 is smallest as a number, all
-  where there are fewer, without the fact's own forms and aliases. Another object of the same
-  subject may be among them.
+- A prompt is the text before the object, including spaces, with nothing after the slot: `--scoring
+  object` reads no further and keeps the space.
+- Correct are the object's label and its forms in the sentences, the same set for every wording. The
+  first of `answer_forms` is the label; the others are Google's and ChatGPT's forms where they
+  differ from it. The object's aliases, correct in the wider set of the paper (its appendix E), are
+  not candidates.
+- Distractors are other names of the relation's objects in that language: labels, inflected forms
+  and aliases count as separate strings. The 50 names with the smallest SHA-256 are taken (all, if
+  there are fewer), without the fact's own forms and aliases. They may include another object of the
+  same subject.
 
-Ours is the order of the candidates, by SHA-256 of fact and candidate, so that the place of the
-right ones tells nothing. A candidate is a string, whose id is the first 16 hexadecimal digits of
-its SHA-256; invisible characters are taken out of all texts before, which changes no choice.
+Unlike the paper, candidates are sorted by SHA-256 of fact and candidate, so that the positions of
+the correct ones are uninformative. A candidate is a string; its id is the first 16 hexadecimal
+digits of its SHA-256. Invisible characters are removed from all texts beforehand, which does not
+change the choice.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +52,7 @@ RELATIONS: Mapping[str, tuple[str, ...]] = {
     "vi": _FEW,
     "zh": _FEW,
 }
-"""Of each language those that the paper's figures are made of; the archive has more."""
+"""The relations of each language in the paper's figures; the archive has more."""
 WORDINGS = {"": "template", "-sentence": "google", "-chatgpt": "chatgpt"}
 CONFIGS = RECIPES["fluent-mlama"].configs
 DEFAULT_CONFIG = "es"
@@ -59,7 +60,7 @@ N_DISTRACTORS = 50
 
 
 class Question(NamedTuple):
-    """A fact with its candidates; the first of `forms`, all of them right, is the label."""
+    """A fact with its candidates; all `forms` are correct, and the first is the label."""
 
     record: Record
     forms: list[str]
@@ -81,7 +82,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     }
 
 
-@lru_cache(maxsize=1)  # the configurations of a language are built one after the other
+@lru_cache(maxsize=1)  # the configurations of a language are built in sequence
 def ask(language: str, mirror: Path | None = None) -> tuple[Question, ...]:
     """Return the questions of a language, the same for every wording."""
     records = [record for record in read_archive(mirror, [language]) if is_extracted(record)]
@@ -95,10 +96,10 @@ def ask(language: str, mirror: Path | None = None) -> tuple[Question, ...]:
 
 
 def is_extracted(record: Record) -> bool:
-    """Return whether the object was found in every sentence, with something before it.
+    """Return whether the object was found in every sentence, with text before it.
 
-    Where there is no sentence of ChatGPT's, an empty object does no harm: the logs hold two such
-    rows (da), and the paper counts 25 more (id); only the label is right there.
+    Without a sentence from ChatGPT, an empty object is accepted: the logs contain two such rows
+    (da), and the paper counts 25 more (id). Only the label is correct there.
     """
     if record.chatgpt_start is None:
         return record.start not in ("", FAILED)
@@ -107,9 +108,9 @@ def is_extracted(record: Record) -> bool:
 
 
 def has_length(record: Record) -> bool:
-    """Return whether Google's prompt is a third as long as the others are on average, or longer.
+    """Return whether Google's prompt has at least a third of the average length of the others.
 
-    A shorter one is the trace of another word order, with the object in front.
+    A shorter prompt indicates another word order, with the object at the beginning.
     """
     others = [record.template_start, record.chatgpt_start]
     lengths = [len(text) for text in others if text is not None]
@@ -117,24 +118,24 @@ def has_length(record: Record) -> bool:
 
 
 def list_forms(record: Record) -> list[str]:
-    """Return the right forms, the label first, each once."""
+    """Return the correct forms without duplicates, the label first."""
     forms = (record.object, record.form, record.chatgpt_form)
     return list(dict.fromkeys(form for form in forms if form))
 
 
 def list_names(record: Record) -> set[str]:
-    """Return the right forms and the aliases of the object."""
+    """Return the correct forms and the aliases of the object."""
     aliases = (name.strip() for name in record.aliases.split(SEPARATOR))
     return {*list_forms(record), *aliases} - {""}
 
 
 def order_pool(records: Iterable[Record]) -> list[str]:
-    """Return all names of the objects, those with the smallest digest first."""
+    """Return all names of the objects, sorted by digest."""
     return sorted(set().union(*map(list_names, records)), key=hash_text)
 
 
 def choose_candidates(record: Record, pool: Sequence[str]) -> list[str]:
-    """Return the right forms and the first names of the pool that are none of the object's."""
+    """Return the correct forms and the first names of the pool that are not the object's."""
     own = list_names(record)
     distractors = [name for name in pool if name not in own][:N_DISTRACTORS]
     fact = name_fact(record)
@@ -142,7 +143,7 @@ def choose_candidates(record: Record, pool: Sequence[str]) -> list[str]:
 
 
 def make_row(question: Question, wording: str) -> Row:
-    """Return a fact's row in one wording."""
+    """Return the row of a fact in one wording."""
     record, forms, candidates = question
     starts = {
         "template": record.template_start,

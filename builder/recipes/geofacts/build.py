@@ -1,17 +1,17 @@
-"""Build geofacts: facts about the world's countries in 51 languages, the embedded dataset.
+"""Build geofacts, the embedded dataset: facts about the world's countries in 51 languages.
 
-What is taken from where:
+Sources:
 
 - names of countries, continents, languages, currencies and cities: Unicode CLDR 47 through babel
-  (`geofacts_labels.py`), licensed under Unicode-3.0;
-- official language (P37) and currency (P38) of a country: CLDR's supplemental data, through
+  (`labels.py`), licensed under Unicode-3.0;
+- official language (P37) and currency (P38) of a country: supplemental data of CLDR, through
   `babel.core.get_global`;
-- continent (P30, UN M49), capital (P36, the time zone that bears its name) and what is left out,
-  each with its reason: `facts.csv`, written for this project;
+- continent (P30, UN M49), capital (P36, the time zone named after it) and excluded facts with their
+  reasons: `facts.csv`, written for this project;
 - sentences: `templates.toml`, written for this project.
 
-Ids are ISO 3166, ISO 639, ISO 4217, UN M49 codes and tz database zones, relations those of
-Wikidata. Nothing is drawn at random: order and choice of candidates follow SHA-256 of the ids.
+Ids are codes of ISO 3166, ISO 639, ISO 4217 and UN M49, and tz database zones; relations are
+Wikidata's. Nothing is random: order and choice of candidates follow SHA-256 of the ids.
 """
 
 import csv
@@ -39,11 +39,11 @@ DEFAULT_CONFIG = "default"
 RELATIONS: tuple[str, ...] = ("P30", "P36", "P37", "P38")
 N_CANDIDATES = 10
 
-# A stem is this many characters; fewer where a character is a syllable or vowels are unwritten.
+# Characters in a stem; fewer where a character is a syllable or vowels are unwritten.
 _STEM = {"zh": 2, "ja": 2, "ko": 2, "ar": 3, "fa": 3, "he": 3, "ur": 3}
-# Languages are named after their countries: of 115 facts of P37 the rule would leave 62.
+# Languages are named after their countries: the rule would leave 62 of 115 facts of P37.
 _MAY_LEAK = ("P37",)
-# From this share of speakers on, a language is no distractor for a country, official or not.
+# A language with at least this share of speakers in a country is never its distractor.
 _SPOKEN_PERCENT = 5
 _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
 
@@ -69,7 +69,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     """Return the rows of every language, in the order of relation and country.
 
-    Nothing is downloaded: `mirror` is taken and not used, as every source takes it.
+    Nothing is downloaded: `mirror` is unused, and present because every recipe has it.
     """
     if config not in CONFIGS:
         raise PolyprobeError(f"unknown configuration {config!r} of geofacts; available: default")
@@ -97,7 +97,7 @@ def load_table() -> list[dict[str, str]]:
 
 @cache
 def label(language: str, relation: str, entity: str) -> str:
-    """Return the name in a language of an object of a relation."""
+    """Return the name of a relation's object in a language."""
     labels = load_labels(language)
     if relation == "P36":
         return city(labels, entity)
@@ -111,7 +111,7 @@ def subject_label(language: str, country: str) -> str:
 
 
 def official_languages(country: str) -> set[str]:
-    """Return the languages official in the whole of a country, scripts of one counted once."""
+    """Return the languages official in the whole of a country; scripts of a language count once."""
     spoken = get_global("territory_languages")[country]
     status = ("official", "de_facto_official")
     return {
@@ -120,7 +120,7 @@ def official_languages(country: str) -> set[str]:
 
 
 def heard_languages(country: str) -> set[str]:
-    """Return the languages with any official status in a country or a share of its speakers."""
+    """Return languages with any official status in a country or many speakers (_SPOKEN_PERCENT)."""
     spoken = get_global("territory_languages")[country]
     return {
         code.split("_")[0]
@@ -130,7 +130,7 @@ def heard_languages(country: str) -> set[str]:
 
 
 def currencies(country: str) -> set[str]:
-    """Return the currencies that are legal tender in a country today, as CLDR has them."""
+    """Return the currencies that are legal tender in a country today, according to CLDR."""
     known = get_global("territory_currencies").get(country, [])
     return {code for code, _start, end, tender in known if end is None and tender}
 
@@ -139,15 +139,15 @@ def currencies(country: str) -> set[str]:
 def select_facts() -> tuple[GeoFact, ...]:
     """Return the facts of the dataset, sorted by relation and country.
 
-    A country has one fact in a relation or none: none where the fact table leaves it out, where
-    CLDR knows several objects, or where the country's name gives the answer away.
+    A country has at most one fact in a relation. It has none if the fact table excludes it, if CLDR
+    has several objects, or if the country's name reveals the answer.
     """
     facts = sorted(_known_facts())
     return tuple(fact for fact in facts if fact.relation in _MAY_LEAK or not leaks(fact))
 
 
 def _known_facts() -> Iterator[GeoFact]:
-    """Yield the facts of the fact table and of CLDR, without those that are left out."""
+    """Yield the facts of the fact table and of CLDR, except excluded ones."""
     table = load_table()
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
     for row in table:
@@ -163,7 +163,7 @@ def _known_facts() -> Iterator[GeoFact]:
 
 
 def leaks(fact: GeoFact) -> bool:
-    """Return whether the country's name gives the answer away in any of the languages."""
+    """Return whether the country's name reveals the answer in any of the languages."""
     return any(
         shares_stem(
             subject_label(language, fact.subject),
@@ -177,8 +177,8 @@ def leaks(fact: GeoFact) -> bool:
 def shares_stem(subject: str, answer: str, language: str) -> bool:
     """Return whether the beginning of a word of the subject occurs in the answer.
 
-    The beginning is four characters, or the whole of a shorter word of at least three; two where
-    a character is a syllable (zh, ja, ko), three where vowels are unwritten (ar, fa, he, ur).
+    The beginning has four characters, or fewer in a shorter word (at least three). It has two where
+    a character is a syllable (zh, ja, ko), and three where vowels are unwritten (ar, fa, he, ur).
 
     >>> shares_stem("Japan", "Japanese Yen", "en"), shares_stem("Mali", "Euro", "en")
     (True, False)
@@ -190,11 +190,11 @@ def shares_stem(subject: str, answer: str, language: str) -> bool:
 
 
 def choose_candidates(fact: GeoFact, facts: Iterable[GeoFact]) -> list[str]:
-    """Return the candidates of a fact: its object and nine others of the relation, or all.
+    """Return the candidates of a fact: its object and up to nine other objects of the relation.
 
-    The others are the first by SHA-256 of fact and candidate, which is a uniform draw; the
-    object's place is SHA-256 of the fact. An other that is right as well, or that shares a name
-    with a candidate in some language, is passed over.
+    The others are the first by SHA-256 of fact and candidate, which is a uniform draw. The position
+    of the object follows from SHA-256 of the fact. Correct answers are excluded, as are objects
+    that share a name with a candidate in some language.
     """
     pool = {other.object for other in facts if other.relation == fact.relation}
     wrong = sorted(pool - right_answers(fact), key=lambda other: hash_text(f"{fact.id}|{other}"))
@@ -207,7 +207,7 @@ def choose_candidates(fact: GeoFact, facts: Iterable[GeoFact]) -> list[str]:
 
 
 def right_answers(fact: GeoFact) -> set[str]:
-    """Return objects that cannot be distractors: those that are correct, even if only arguably."""
+    """Return objects that cannot be distractors: correct or arguably correct ones."""
     others = {
         "P37": heard_languages(fact.subject),
         "P38": currencies(fact.subject),
@@ -216,7 +216,7 @@ def right_answers(fact: GeoFact) -> set[str]:
 
 
 def all_differ(relation: str, entities: list[str]) -> bool:
-    """Return whether the entities' names differ in every language, capital letters aside."""
+    """Return whether the entities' names differ in every language, ignoring case."""
     return all(
         len({label(language, relation, entity).casefold() for entity in entities}) == len(entities)
         for language in LANGUAGES
@@ -224,7 +224,6 @@ def all_differ(relation: str, entities: list[str]) -> bool:
 
 
 def _row(fact: GeoFact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
-    """Return a fact as a row in one language."""
     subject = subject_label(language, fact.subject)
     answer = label(language, fact.relation, fact.object)
     return Row(

@@ -1,8 +1,8 @@
-"""Name territories, languages, currencies and cities in 51 languages, from Unicode CLDR.
+"""Names of territories, languages, currencies and cities in 51 languages, from Unicode CLDR.
 
-All names come from the CLDR tables that babel carries (`babel.Locale`), licensed under
-Unicode-3.0; those that would mislead a reader are replaced in `CORRECTIONS`, each for a reason.
-Names are in their dictionary form: babel's tables have no cases for them.
+All names come from the CLDR tables in babel (`babel.Locale`), licensed under Unicode-3.0.
+`CORRECTIONS` replaces misleading names, with reasons. Names are in their dictionary form: babel's
+tables have no grammatical cases.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from babel import Locale
 from babel.core import get_global
 
-# The 53 of BMLAMA without Latin and Cebuano, for which CLDR has hardly any names.
+# The 53 languages of BMLAMA without Latin and Cebuano, for which CLDR has hardly any names.
 _CODES = (
     "af ar az be bg bn ca cs cy da de el en es et eu fa fi fr ga gl he hi hr hu hy id it ja ka ko "
     "lt lv ms nl pl pt ro ru sk sl sq sr sv ta th tr uk ur vi zh"
@@ -23,21 +23,21 @@ LANGUAGES: tuple[str, ...] = tuple(_CODES.split())
 
 AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்றும்", "vi": "và"}
 
-# 003, the continent, is called "North American continent" here; 021 bears the everyday name.
+# Languages with "North American continent" as the name of 003; 021 has the usual name.
 NORTH_AMERICA_AS_021 = ("bg", "hr", "it", "ja", "sr")
 
 CORRECTIONS: dict[tuple[str, str], str] = {
-    # CLDR says "franc of the Ivory Coast" and "franc of Cameroon" for the two common currencies.
+    # CLDR has "franc of the Ivory Coast" and "franc of Cameroon" for the two common currencies.
     ("az", "XOF"): "Qərbi Afrika CFA Frankı",
     ("az", "XAF"): "Mərkəzi Afrika CFA Frankı",
     ("sq", "XOF"): "Franga CFA e Afrikës Perëndimore",
     ("sq", "XAF"): "Franga CFA e Afrikës Qendrore",
-    # CLDR names one of the two by the name of both.
+    # CLDR has the common name of both currencies for one of them.
     ("nl", "XAF"): "CFA-franc BEAC",
     ("pl", "XOF"): "frank CFA BCEAO",
     # CLDR writes the Latin abbreviation in Cyrillic look-alikes.
     ("ru", "XOF"): "франк КФА BCEAO",
-    # CLDR has index order, the atoll for the town, a Swedish o, misspellings.
+    # CLDR has index order, the atoll instead of the town, a Swedish o, misspellings.
     ("ca", "Africa/Cairo"): "El Caire",
     ("hu", "Pacific/Majuro"): "Majuro",
     ("sl", "Europe/Copenhagen"): "København",
@@ -45,7 +45,7 @@ CORRECTIONS: dict[tuple[str, str], str] = {
     ("bn", "Asia/Tbilisi"): "তিবিলিসি",
     ("bn", "Europe/Tallinn"): "তাল্লিন",
     ("sq", "Africa/Nouakchott"): "Nuakshot",
-    # CLDR inherits the English name or has an old one; the language's own is another.
+    # CLDR inherits the English name or has an outdated one.
     ("af", "Europe/Belgrade"): "Belgrado",
     ("af", "Asia/Dushanbe"): "Doesjanbe",
     ("af", "Asia/Tashkent"): "Tasjkent",
@@ -74,7 +74,7 @@ CORRECTIONS: dict[tuple[str, str], str] = {
     ("it", "Asia/Yerevan"): "Erevan",
     ("ms", "Europe/Rome"): "Rom",
     ("ro", "Asia/Seoul"): "Seul",
-    # CLDR has the name after its spelling in English rather than its sound, or misspelt.
+    # CLDR transcribes the English spelling instead of the sound, or misspells the name.
     ("ar", "Africa/Bangui"): "بانغي",
     ("ar", "Africa/Mogadishu"): "مقديشو",
     ("ar", "Pacific/Port_Moresby"): "بورت مورسبي",
@@ -137,7 +137,7 @@ CORRECTIONS: dict[tuple[str, str], str] = {
     ("ur", "Europe/Podgorica"): "پودگوریتسا",
     ("ur", "Asia/Tbilisi"): "تبلیسی",
     ("ur", "Africa/Tripoli"): "طرابلس",
-    # The same of languages, currencies (some had the capital of a title) and countries.
+    # The same for languages, currencies (some with the capital of a title) and countries.
     ("ar", "ms"): "الملايوية",
     ("ar", "sl"): "السلوفينية",
     ("bn", "bg"): "বুলগেরীয়",
@@ -169,12 +169,12 @@ CORRECTIONS: dict[tuple[str, str], str] = {
 _TRAILING_BRACKET = re.compile(r"\s*[(（][^()（）]*[)）]$")
 _BRACKETS = re.compile(r"[][()（）]")
 _SPACED_DASH = re.compile(r"\s+[-–]\s+")
-# Soft hyphen and marks of direction; the zero-width non-joiner of Persian spelling stays.
+# Soft hyphen and direction marks; the zero-width non-joiner of Persian spelling is kept.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f]")
 
 
 class Labels(NamedTuple):
-    """The names of one language: ids as in CLDR, cities by canonical time zone."""
+    """Names in one language: by id of CLDR, cities by canonical time zone."""
 
     territories: dict[str, str]
     languages: dict[str, str]
@@ -183,10 +183,10 @@ class Labels(NamedTuple):
 
 
 def clean(label: str, language: str) -> str:
-    r"""Return a CLDR name as it is in running text: composed, without invisible characters.
+    r"""Return a CLDR name as in running text: composed, without invisible characters.
 
-    `&` becomes the language's word, the abbreviated islands of Russian are written out, a spaced
-    dash between two parts of a name becomes a hyphen, Japanese loses its blanks.
+    `&` becomes the language's word for it, the Russian abbreviation of islands is expanded, a dash
+    between spaces becomes a hyphen, and Japanese spaces are removed.
 
     >>> clean("Reyk\u00adja\u00advik", "de"), clean("Trinidad & Tobago", "en")
     ('Reykjavik', 'Trinidad and Tobago')
@@ -201,7 +201,7 @@ def clean(label: str, language: str) -> str:
 
 
 def without_bracket(label: str) -> str:
-    """Drop what a name adds in brackets at its end: a second name or what sort of thing it is.
+    """Return the name without final brackets, which contain a second name or a description.
 
     >>> without_bracket("Myanmar (Burma)"), without_bracket("Meksyk (miasto)")
     ('Myanmar', 'Meksyk')
@@ -210,7 +210,7 @@ def without_bracket(label: str) -> str:
 
 
 def unwrapped(label: str) -> str:
-    """Take the brackets away and keep what is in them, because there it distinguishes two.
+    """Return the name without brackets but with their content, which distinguishes two names.
 
     >>> unwrapped("franc CFA (BCEAO)")
     'franc CFA BCEAO'
@@ -219,9 +219,9 @@ def unwrapped(label: str) -> str:
 
 
 def _cities(locale: Locale) -> dict[str, str]:
-    """Return the exemplar cities that a locale has itself or from CLDR's root, by canonical zone.
+    """Return a locale's exemplar cities, its own or from CLDR's root, by canonical zone.
 
-    babel's tables use the zones' old names (Europe/Kiev), so aliases are resolved here.
+    babel's tables use old names of zones (Europe/Kiev), so aliases are resolved here.
     """
     aliases = get_global("zone_aliases")
     zones = locale.time_zones.items()
@@ -229,9 +229,9 @@ def _cities(locale: Locale) -> dict[str, str]:
 
 
 def city_of_zone(zone: str) -> str:
-    """Return the name that a locale inherits where it has none: the last part of the zone's id.
+    """Return the name that a locale inherits by default: the last part of the zone's id.
 
-    CLDR omits a city from Latin-script locales where it would repeat this name.
+    CLDR omits a city from Latin-script locales if its name equals this one.
 
     >>> city_of_zone("Asia/Phnom_Penh")
     'Phnom Penh'
@@ -264,5 +264,5 @@ def load_labels(language: str) -> Labels:
 
 
 def _shortened(names: Mapping[str, str], language: str) -> dict[str, str]:
-    """Return the names cleaned and without what they add in brackets."""
+    """Return the names cleaned and without final brackets."""
     return {entity: without_bracket(clean(name, language)) for entity, name in names.items()}

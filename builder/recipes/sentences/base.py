@@ -1,4 +1,4 @@
-"""The rows that a sentence version is made of, and their sentences in the source language."""
+"""The base rows of a sentence version, and their sentences in the source language."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ class Filled(NamedTuple):
 
 
 def read_base(folder: Path, config: str) -> Base:
-    """Return {language: rows} of a configuration on disk, in the order of the languages' names."""
+    """Return {language: rows} of a configuration on disk, sorted by language."""
     if not is_built(folder, config):
         raise PolyprobeError(f"no configuration {config} in {folder}")
     base = {
@@ -34,7 +34,7 @@ def read_base(folder: Path, config: str) -> Base:
 
 
 def check_parallel(base: Base, place: str) -> None:
-    """Raise PolyprobeError unless a row is the same fact with the same answers in all languages."""
+    """Raise PolyprobeError unless each row has the same fact and answers in all languages."""
     first, *others = base
     keys = [(row.fact_id, row.answers, len(row.candidates)) for row in base[first]]
     for language in others:
@@ -45,9 +45,9 @@ def check_parallel(base: Base, place: str) -> None:
 
 
 def choose_languages(base: Base, languages: Sequence[str], source: str, place: str) -> list[str]:
-    """Return the languages to translate into: those asked for, or all, but the source language.
+    """Return the target languages: the requested ones or all, except the source language.
 
-    Their order is that of the names, so that two who ask for the same get the same.
+    They are sorted, so that equal requests have equal results.
     """
     for language in (source, *languages):
         if language not in base:
@@ -61,12 +61,12 @@ def choose_languages(base: Base, languages: Sequence[str], source: str, place: s
 
 
 def answer_label(row: Row) -> str:
-    """Return the label of the row's answer, of several that of the first."""
+    """Return the label of the row's answer, or of the first of several."""
     return row.candidates[row.answers[0]]
 
 
 def fill(row: Row) -> Filled:
-    """Return the row's sentence: its label is in the slot, as the template has it.
+    """Return the row's prompt with the label of its answer, uninflected.
 
     >>> fill(Row("f", "", "", "", "", "In [Y].", ["Oslo", "Rome"], [], [1], [], ""))
     Filled(text='In Rome.', start=3, end=7)
@@ -77,6 +77,6 @@ def fill(row: Row) -> Filled:
 
 
 def name_terms(source: Row, target: Row) -> dict[str, str]:
-    """Return {label in the source language: label in the target language}: subject, answer."""
+    """Return {source label: target label} of subject and answer."""
     pairs = ((source.subject, target.subject), (answer_label(source), answer_label(target)))
     return {own: other for own, other in pairs if own and other}

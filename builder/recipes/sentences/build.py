@@ -1,4 +1,4 @@
-"""From a configuration to its sentence version: rows, translations, objects, files, card."""
+"""Build a sentence version of a configuration: rows, translations, objects, files, card."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -24,14 +24,14 @@ from .translate import keep_source, translate_rows
 
 
 def prepare_translator(translator: str | Translator, options: Mapping[str, str]) -> Translator:
-    """Return the translator of a name, or the one given."""
+    """Return the translator with this name, or the given translator."""
     return load_translator(translator, **options) if isinstance(translator, str) else translator
 
 
 def find_settings(
     request: SentenceRequest, translator: Translator, stanza_dir: Path | None
 ) -> SentenceSettings:
-    """Return all settings that change the rows; an engine that lacks a language is an error."""
+    """Return all settings that change the rows; PolyprobeError for an unsupported language."""
     own = request.source_language
     with packages_explained(translator.name):
         signs = [translator.sign(*translator.check(own, other)) for other in request.languages]
@@ -49,7 +49,7 @@ def find_settings(
 
 
 def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSettings) -> None:
-    """Raise PolyprobeError if the sentence version exists and was made with other settings."""
+    """Raise PolyprobeError if the sentence version exists with other settings."""
     if not is_built(folder, request.name):
         return
     notes = read_config(folder, request.name).notes
@@ -64,7 +64,7 @@ def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSet
 def translate_all(
     request: SentenceRequest, base: Base, translator: Translator, stanza_dir: Path | None
 ) -> dict[str, Inflected]:
-    """Return what every row became in each language, the source language first."""
+    """Return the outcomes and candidates of each language, the source language first."""
     from polyprobe.builder.objects.find import find_objects
 
     find = partial(

@@ -1,4 +1,4 @@
-"""What all languages have: the version's rows, and the cost of each language."""
+"""The rows found in all languages, and the cost of each language."""
 
 import unicodedata
 from collections import Counter
@@ -27,15 +27,15 @@ LOST = {"language": pl.String, "status": pl.String, "rows": pl.Int64}
 
 
 def find_common(inflected: Mapping[str, Inflected]) -> list[int]:
-    """Return the rows that were found in every language, in their order."""
+    """Return the numbers of the rows found in every language, sorted."""
     return sorted(set.intersection(*(set(part.candidates) for part in inflected.values())))
 
 
 def find_kept(inflected: Mapping[str, Inflected]) -> list[int]:
-    """Return those of the rows found in every language whose fact has all of its rows there.
+    """Return the rows found in every language, without those of incomplete facts.
 
-    A fact in several templates keeps all rows or none: rows are matched by fact and by number
-    among its rows, which a lost one would shift.
+    A fact in several templates keeps all of its rows or none: rows are matched by fact and by
+    number within the fact, which a missing row would shift.
     """
     [outcomes, *_] = [part.outcomes for part in inflected.values()]
     common = find_common(inflected)
@@ -46,7 +46,7 @@ def find_kept(inflected: Mapping[str, Inflected]) -> list[int]:
 def make_tables(
     base: Base, inflected: Mapping[str, Inflected], kept: Sequence[int]
 ) -> dict[str, pa.Table]:
-    """Return {language: table of SENTENCES} of the rows kept, the same number the same fact."""
+    """Return {language: table of SENTENCES} of the kept rows, aligned by row number."""
     return {
         language: pa.Table.from_pylist(
             [make_row(base[language][n], part.outcomes[n], part.candidates[n]) for n in kept],
@@ -57,7 +57,7 @@ def make_tables(
 
 
 def make_row(row: Row, outcome: Outcome, candidates: list[str]) -> dict[str, object]:
-    """Return one line of SENTENCES: the base's row with the prompt cut from the translation."""
+    """Return one row of SENTENCES: the base row with a prompt made from the translation."""
     prompt = cut(outcome)
     twin = row._replace(
         prompt=prompt,
@@ -68,13 +68,13 @@ def make_row(row: Row, outcome: Outcome, candidates: list[str]) -> dict[str, obj
 
 
 def cut(outcome: Outcome) -> str:
-    """Return the translation with the slot in the object's place."""
+    """Return the translation with the slot in place of the object."""
     text = outcome.translation
     return text[: outcome.start] + SLOT + text[outcome.end :]
 
 
 def is_last(prompt: str) -> bool:
-    """Return whether nothing but punctuation and blanks follows the slot.
+    """Return whether only punctuation and spaces follow the slot.
 
     >>> is_last("Die Hauptstadt ist [Y]."), is_last("[Y] ist die Hauptstadt.")
     (True, False)
@@ -86,9 +86,9 @@ def is_last(prompt: str) -> bool:
 def count_costs(inflected: Mapping[str, Inflected], kept: Sequence[int]) -> pl.DataFrame:
     """Return the cost of each language (COSTS), in rows.
 
-    `asked`, `translated`, `found` and `last` (found, the object last) are the language's own;
-    `alone` is how many rows every other language has and this one alone lacks, so that the set
-    would have as many more without it; `kept` and `kept_last` are what the set has.
+    `asked`, `translated`, `found` and `last` (found, with the object last) count the language's own
+    rows. `alone` counts the rows missing only in this language: without it, the set would have as
+    many more. `kept` and `kept_last` count rows of the set.
     """
     lines = []
     for language, part in inflected.items():
@@ -110,7 +110,7 @@ def count_costs(inflected: Mapping[str, Inflected], kept: Sequence[int]) -> pl.D
 
 
 def count_lost(inflected: Mapping[str, Inflected]) -> pl.DataFrame:
-    """Return how many rows of each language were lost to what (LOST), by number of rows."""
+    """Return the number of lost rows by language and status (LOST), the most frequent first."""
     lines = [
         (language, status, count)
         for language, part in inflected.items()

@@ -1,7 +1,7 @@
-"""The candidates as a sentence needs them: inflected as they are elsewhere in the relation.
+"""Candidates of a sentence, inflected like answers of the same relation.
 
-A distractor takes the form in which the same entity stood as an answer in other sentences of the
-relation, so that the answer is not the only candidate that fits the frame.
+A distractor takes the form that the same entity has as an answer in other sentences of the
+relation, so that the answer is not the only candidate that fits the sentence grammatically.
 """
 
 from collections import Counter, defaultdict
@@ -17,20 +17,20 @@ Forms = Mapping[tuple[str, str], Counter[str]]
 
 
 class Inflected(NamedTuple):
-    """A language: the outcome of its rows, and the candidates of those that were found."""
+    """The outcomes of a language's rows, and the candidates of the rows that were found."""
 
     outcomes: list[Outcome]
     candidates: dict[int, list[str]]
 
 
 def keep_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
-    """Return the rows with their candidates as they are: those of the source language."""
+    """Return the rows of the source language, with unchanged candidates."""
     found = [outcome.row for outcome in outcomes if outcome.status == FOUND]
     return Inflected(list(outcomes), {number: rows[number].candidates for number in found})
 
 
 def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
-    """Return the candidates of the rows found; rows in which two read the same are COLLISION."""
+    """Return the candidates of the rows found; rows with two equal candidates are COLLISION."""
     forms = gather_forms(rows, outcomes)
     settled = list(outcomes)
     candidates = {}
@@ -49,7 +49,7 @@ def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Infl
 
 
 def gather_forms(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Forms:
-    """Return {(relation, entity): how often it took which form as an answer}, in order of rows."""
+    """Return {(relation, entity): counts of its forms as an answer}, in the order of rows."""
     forms: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for outcome in outcomes:
         if outcome.status == FOUND:
@@ -60,7 +60,7 @@ def gather_forms(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Forms:
 
 
 def lower_as(label: str, form: str) -> str:
-    """Return the form with a small first letter where the label has it small.
+    """Return the form with a lower-case first letter if the label starts with that letter.
 
     >>> lower_as("euro", "Euros"), lower_as("euro", "yuan"), lower_as("Paris", "Paris")
     ('euros', 'yuan', 'Paris')
@@ -70,20 +70,20 @@ def lower_as(label: str, form: str) -> str:
 
 
 def name_entity(row: Row, place: int) -> str:
-    """Return a candidate's id, or its label where the dataset has no ids."""
+    """Return a candidate's id, or its label if the dataset has no ids."""
     return row.candidate_ids[place] if row.candidate_ids else row.candidates[place]
 
 
 def choose_forms(row: Row, form: str, forms: Forms) -> list[str]:
-    """Return the candidates' texts: the answer as it is in the sentence, the others to match.
+    """Return the candidates' texts: the answer as in the sentence, distractors to match.
 
-    - The answer is inflected here: a distractor takes its most frequent form that is inflected.
-    - It stands as its label, and is inflected elsewhere in the relation: this sentence asks for no
+    - If the answer is inflected here, a distractor takes its most frequent inflected form.
+    - If the answer is inflected only elsewhere in the relation, this sentence requires no
       inflection, and distractors keep their labels.
-    - It is inflected nowhere: a distractor takes its most frequent form.
+    - If the answer is never inflected, a distractor takes its most frequent form.
 
-    Of forms as frequent the first is taken; without such a form the label. Capitals are no
-    inflection.
+    Of equally frequent forms, the first is taken. A distractor without such a form keeps its label.
+    Differences in case are not inflection.
     """
     label, place = answer_label(row), row.answers[0]
     inflected = is_inflected(form, label)
@@ -100,12 +100,12 @@ def choose_forms(row: Row, form: str, forms: Forms) -> list[str]:
 
 
 def is_inflected(form: str, label: str) -> bool:
-    """Return whether a form is another than the label, capitals aside."""
+    """Return whether a form differs from the label, ignoring case."""
     return form.casefold() != label.casefold()
 
 
 def resolve_collisions(row: Row, texts: Sequence[str]) -> list[str]:
-    """Return the texts; of those that read the same all but the answer go back to their labels."""
+    """Return the texts; equal ones are reset to their labels, except the answer."""
     texts = list(texts)
     while True:
         counts = Counter(text.casefold() for text in texts)
@@ -121,13 +121,13 @@ def resolve_collisions(row: Row, texts: Sequence[str]) -> list[str]:
 
 
 def raise_as(outcome: Outcome, texts: Sequence[str]) -> list[str]:
-    """Return the texts; all with a capital where the answer has one that its label has not."""
+    """Return the texts, all capitalized if the answer is capitalized and its label is not."""
     if outcome.form[:1] == lower_as(outcome.label, outcome.form)[:1]:
         return list(texts)
     return [text[:1].upper() + text[1:] for text in texts]
 
 
 def find_repeated(texts: Sequence[str]) -> str:
-    """Return the first text that stands there twice, capitals aside; "" where none does."""
+    """Return the first text that occurs twice, ignoring case; '' if none."""
     counts = Counter(text.casefold() for text in texts)
     return next((text for text in texts if counts[text.casefold()] > 1), "")

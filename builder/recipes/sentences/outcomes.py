@@ -1,4 +1,4 @@
-"""The outcome of every row in every language: a table on disk, so that no loss is silent."""
+"""Outcomes of all rows in all languages, in a table on disk."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,11 +46,11 @@ OUTCOMES = pa.schema(
 
 
 class Outcome(NamedTuple):
-    """The outcome of a row of the base in one language; the fields are the columns of OUTCOMES.
+    """The outcome of a base row in one language; the fields are the columns of OUTCOMES.
 
-    `english` is the sentence of the source language. `form` is what is in the translation
-    from character `start` to `end`, `score` (0-100) its likeness with the label; they are "", 0
-    and 0 where nothing was found. `reason` is empty where the status is FOUND.
+    `english` is the sentence in the source language. `form` is the text of the translation from
+    character `start` to `end`, and `score` (0-100) its similarity to the label; they are "", 0 and
+    0 if nothing was found. `reason` is empty if the status is FOUND.
     """
 
     language: str

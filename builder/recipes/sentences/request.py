@@ -9,11 +9,10 @@ from polyprobe.system.errors import PolyprobeError, unknown
 
 
 class SentenceRequest(NamedTuple):
-    """A twin: of which configuration, in which languages, how the object is to be found.
+    """A sentence version: its base configuration, its languages, and the search for objects.
 
-    Without `languages` all of the configuration are meant. `threshold` is the least likeness of a
-    span with the label, 0 to 100. `translator` is the name of one; what its texts depend on is its
-    `signature`.
+    `languages` defaults to all languages of the configuration. `threshold` is the minimum
+    similarity of a span to the label, 0 to 100. `translator` is a translator's name.
     """
 
     dataset: str
@@ -33,7 +32,7 @@ class SentenceRequest(NamedTuple):
     def command(self) -> str:
         """Return the command that rebuilds the sentence version, without the translator's options.
 
-        Those may be secrets or change from day to day (a key, a port).
+        Options may be secret or change between days (a key, a port).
         """
         given = (
             ("--config", self.config),

@@ -1,4 +1,4 @@
-"""Every row of one language: asked of the translator, and the object looked for in the answer."""
+"""Translation of the rows of one language, and the search for objects in the translations."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ Find = Callable[..., "list[ObjectSpan | None]"]
 
 
 def keep_source(rows: Sequence[Row], language: str) -> list[Outcome]:
-    """Return the outcomes in the source language itself, whose sentences are the filled prompts."""
+    """Return the outcomes in the source language: its sentences are the filled prompts."""
     return [
         mark_slots(
             Outcome(
@@ -39,9 +39,9 @@ def translate_rows(
     translator: Translator,
     find: Find,
 ) -> list[Outcome]:
-    """Return the outcomes of the rows of `source` in the language of `target`: (language, rows).
+    """Return the outcomes of `source` rows in the language of `target`; both are (language, rows).
 
-    `find` is `objects.find_objects` but for the settings of a run.
+    `find` is `objects.find_objects` with the settings of a run.
     """
     sentences = [fill(row).text for row in source[1]]
     terms = [name_terms(*pair) for pair in zip(source[1], target[1], strict=True)]
@@ -61,10 +61,10 @@ def translate_rows(
 
 
 def read_answer(outcome: Outcome, answer: Translation) -> Outcome:
-    """Return the outcome with its translation, or with the reason why it is of no use.
+    """Return the outcome with its translation, or with the reason for rejecting it.
 
-    Invisible characters that are no spelling are taken out of it, as of all our texts: marks of
-    writing direction, say, which Google sets behind a name in Hebrew.
+    Invisible characters that are not part of the spelling are removed, as from all texts; for
+    example the direction marks that Google puts after a name in Hebrew.
     """
     told = outcome._replace(translation=normalise(answer.text, outcome.language))
     if answer.problem:
@@ -74,7 +74,7 @@ def read_answer(outcome: Outcome, answer: Translation) -> Outcome:
 
 
 def mark_slots(outcome: Outcome) -> Outcome:
-    """Return the outcome, as BAD_SLOT where its sentence contains a slot before one is cut."""
+    """Return the outcome, as BAD_SLOT if its sentence already contains a slot."""
     for mark in MARKS:
         if mark in outcome.english or mark in outcome.translation:
             return outcome._replace(status=BAD_SLOT, reason=f"the sentence contains {mark}")
@@ -82,12 +82,12 @@ def mark_slots(outcome: Outcome) -> Outcome:
 
 
 def list_aliases(row: Row) -> list[str]:
-    """Return the names of the answer beside its label; of several answers none is told apart."""
+    """Return the other names of the answer; none for a row with several answers."""
     return [] if len(row.answers) > 1 else [f for f in row.answer_forms if f != answer_label(row)]
 
 
 def locate(outcome: Outcome, place: "ObjectSpan | None") -> Outcome:
-    """Return the outcome with the place of its object, or as NO_OBJECT."""
+    """Return the outcome with the position of its object, or as NO_OBJECT."""
     if place is None:
         return lose(outcome, f"no words like {outcome.label!r}")
     return outcome._replace(
@@ -101,11 +101,12 @@ def lose(outcome: Outcome, reason: str) -> Outcome:
 
 
 def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
-    """Return the outcome, as NO_OBJECT where what was found is no answer in the target language.
+    """Return the outcome, as NO_OBJECT if the object found is not in the target language.
 
-    - It stands as in the source language: `Armenian` for `armenio`. Names whose words are those of
-      the label or of an alias are right (`Paris`, `Microsoft`).
-    - It is more alike to the subject: `Eslovenia` for `esloveno`, where `Slovenian` was left.
+    - It equals the label of the source language: `Armenian` for `armenio`. Names made of words of
+      the label or an alias are accepted (`Paris`, `Microsoft`).
+    - It is more similar to the subject: `Eslovenia` for `esloveno`, where `Slovenian` was left
+      untranslated.
     """
     from rapidfuzz.fuzz import ratio
 

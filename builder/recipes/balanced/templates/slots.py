@@ -1,9 +1,9 @@
-"""The slots of a template on their way through a translator: written for it, and found again.
+"""Slots of a template during translation: write them in a style, and find them again.
 
-Engines write `[x]`, `［X］`, `[ X ]`, they drop a bracket, or they take the letter for a word and
-spell it in the target's alphabet: `[Х]`, `[Кс]`, `[Икс]` for X, `[У]`, `[И]`, `[Игрек]` for Y. What
-is no slot beyond doubt is a lost one: a letter on its own must be a capital (`y` is Spanish for
-and), and both letters must be of one alphabet (`У` is a Russian preposition).
+Engines write `[x]`, `［X］` or `[ X ]`, drop a bracket, or transliterate the letter: `[Х]`, `[Кс]`,
+`[Икс]` for X, `[У]`, `[И]`, `[Игрек]` for Y. An ambiguous slot counts as lost: a letter without
+brackets must be a capital (`y` is Spanish for "and"), and both letters must be of one alphabet (`У`
+is a Russian preposition).
 """
 
 import re
@@ -13,14 +13,14 @@ from polyprobe.builder.facts.facts import is_template
 from polyprobe.builder.recipes.balanced.verbalise import SUBJECT
 from polyprobe.schema.columns import SLOT
 
-# Square brackets may come doubled, or one alone; of other pairs each must be whole.
+# Square brackets may be doubled or single; other brackets must be complete pairs.
 SQUARE = r"\[［", r"\]］"
 PAIRS = ("()", "（）", "{}", "｛｝", "<>", "＜＞", "【】", "〔〕", "「」", "『』", "«»")
 
-# A placeholder on its own has none of these beside it; Chinese and Korean set no blank around it.
+# No such letter is next to a slot without brackets; Chinese and Korean put no space around it.
 LETTER = "[0-9_A-Za-z\u00c0-\u024f\u0300-\u03ff\u0400-\u052f\u1f00-\u1fff]"
 
-# What a letter in brackets becomes, case aside: letters that look like it, its name, its sound.
+# Renderings of a letter in brackets, ignoring case: similar letters, its name, its sound.
 SUBJECT_LETTERS = (
     *("x", "ｘ", "х", "χ", "кс", "икс", "ікс"),
     *("س", "إكس", "ایکس", "איקס", "एक्स", "এক্স", "எக்ஸ்", "ఎక్స్", "იქსი", "エックス", "엑스"),
@@ -30,13 +30,13 @@ OBJECT_LETTERS = (
     *("ص", "واي", "وای", "وائی", "וואי", "वाई", "वाय", "ওয়াই", "ஒய்", "వై", "იგრეკი", "ワイ", "와이"),
 )
 LETTERS = (("X", "Y"), ("Х", "У"), ("Χ", "Υ"))  # Latin, Cyrillic, Greek
-NAMES = ("Xarvon", "Yelvik")  # no words of a language that we know of, and no names
+NAMES = ("Xarvon", "Yelvik")  # neither words nor names of a known language
 
 
 class Style(NamedTuple):
-    """How slots are written for a translator: as `subject` and `object`.
+    """The spelling of slots for a translator: `subject` and `object`.
 
-    `readings` are the ways in which they are found again, the surest first: a pattern for each.
+    `readings` are pairs of patterns that find them again, the most reliable first.
     """
 
     subject: str
@@ -45,7 +45,7 @@ class Style(NamedTuple):
 
 
 def put_slots(template: str, style: str) -> str:
-    """Return the template with its slots written in the style (a name in STYLES).
+    """Return the template with its slots in a style (a name in STYLES).
 
     >>> put_slots("[X] was born in [Y].", "names")
     'Xarvon was born in Yelvik.'
@@ -55,7 +55,7 @@ def put_slots(template: str, style: str) -> str:
 
 
 def restore_slots(text: str, style: str) -> str:
-    """Return the translation with `[X]` and `[Y]` once each, '' where one is lost or doubled.
+    """Return the translation with `[X]` and `[Y]` once each; '' if one is lost or doubled.
 
     >>> restore_slots("［x］ est né à [ Y ].", "brackets")
     '[X] est né à [Y].'

@@ -1,10 +1,10 @@
-"""Templates translated by machine where several engines agree, as mParaRel's were.
+"""Machine translation of templates, kept if several engines agree, as in mParaRel.
 
-Fierro and Søgaard (Findings of ACL 2022, arXiv:2203.11552, section 3): every template is translated
-by several engines with its slots in it; one is valid that two engines agree on, or that an engine
-gives whom native speakers trust. Here engines agree where they give the same wording for the same
-template (mParaRel compares all paraphrases of a relation); case, blanks, invisible characters and
-the punctuation at the end aside.
+Fierro and Søgaard (Findings of ACL 2022, arXiv:2203.11552, section 3) translate every template,
+including its slots, with several engines. A translation is valid if two engines agree on it, or if
+it comes from an engine that native speakers trust. Here, engines agree if they give the same
+wording for the same template; mParaRel compares all paraphrases of a relation. The comparison
+ignores case, spaces, invisible characters and final punctuation.
 """
 
 import shlex
@@ -23,16 +23,16 @@ from .votes import AGREED, TRUSTED, KeptTemplate, Version, classify, group_versi
 
 PROVENANCE = {
     **TEMPLATES,
-    "sources": pl.List(pl.String),  # template_ids of what was translated
-    "translators": pl.List(pl.String),  # who gave this wording, in the order named
+    "sources": pl.List(pl.String),  # template_ids of the originals
+    "translators": pl.List(pl.String),  # of this wording, in the order of the request
     "trusted": pl.Boolean,  # whether one of them is trusted
 }
-"""One row a translated template; `sources` are several where their translations are equal."""
+"""One row for each translated template; several `sources` if their translations are equal."""
 
 OUTCOMES = {
     "language": pl.String,
     "relation": pl.String,
-    "template_id": pl.String,  # of the template that was translated
+    "template_id": pl.String,  # of the original
     "translator": pl.String,
     "outcome": pl.String,
     "style": pl.String,
@@ -43,7 +43,7 @@ OUTCOMES = {
 
 
 class Translated(NamedTuple):
-    """What was translated: `templates` (TEMPLATES), where from (PROVENANCE), OUTCOMES."""
+    """Translated templates (TEMPLATES), their PROVENANCE, and the OUTCOMES."""
 
     templates: pl.DataFrame
     provenance: pl.DataFrame
@@ -58,21 +58,24 @@ def translate_templates(
     trusted: Collection[str] = (),
     styles: Sequence[str] = tuple(STYLES),
 ) -> Translated:
-    """Return the templates of a language in others, where translators agree or one is trusted.
+    """Return the templates of a language, translated into others.
 
-    The N of an id `translated:RELATION:N` counts a language's templates of the relation.
+    A translation is kept if two translators agree or one is trusted. In the id
+    `translated:RELATION:N`, N numbers the templates of a relation in a language.
 
     Args:
-        templates: TEMPLATES; those of `source` are translated, the others passed over.
-        source: code of a language.
-        targets: codes of languages.
-        translators: by name; of equal wordings a trusted one's is taken, else the first's.
-        trusted: names of translators whose word alone is enough.
-        styles: how slots are written (STYLES); the next is tried for templates that lose one.
+        templates: TEMPLATES; only those in `source` are translated.
+        source: language code of the originals.
+        targets: language codes of the translations.
+        translators: {name: translator}; of equal wordings, a trusted translator's is kept,
+            otherwise the first.
+        trusted: names of translators that need no agreement.
+        styles: styles of slots (STYLES), tried in turn for templates that lose a slot.
 
     Raises:
-        PolyprobeError: the source among the targets, one translator that is not trusted, two names
-            for one engine, a translator that offers no target; what `translate_each` raises.
+        PolyprobeError: `source` is among `targets`, a single translator is not trusted, two names
+            are the same engine, or a translator supports none of the targets; also the errors of
+            `translate_each`.
     """
     if source in targets:
         raise PolyprobeError(
@@ -90,10 +93,10 @@ def fill_missing(
     trusted: Collection[str] = (),
     source: str = "en",
 ) -> Translated:
-    """Return translations for the languages and relations that have no template among `templates`.
+    """Return translations for the languages and relations without a template in `templates`.
 
-    A relation that has none in the source language either gets none. Where nothing lacks, nobody
-    is asked. Arguments and errors as in `translate_templates`.
+    Relations without a template in the source language are left out. No text is translated if
+    nothing is missing. Arguments and errors as in `translate_templates`.
     """
     own = choose_own(templates, source).filter(pl.col("relation").is_in(sorted(relations)))
     lacking = {
@@ -106,9 +109,10 @@ def fill_missing(
 
 
 def load_translators(asked: Sequence[str]) -> dict[str, Translator]:
-    """Return translators by what a command line says of each: `NAME`, or `NAME key=value ...`.
+    """Return {text: translator} for texts of the form `NAME` or `NAME key=value ...`.
 
-    Two models are two: `transformers model=facebook/nllb-200-distilled-600M` is one's name.
+    The whole text is the translator's name, so that two models are two translators: `transformers
+    model=facebook/nllb-200-distilled-600M`.
     """
     loaded = {}
     for text in asked:
@@ -132,7 +136,7 @@ def translate_each_language(
     trusted: Collection[str],
     styles: Sequence[str],
 ) -> Translated:
-    """Return the translations of what is asked, {target: TEMPLATES of the source}."""
+    """Return the translations of `asked`, {target: TEMPLATES of the source}."""
     check_translators(translators, trusted)
     refusals = find_refusals(source, list(asked), translators)
     rows: list[tuple[object, ...]] = []
@@ -160,7 +164,7 @@ def translate_each_language(
 
 
 def check_translators(translators: Mapping[str, Translator], trusted: Collection[str]) -> None:
-    """Raise PolyprobeError if no template could be kept, or engines agree with themselves."""
+    """Raise PolyprobeError if no template could be kept, or if two names are the same engine."""
     for name in trusted:
         if name not in translators:
             raise unknown("translator", name, "--trusted", translators)
@@ -181,10 +185,10 @@ def check_translators(translators: Mapping[str, Translator], trusted: Collection
 def find_refusals(
     source: str, targets: Sequence[str], translators: Mapping[str, Translator]
 ) -> dict[tuple[str, str], str]:
-    """Return {(translator, target): why it does not translate so}.
+    """Return {(translator, target): error message} of unsupported language pairs.
 
     Raises:
-        PolyprobeError: a translator that offers none of the targets; its first reason.
+        PolyprobeError: a translator supports none of the targets.
     """
     refusals = {}
     for name, translator in translators.items():
@@ -204,7 +208,7 @@ def translate_with(
     translator: Translator, templates: Sequence[str], source: str, target: str,
     styles: Sequence[str],
 ) -> list[Version]:  # fmt: skip
-    """Return a version of each template, in the first style of slots that survives."""
+    """Return a version of each template, in the first style whose slots survive."""
     versions = [Version("", "", "", "")] * len(templates)
     pending = list(range(len(templates)))
     for style in styles:
@@ -218,7 +222,7 @@ def translate_with(
 
 
 def needs_other_style(version: Version) -> bool:
-    """Return whether another style of slots may help: something came, but not what was wanted."""
+    """Return whether another style of slots may help: slots lost, or text empty or unchanged."""
     return not version.template and version.problem in ("", "empty", "unchanged")
 
 
@@ -234,13 +238,13 @@ def list_rows(
 
 
 def count_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Count outcomes: language, translator, outcome, `count`."""
+    """Return the number of outcomes: language, translator, outcome, `count`."""
     keys = ["language", "translator", "outcome"]
     return outcomes.group_by(keys).len("count").sort(keys)
 
 
 def describe_outcomes(translated: Translated) -> Iterator[str]:
-    """Yield a line for each language: how many templates were asked and kept, and who gave what."""
+    """Yield one line for each language: templates translated, templates kept, and outcomes."""
     kept = translated.templates["language"].to_list()
     for (language,), rows in translated.outcomes.group_by("language", maintain_order=True):
         asked = rows.select("relation", "template_id")

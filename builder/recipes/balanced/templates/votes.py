@@ -1,6 +1,6 @@
-"""What translators made of a template, and which of it is kept: where two agree, or one is trusted.
+"""Votes on translated templates: a version is kept if two translators agree or one is trusted.
 
-Wordings are compared without case, blanks, invisible characters and the punctuation at the end.
+The comparison of wordings ignores case, spaces, invisible characters and final punctuation.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,10 +14,10 @@ FINAL = ".。．｡!！?？…।॥۔؟։။។·:;,،、 "
 
 
 class Version(NamedTuple):
-    """What one translator made of one template.
+    """One translator's version of a template.
 
-    `template` has both slots, or is '' where they are lost or nothing came; `text` is what the
-    engine gave, for slots written in `style`.
+    `template` has both slots; '' if a slot is lost or there is no translation. `text` is the output
+    of the engine for slots in `style`.
     """
 
     template: str
@@ -27,7 +27,7 @@ class Version(NamedTuple):
 
 
 class KeptTemplate(NamedTuple):
-    """A template that translators gave: its text, what it translates, who gave it."""
+    """A kept translation: its text, the ids of its originals, and its translators."""
 
     template: str
     sources: tuple[str, ...]
@@ -35,7 +35,7 @@ class KeptTemplate(NamedTuple):
 
 
 def group_versions(versions: Mapping[str, Version]) -> dict[str, list[str]]:
-    """Return {wording: who gave it}, case, blanks and the punctuation at the end aside."""
+    """Return {folded wording: names of its translators}."""
     groups: dict[str, list[str]] = {}
     for name, version in versions.items():
         if version.template:
@@ -44,7 +44,7 @@ def group_versions(versions: Mapping[str, Version]) -> dict[str, list[str]]:
 
 
 def fold_template(template: str) -> str:
-    """Return what two templates are compared by.
+    """Return the key for the comparison of templates.
 
     >>> fold_template("[X]  naceu en [Y] .") == fold_template("[X] Naceu en [Y]")
     True
@@ -59,7 +59,7 @@ def classify(
     trusted: Collection[str],
     refused: bool,
 ) -> str:
-    """Return the outcome of a translator's version of a template."""
+    """Return the outcome of one translator's version of a template."""
     if not version.template:
         return UNOFFERED if refused else FAILED if version.problem else LOST
     if len(groups[fold_template(version.template)]) > 1:
@@ -74,7 +74,7 @@ def merge(
     template_id: str,
     trusted: Collection[str],
 ) -> None:
-    """Add the wordings that two gave, or a trusted one, to a relation's; equal ones become one."""
+    """Add the wordings of two translators or of a trusted one to `kept`; merge equal ones."""
     for folded, names in groups.items():
         vouching = [name for name in names if name in trusted]
         if len(names) < 2 and not vouching:
