@@ -1,10 +1,9 @@
-"""Make pages of the site from what is written elsewhere: cards, and tables of bench/.
+"""Make pages of the site from cards and from tables of bench/.
 
 A hook of mkdocs. `metrics/NAME/README.md` and `datasets/NAME/README.md` become pages without their
-YAML head; a metric's page ends with the functions of its module. In any page
-`<!-- table FILE N -->` stands for the N-th table of a Markdown file of the repository, so that no
-figure is typed twice. mkdocstrings is shown the package under its name, which the folder of a
-checkout does not have, and with the doctests of its docstrings fenced.
+YAML head; the page of a metric ends with the functions of its module. `<!-- table FILE N -->` in a
+page is replaced by the N-th table of a Markdown file of the repository, so no figure is typed twice.
+mkdocstrings reads a copy of the package under its name, with the doctests of docstrings fenced.
 """
 
 import ast
@@ -19,7 +18,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("builder", "eval", "metrics")
+ROOMS = ("builder", "eval", "metrics", "publish", "schema", "system")
 PACKAGE = TemporaryDirectory(prefix="polyprobe-docs-")
 HEAD = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 TABLE = re.compile(r"^<!-- table (\S+) (\d+) -->$", re.MULTILINE)
@@ -28,7 +27,7 @@ DOCTEST = re.compile(r'^( *)>>> .+(?:\n\1(?!""").+)*', re.MULTILINE)
 IN_PYTHON = """
 ## In Python
 
-The module's functions over arrays, for what is not an `evaluate` call.
+The functions of the module, for use on arrays without `evaluate`.
 """
 FUNCTION = """
 ::: polyprobe.metrics.{metric}.{metric}.{function}
@@ -38,7 +37,7 @@ FUNCTION = """
 
 @event_priority(100)  # before mkdocstrings reads its paths
 def on_config(config: Any) -> Any:
-    """Copy the code to a folder named `polyprobe`, and tell mkdocstrings to read it there."""
+    """Copy the code to a folder named `polyprobe`, where mkdocstrings reads it."""
     package = Path(PACKAGE.name, "polyprobe")
     package.mkdir(exist_ok=True)
     shutil.copy(ROOT / "__init__.py", package)
@@ -53,7 +52,7 @@ def on_config(config: Any) -> Any:
 
 
 def ignore_others(folder: str, names: list[str]) -> list[str]:
-    """Return what of a folder is no code."""
+    """Return the names in a folder that are neither Python files nor folders."""
     return [name for name in names if not (name.endswith(".py") or Path(folder, name).is_dir())]
 
 
@@ -75,7 +74,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def written_here() -> set[str]:
-    """Return the names of the pages on datasets that are no cards."""
+    """Return the names of the pages on datasets that are not cards."""
     return {page.stem for page in ROOT.glob("docs/datasets/*.md")}
 
 
