@@ -1,6 +1,6 @@
 """Compare the products byte for byte before and after a change of the code.
 
-    python -m bench same_products [OLD_TREE] [--only NAME] [--mirror FOLDER]
+    python -m bench same_products OLD_TREE [--only NAME] [--mirror FOLDER]
 
 Run the old tree (default: /work/old-tree) and this one with the same commands, and compare the
 files they write: the demo's results.json, BMLAMA, geofacts, a balanced dataset, a sentence version,
@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-OLD_TREE = Path("/work/old-tree")
 MIRROR = ROOT.parent / "shared" / "upstream"
 COMMAND = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"
 # Runs every example of the metrics' cards in turn, and prints all results.
@@ -144,7 +143,7 @@ PRODUCTS = {
 def main(argv: Sequence[str] = ()) -> None:
     """Make every product with both trees, and print one line for each."""
     parser = argparse.ArgumentParser(prog="python -m bench same_products")
-    parser.add_argument("old", nargs="?", type=Path, default=OLD_TREE)
+    parser.add_argument("old", type=Path, help="a checkout of the version to compare with")
     parser.add_argument("--only", action="append", choices=PRODUCTS)
     parser.add_argument("--mirror", type=Path, default=MIRROR)
     asked = parser.parse_args(argv)
