@@ -2,7 +2,7 @@
 
     python -m bench same_products OLD_TREE [--only NAME] [--mirror FOLDER]
 
-Run the old tree (default: /work/old-tree) and this one with the same commands, and compare the
+Run a checkout of an older version and this one with the same commands, and compare the
 files they write: the demo's results.json, BMLAMA, geofacts, a balanced dataset, a sentence version,
 and the worked examples of the metrics. Print one line for each product; the exit status is 1 if any
 differs. Only the command line and `evaluate.load` are used, since modules moved between the trees.
