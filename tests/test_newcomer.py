@@ -86,8 +86,6 @@ answer = metric.compute(predictions=["Bern", "Ulm"], references=["Bern", "Bonn"]
 
 
 def test_a_dataset(tree, run, tmp_path):
-    if "class Recipe" not in (tree / "builder" / "recipes" / "table.py").read_text():
-        pytest.skip("the table of recipes has its old form")
     run("build", "capitals")
     table = pq.read_table(tmp_path / "datasets" / "capitals" / "data" / "default" / "es.parquet")
     assert table["prompt"].to_pylist() == ["La capital de Francia es [Y].",
@@ -98,8 +96,6 @@ def test_a_dataset(tree, run, tmp_path):
 
 
 def test_a_model_family(tree, run, tmp_path):
-    if not (tree / "eval" / "scoring" / "scorers" / "family.py").exists():
-        pytest.skip("the scorers have their old form, without Family")
     write_gpt2(tmp_path / "model")
     write_facts(tmp_path / "facts")
     run("eval", "model", "--dataset", "facts", "--output", "run")
