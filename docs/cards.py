@@ -1,8 +1,8 @@
 """Make pages of the site from cards and from tables of bench/.
 
 A hook of mkdocs. `metrics/NAME/README.md` and `datasets/NAME/README.md` become pages without their
-YAML head; the page of a metric ends with the functions of its module. `<!-- table FILE N -->` in a
-page is replaced by the N-th table of a Markdown file of the repository, so no figure is typed twice.
+YAML head; the page of a metric ends with the functions of its module. The N-th table of a Markdown
+file of the repository replaces `<!-- table FILE N -->` in a page, so no figure is typed twice.
 mkdocstrings reads a copy of the package under its name, with the doctests of docstrings fenced.
 """
 
