@@ -1,14 +1,15 @@
 """Count the page turns of a command: how often its next new function is in another file.
 
-Functions of polyprobe are listed in the order of their first call. Usage:
+    python -m bench page_turns eval
+    python -m bench page_turns build --languages en,fr,ru --mirror ../shared/upstream
 
-    python bench/page_turns.py eval
-    python bench/page_turns.py build
+Functions of polyprobe are listed in the order of their first call.
 """
 
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import FrameType
@@ -48,9 +49,9 @@ def trace(arguments: list[str]) -> list[tuple[str, str]]:
     return list(seen)
 
 
-def main() -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Print the number of functions, files and page turns, and the files entered most often."""
-    name, *more = sys.argv[1:]
+    name, *more = argv or ["eval"]
     with tempfile.TemporaryDirectory() as folder:
         functions = trace([*COMMANDS[name], "--output", f"{folder}/out", *more])
     files = [file for file, _ in functions]
@@ -59,7 +60,3 @@ def main() -> None:
         print(f"  {file}: {function}", file=sys.stderr)
     print(f"{name}: {len(files)} functions, {len(set(files))} files, {len(entered) - 1} page turns")
     print(", ".join(f"{file} ×{n}" for file, n in Counter(entered).most_common(8)))
-
-
-if __name__ == "__main__":
-    main()
