@@ -69,7 +69,7 @@ def read_imports(path: Path) -> list[tuple[str, bool]]:
     """
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError) as error:
         raise PolyprobeError(f"{path} cannot be read as Python: {error}") from error
     found: list[tuple[str, bool]] = []
     for node in ast.walk(tree):

@@ -10,8 +10,8 @@ EXTRAS = {
     "eval": "accelerate gguf psutil safetensors sentencepiece torch transformers",
     "ray": "ray",
     "report": "plotly",
-    "sentences": "aiolimiter googletrans httpx openai pymorphy3 rapidfuzz sacrebleu simplemma "
-    "stanza tenacity",
+    "sentences": "aiolimiter anyio googletrans httpx langcodes openai pymorphy3 rapidfuzz "
+    "sacrebleu simplemma stanza tenacity",
 }
 PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in names.split()}
 

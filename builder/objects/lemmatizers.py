@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
+from polyprobe.system.extras import missing
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
 UNINFLECTED = ("bo", "ja", "km", "lo", "my", "th", "vi", "yue", "zh")
@@ -170,7 +171,7 @@ def load_simplemma(language: str) -> Lemmatizer:
     try:
         import simplemma
     except ModuleNotFoundError as error:
-        raise missing("simplemma") from error
+        raise missing("finding objects with simplemma", "simplemma") from error
     code = SIMPLEMMA_NAMES.get(language, language)
     if code not in simplemma_languages():
         raise unknown("language", language, "simplemma", simplemma_languages())
@@ -183,7 +184,7 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
     try:
         import stanza
     except ModuleNotFoundError as error:
-        raise missing("stanza") from error
+        raise missing("finding objects with stanza", "stanza") from error
     place, code = find_stanza(folder), stanza_name(language)
     if not (place / code / "lemma").is_dir():
         if folder is not None:
@@ -233,11 +234,3 @@ def find_stanza(folder: Path | str | None) -> Path:
     except ModuleNotFoundError:
         return Path(os.environ.get("STANZA_RESOURCES_DIR", "stanza_resources"))
     return Path(DEFAULT_MODEL_DIR)
-
-
-def missing(package: str) -> PolyprobeError:
-    """Return the error for a missing package."""
-    return PolyprobeError(
-        f"finding objects with {package} needs the package {package}: "
-        "pip install 'polyprobe[sentences]'"
-    )

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit, urlunsplit
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import missing
 
 RETRIED = frozenset({302, 303, 307, 408, 409, 425, 429})  # Google redirects to its captcha
 REMEDIES = {
@@ -135,7 +136,4 @@ def packages_explained(translator: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise PolyprobeError(
-            f"the translator {translator} needs the package {error.name}: "
-            "pip install 'polyprobe[sentences]'"
-        ) from error
+        raise missing(f"the translator {translator}", error.name or "") from error

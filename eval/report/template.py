@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from polyprobe.eval.results.table import interval, number, p_value
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import missing
 from polyprobe.system.files import write_whole
 
 HERE = Path(__file__).parent
@@ -71,5 +71,5 @@ def read_plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
-        raise PolyprobeError("the report needs plotly; pip install 'polyprobe[report]'") from None
+        raise missing("the report", "plotly") from None
     return get_plotlyjs()

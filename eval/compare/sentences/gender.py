@@ -11,6 +11,7 @@ from polyprobe.metrics.shared.intervals import Ratio
 from polyprobe.metrics.shared.subsets import take
 from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.extras import missing
 from polyprobe.system.progress import track
 
 from .texts import Texts
@@ -121,9 +122,7 @@ def load_tagger(language: str, folder: Path | None) -> Tagger:
     try:
         import stanza
     except ImportError:
-        raise PolyprobeError(
-            "feminine verb forms need stanza; pip install 'polyprobe[sentences]'"
-        ) from None
+        raise missing("finding feminine verb forms", "stanza") from None
     name = stanza_name(language)
     place = {} if folder is None else {"dir": str(folder)}
     try:

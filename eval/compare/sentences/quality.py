@@ -15,6 +15,7 @@ from polyprobe.metrics.joint.averages import Averages, compare_averages
 from polyprobe.metrics.shared.intervals import Ratio, summarize
 from polyprobe.metrics.shared.subsets import take
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import missing
 from polyprobe.system.progress import track
 
 from .texts import ENGLISH, Texts
@@ -44,7 +45,7 @@ def measure_overlap(texts: Texts, paired: Mapping[str, Any]) -> Overlap:
     try:
         from sacrebleu.metrics import CHRF
     except ImportError:
-        raise PolyprobeError("chrF needs sacrebleu; pip install 'polyprobe[sentences]'") from None
+        raise missing("chrF", "sacrebleu") from None
     chrf = CHRF()
     found = {}
     for language in track(texts.sentence, "chrF"):
