@@ -136,6 +136,8 @@ class Process:
 
     def exit_reason(self) -> str:
         """Return how the process died."""
+        if self._process:
+            self._process.join(1)  # its pipes close before its status is there
         code = (self._process.exitcode if self._process else 0) or 0
         return f"killed by signal {-code}" if code < 0 else f"exit status {code}"
 
