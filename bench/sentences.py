@@ -23,7 +23,7 @@ from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.compare.runs import match_runs
 from polyprobe.eval.compare.sentences.compare import TwinComparison, Twins, compare_twins
-from polyprobe.eval.compare.sentences.ranks import read_ranks
+from polyprobe.eval.compare.sentences.deltas import read_ranks
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.averages import Paired
 

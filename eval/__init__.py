@@ -4,9 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers
+    from .callback import ConsistencyCallback
     from .evaluate import evaluate_model
     from .scoring.load import load_scorer
-    from .training.callback import ConsistencyCallback
 
 __all__ = ["ConsistencyCallback", "evaluate_model", "load_scorer"]
 

@@ -1,24 +1,30 @@
 """Evaluate a model on a dataset: score the missing languages, then compute the results."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
+
+import pyarrow as pa
 
 from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.run.asked import resolve
-from polyprobe.eval.run.folder import FinishedRun, Run
-from polyprobe.eval.run.protocol import check_askable
-from polyprobe.eval.scoring.decoding import DecodingChoices, take_decoding
-from polyprobe.eval.scoring.load import ModelOptions, load
-from polyprobe.eval.work.choose import (
+from polyprobe.eval.run.folder import FinishedRun, Run, Settings
+from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
+from polyprobe.eval.scoring.decoding_options import DecodingChoices, DecodingOptions, take_decoding
+from polyprobe.eval.scoring.load import Loaded, ModelOptions, load
+from polyprobe.eval.work.fill import (
     WorkerChoices,
     choose_workers,
+    fill_scores,
     open_store,
     remove_own_store,
     take_workers,
 )
-from polyprobe.eval.work.fill import fill_scores
-from polyprobe.eval.work.fill_predictions import fill_predictions
+from polyprobe.eval.work.predictions import fill_predictions
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 
 
@@ -106,3 +112,113 @@ def run_evaluation(
             fill_scores(run, todo, open_store(run, who), workers)
         remove_own_store(run)
         return FinishedRun(run, compute_results(run), texts)
+
+
+class Asked(NamedTuple):
+    """Names, paths and rows of an evaluation, resolved once.
+
+    Attributes:
+        model, dataset: names; local paths are absolute, so that a run is the same from any folder.
+        config: configuration of the dataset; None for its default.
+        tables: the whole split of each language.
+        rows: numbers of the rows to score.
+        limit, sample: how the rows were chosen.
+    """
+
+    model: str
+    dataset: str
+    config: str | None
+    tables: Mapping[str, pa.Table]
+    rows: list[int]
+    limit: int | None
+    sample: int | None
+
+    def describe(self, loaded: Loaded, decoding: DecodingOptions | None) -> Settings:
+        """Return the settings of the run with a loaded model."""
+        scorer = loaded.scorer
+        scoring = decoding.name if decoding else scorer.scoring
+        also = protocol_of(scoring).columns
+        return Settings(
+            model=self.model,
+            revision=loaded.revision,
+            dataset=self.dataset,
+            config=self.config,
+            fingerprint={x: fingerprint(table, also) for x, table in self.tables.items()},
+            languages=list(self.tables),
+            limit=self.limit,
+            sample=self.sample,
+            scoring=scoring,
+            bos=scorer.bos,
+            dtype=loaded.dtype,
+            device=scorer.model.device.type,
+            attention=str(scorer.model.config._attn_implementation or "eager"),
+            path=scorer.path,
+            batch_tokens=scorer.engine.batch_tokens,
+        )
+
+    def rows_as_asked(self, settings: Settings) -> dict[str, pa.Table]:
+        """Return the splits as the run's protocol asks them, by the objects of its first language.
+
+        That language is loaded where it was scored by an earlier call.
+        """
+        tables, first = dict(self.tables), settings.languages[0]
+        if protocol_of(settings.scoring).whole_relation and first not in tables:
+            tables = load_facts(settings.dataset, settings.config, [first, *tables])
+        return as_asked(tables, settings.scoring, first)
+
+
+def resolve(
+    model: str,
+    dataset: str,
+    config: str | None,
+    languages: Sequence[str] | None,
+    limit: int | None,
+    sample: int | None,
+) -> Asked:
+    """Load the dataset, choose its rows and resolve the paths; arguments as in `evaluate_model`."""
+    tables = load_facts(dataset, config, languages)
+    rows = choose_rows(next(iter(tables.values())), limit, sample)
+    return Asked(_absolute(model), _absolute(dataset), config, tables, rows, limit, sample)
+
+
+def _absolute(name: str) -> str:
+    """Return the absolute path of an existing file or folder, any other name as it is."""
+    return str(Path(name).resolve()) if Path(name).exists() else name
+
+
+def choose_rows(table: pa.Table, limit: int | None = None, sample: int | None = None) -> list[int]:
+    """Return row numbers in dataset order; they depend on relation and id alone.
+
+    `limit` takes the first rows. `sample` takes facts, with all rows (templates) of each: it
+    numbers each relation's n facts by the SHA-256 of their id, k = 0, 1, ..., and takes those with
+    the smallest (k + 1/2) / n. So relations keep their shares to within one fact, every language
+    and machine gets the same facts, a larger sample includes the smaller one, and the sample is
+    stable under small changes of the dataset. If N is larger than the dataset, return all rows. The
+    id is `published_row` if the dataset has that column, so that a repaired dataset and the
+    published one give the same facts; else `fact_id`.
+    """
+    if limit is not None and sample is not None:
+        raise PolyprobeError("--limit and --sample were both given; choose one")
+    for name, number in (("--limit", limit), ("--sample", sample)):
+        if number is not None and number < 1:
+            raise PolyprobeError(f"{name} must be at least 1, got {number}")
+    if sample is None:
+        return list(range(len(table)))[:limit]
+    names = table["published_row" if "published_row" in table.schema.names else "fact_id"]
+    ids = names.to_pylist()
+    relation_of = dict(zip(ids, table["relation"].to_pylist(), strict=True))
+    facts = list(relation_of)
+    order = _spread(list(relation_of.values()), facts)
+    chosen = {facts[i] for i in order[:sample]}
+    return [row for row, name in enumerate(ids) if name in chosen]
+
+
+def _spread(relations: list[str], ids: list[str]) -> list[int]:
+    """Return all row numbers in the order in which samples take them."""
+    digests = [hashlib.sha256(name.encode()).hexdigest() for name in ids]
+    order = sorted(range(len(ids)), key=lambda row: (relations[row], digests[row]))
+    places = {}
+    for _, part in groupby(order, key=lambda row: relations[row]):
+        rows = list(part)
+        places.update({row: (k + 0.5) / len(rows) for k, row in enumerate(rows)})
+    return sorted(order, key=lambda row: (places[row], digests[row]))

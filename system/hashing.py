@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+# Before the hash of a model's files, where a model on the Hub has its commit.
+HASH = "sha256-"
 # Files in a model's folder that do not change its output.
 _IGNORED = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
 
@@ -31,6 +33,11 @@ def hash_model(folder: Path, file: str | None = None) -> str:
     """
     paths = [folder / file] if file else sorted(_list_files(folder))
     return hash_files((str(path.relative_to(folder)), path) for path in paths)
+
+
+def is_hash(revision: str) -> bool:
+    """Return whether a model's revision is a hash of its files, not a commit."""
+    return revision.startswith(HASH)
 
 
 def _list_files(folder: Path) -> Iterator[Path]:

@@ -1,19 +1,24 @@
-"""Write the report of one or several runs."""
+"""Write the report of one or several runs as one HTML file that opens without a network."""
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from polyprobe.eval.run.folder import FinishedRun, Run
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
+from polyprobe.eval.results.table import interval, list_left_out, number, p_value
+from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import missing
+from polyprobe.system.files import write_whole
 
-from .answers import read_answers
-from .examples import collect_examples
-from .sections import MEASURES, TERMS, RunPart, compare_parts, list_differing
-from .template import HERE, write_page
+from .examples import collect_examples, read_answers
 
+HERE = Path(__file__).parent
 BUDGET = 2_000_000  # bytes of examples in a page, shared by its runs
 NEEDED = {
     "languages": list,
@@ -21,6 +26,65 @@ NEEDED = {
     "signature": str,
     **dict.fromkeys((*HEADLINES, "mean", "chance", "left_out"), dict),
 }
+
+
+PAIRS = 10  # at most, in each list of pairs
+_WITH_CHANCE = [figure for figure in HEADLINE if callable(figure.chance)]
+
+
+class RunPart(NamedTuple):
+    """One run of the report: its name, settings, results and examples."""
+
+    name: str
+    settings: Settings
+    results: dict[str, Any]
+    examples: dict[str, Any]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the counts of undefined values, one line each."""
+        return list_left_out(self.results)
+
+    @property
+    def language_rows(self) -> list[list[str]]:
+        """Return accuracy and its interval by language, then chance."""
+        bounds = self.results.get("intervals", {}).get("accuracy", {})
+        accuracy = self.results["accuracy"]
+        rows = [[x, number(accuracy[x]), interval(bounds.get(x))] for x in accuracy]
+        return [*rows, ["chance", number(self.results["chance"]["accuracy"]), ""]]
+
+    @property
+    def mean_rows(self) -> list[list[str]]:
+        """Return all means with their intervals, and the figures of all languages together."""
+        means, bounds = self.results["mean"], self.results.get("intervals", {}).get("mean", {})
+        found = [(f, means[f.name], bounds.get(f.name)) for f in SEPARATE if f.name in means]
+        found += [
+            (f, self.results[f.name], self.results.get(f"{f.name}_ci"))
+            for f in JOINT
+            if f.name in self.results
+        ]
+        return [[f.title, f.says, number(value), interval(ci)] for f, value, ci in found]
+
+    @property
+    def extremes(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return the most and the least consistent pairs, no pair in both."""
+        pairs = self.ranked_pairs
+        most = pairs[: min(PAIRS, (len(pairs) + 1) // 2)]
+        return [("Most", most), ("Least", pairs[::-1][: min(PAIRS, len(pairs) // 2)])]
+
+    @property
+    def chosen(self) -> tuple[str, str]:
+        """Return the pair shown first: the least consistent one."""
+        languages, pairs = self.results["languages"], self.ranked_pairs
+        return pairs[-1] if pairs else (languages[0], languages[1])
+
+    @property
+    def ranked_pairs(self) -> list[tuple[str, str]]:
+        """Return the pairs with a RankC, the highest first, equal ones in the run's order."""
+        values = self.results["rankc"]
+        pairs = combinations(self.results["languages"], 2)
+        known = [pair for pair in pairs if values["-".join(pair)] is not None]
+        return sorted(known, key=lambda pair: -values["-".join(pair)])
 
 
 def write_report(runs: Sequence[Path], output: Path) -> None:
@@ -104,3 +168,101 @@ def _select_data(part: RunPart) -> dict[str, Any]:
         "intervals": {name: bounds[name] for name in HEADLINES if name in bounds},
     }
     return {"name": part.name, "results": results, **part.examples}
+
+
+MEASURES = {figure.name: figure.title for figure in HEADLINE_PAIRS}
+TERMS = [
+    *((figure.title, figure.says) for figure in HEADLINE),
+    ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
+]
+
+
+def compare_parts(parts: Sequence[RunPart]) -> dict[str, Any]:
+    """Return the table that compares several runs: `head` and `rows`."""
+    head = ["run", "data", "scoring", "languages", "facts", *(f.title for f in HEADLINE)]
+    rows = [
+        [
+            part.name,
+            part.settings.data_name,
+            part.settings.scoring,
+            str(len(part.results["languages"])),
+            f"{part.results['n_queries']:,}",
+            *(number(part.results["mean"][figure.name]) for figure in HEADLINE),
+            *(number(part.results["chance"][figure.name]) for figure in _WITH_CHANCE),
+        ]
+        for part in parts
+    ]
+    return {"head": [*head, *(f"chance: {figure.title}" for figure in _WITH_CHANCE)], "rows": rows}
+
+
+def list_differing(parts: Sequence[RunPart]) -> list[str]:
+    """Return in what the runs differ beside the model, which makes means incomparable."""
+    asked = {
+        "dataset": {(p.settings.dataset, p.settings.config) for p in parts},
+        "languages": {tuple(sorted(p.results["languages"])) for p in parts},
+        "facts": {(p.settings.limit, p.settings.sample, p.results["n_queries"]) for p in parts},
+        "scoring": {(p.settings.scoring, p.settings.bos) for p in parts},
+    }
+    return [name for name, values in asked.items() if len(values) > 1]
+
+
+def write_page(output: Path, template: Path, scripts: Sequence[Path], **values: Any) -> None:
+    """Write a page that extends page.html, with its styles and scripts inside.
+
+    Args:
+        output: the HTML file.
+        template: file of the template; it finds those of this folder too.
+        scripts: JavaScript files to embed behind plotly.
+        values: variables of the template, among them `title` and `data`, the JSON of the scripts.
+
+    Raises:
+        PolyprobeError: plotly is not installed, or the file cannot be written.
+    """
+    text = (
+        make_environment(template.parent)
+        .get_template(template.name)
+        .render(
+            **values,
+            plotly=read_plotly(),
+            style=(HERE / "report.css").read_text(encoding="utf-8"),
+            script="\n".join(path.read_text(encoding="utf-8") for path in scripts),
+        )
+    )
+    write_whole(
+        Path(output),
+        lambda part: part.write_text(text, encoding="utf-8"),
+        "choose another --output",
+    )
+
+
+def make_environment(folder: Path = HERE) -> Environment:
+    """Return Jinja2 with autoescape, our templates, and filters for figures."""
+    environment = Environment(
+        loader=FileSystemLoader([folder, HERE]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+        "allow_nan": False,
+    }
+    environment.filters |= {
+        "number": number,
+        "interval": interval,
+        "p_value": p_value,
+        "percent": lambda value: "–" if value is None else f"{100 * value:.1f} %",
+        "thousands": lambda value: f"{value:,}",
+    }
+    return environment
+
+
+def read_plotly() -> str:
+    """Return the source of plotly.js."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise missing("the report", "plotly") from None
+    return get_plotlyjs()

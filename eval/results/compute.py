@@ -1,20 +1,28 @@
-"""Compute results.json from the scores of a run, without the model."""
+"""Compute results.json from the scores or predictions of a run, without the model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.run.folder import Run, read_aligned
+from polyprobe.eval.run.protocol import protocol_of
+from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
+from polyprobe.metrics.factual_accuracy.factual_accuracy import (
+    find_matches,
+    measure_factual_accuracy,
+)
 from polyprobe.metrics.joint.all_languages import count_right
-from polyprobe.metrics.joint.figures import estimate_figure
+from polyprobe.metrics.joint.figures import Figure, estimate_figure, mean_of, name_pairs
+from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
+from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
+from polyprobe.metrics.shared.subsets import take
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from .by_language import measure_languages
 from .facts import ScoredFacts, read_clusters
 from .figures import JOINT, SEPARATE
-from .predictions import summarize_predictions
 
 Estimates = dict[str, dict[str, Any]]
 
@@ -122,3 +130,208 @@ def _all_intervals(found: Estimates) -> dict[str, Any]:
         for figure, estimates in found.items()
     }
     return {**by_figure, "mean": {name: found[name]["mean_ci"] for name in found}}
+
+
+def measure_languages(
+    facts: ScoredFacts, scoring: str, options: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return MODULE → language → figures, averaged over relations (macro)."""
+    return {
+        name: {language: measure(facts, language, options) for language in facts.tables}
+        for name, (applies, measure) in MODULES.items()
+        if applies(facts, scoring)
+    }
+
+
+def without_groups(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return a module's figures without the values of each relation, which would fill the file."""
+    return {name: value for name, value in figures.items() if name != "by_group"}
+
+
+def _contrast(table: pa.Table) -> list[list[float]]:
+    """Return [p(fact), p(counterfact), …] of each row, from log-probabilities.
+
+    Of several correct answers the most probable counts; a row without a wrong one has one value.
+    """
+    rows = []
+    for row in table.select(["answers", "scores"]).to_pylist():
+        p = np.exp(np.array(row["scores"], dtype=np.float64))
+        others: list[float] = np.delete(p, row["answers"]).tolist()
+        rows.append([float(p[row["answers"]].max()), *others])
+    return rows
+
+
+def _measure_recall(
+    facts: ScoredFacts, language: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    groups = facts.table["relation"].to_pylist()
+    scores = facts.scores[language]
+    return without_groups(measure_recall(scores, facts.answers, groups=groups, **options))
+
+
+def _measure_contrasts(
+    facts: ScoredFacts, language: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return contrastive knowledge; rows without a wrong candidate are excluded and counted."""
+    table = facts.tables[language]
+    options = {**options, "groups": table["relation"].to_pylist()}
+    rows = _contrast(table)
+    kept = [i for i, row in enumerate(rows) if len(row) > 1]
+    count = {"n_without_contrast": len(rows) - len(kept)}
+    if not kept:
+        return {"accuracy": None, "n_queries": 0, **count}
+    picked = {name: take(options[name], kept) for name in ("groups", "clusters")}
+    figures = measure_knowledge([rows[i] for i in kept], **{**options, **picked})
+    return {**without_groups(figures), **count}
+
+
+def _measure_paraphrases(
+    facts: ScoredFacts, language: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return mParaRel's three figures from the predictions for each fact's templates.
+
+    Of candidates with equal scores the one with the fewest tokens is predicted, then the first.
+    Facts whose subject has several objects in the relation are excluded, as in mParaRel.
+    """
+    table = facts.tables[language]
+    predicted: dict[str, list[str]] = {}
+    right: dict[str, list[int]] = {}
+    relations: dict[str, str] = {}
+    clusters: dict[str, Any] = {}
+    units = options["clusters"] or table["fact_id"].to_pylist()
+    for row, best, unit in zip(table.to_pylist(), _choose(table), units, strict=True):
+        fact = row["fact_id"]
+        _, gold = _ends(fact)
+        predicted.setdefault(fact, []).append(gold if best in row["answers"] else f"#{best}")
+        if right.setdefault(fact, row["answers"]) != row["answers"]:
+            raise PolyprobeError(
+                f"fact {fact}: its templates have other candidates; consistency needs the same "
+                "ones, in the same order"
+            )
+        relations[fact], clusters[fact] = row["relation"], unit
+    subjects, objects = zip(*map(_ends, predicted), strict=True)
+    figures = measure_consistency(
+        list(predicted.values()),
+        objects,
+        groups=list(relations.values()),
+        subjects=subjects,
+        clusters=list(clusters.values()),
+        n_resamples=options["n_resamples"],
+        seed=options["seed"],
+    )
+    return without_groups(figures)
+
+
+def _choose(table: pa.Table) -> Iterator[int]:
+    pairs = zip(table["scores"].to_pylist(), table["n_tokens"].to_pylist(), strict=True)
+    for scores, tokens in pairs:
+        yield min(range(len(scores)), key=lambda i: (-scores[i], tokens[i], i))
+
+
+def _ends(fact: str) -> tuple[str, str]:
+    """Return subject and object of a fact id (RELATION:SUBJECT:OBJECT), else the id twice."""
+    parts = fact.split(":")
+    return (parts[1], parts[2]) if len(parts) == 3 else (fact, fact)
+
+
+def _has_paraphrases(facts: ScoredFacts, scoring: str) -> bool:
+    ids = facts.table["fact_id"].to_pylist()
+    return len(set(ids)) < len(ids)
+
+
+Measure = Callable[[ScoredFacts, str, Mapping[str, Any]], dict[str, Any]]
+# By module: whether it applies to the run, and its kernel for one language.
+MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
+    "recall_at_k": (lambda facts, scoring: True, _measure_recall),
+    "contrastive_knowledge": (
+        lambda facts, scoring: protocol_of(scoring).contrasts,
+        _measure_contrasts,
+    ),
+    "paraphrase_consistency": (_has_paraphrases, _measure_paraphrases),
+}
+
+
+def summarize_predictions(
+    tables: Mapping[str, pa.Table], resampling: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return factual accuracy by language, and COverlap by pair.
+
+    `accuracy` is the macro average over relations of the facts asked in that language; COverlap is
+    over the facts asked in both. Without rankings there is no RankC; without candidates there is no
+    chance level.
+    """
+    first = next(iter(tables.values()))
+    clusters = read_clusters(first, resampling["clusters"])
+    options = {**resampling, "clusters": clusters}
+    accuracy = {x: _measure(table, x, options) for x, table in tables.items()}
+    right = mark_right(tables)
+    coverlap = estimate_figure(find_coverlap(right), **options)
+    pairs = name_pairs(list(tables))
+    bounds = {x: figures.get("all_ci") for x, figures in accuracy.items()}
+    return {
+        "languages": list(tables),
+        "n_queries": len(first),
+        "accuracy": {x: figures["all"] for x, figures in accuracy.items()},
+        "factual_accuracy": accuracy,
+        "coverlap": {pair: coverlap[pair] for pair in pairs},
+        "k_correct": count_right({x: np.nan_to_num(marks) for x, marks in right.items()})
+        .sum(axis=0)
+        .tolist(),
+        "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
+        "intervals": {
+            "accuracy": bounds,
+            "coverlap": {pair: coverlap[f"{pair}_ci"] for pair in pairs},
+            "mean": {"coverlap": coverlap["mean_ci"]},
+        }
+        if resampling["n_resamples"]
+        else {},
+        "left_out": {
+            "coverlap": [coverlap[pair] for pair in pairs].count(None),
+            "facts": {x: table["single_token"].null_count for x, table in tables.items()},
+        },
+    }
+
+
+def find_coverlap(right: Mapping[str, np.ndarray]) -> Figure:
+    """Return COverlap by pair over the facts asked in both languages (`mark_right`)."""
+    values = np.column_stack(list(right.values()))
+    one, other = np.triu_indices(values.shape[1], 1)
+    first, second = values[:, one], values[:, other]
+    asked = ~np.isnan(first + second)
+    both = np.where(asked, first * second, 0)
+    either = np.where(asked, np.maximum(first, second), 0)
+    return mean_of(name_pairs(list(right)), both, either)
+
+
+def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    asked = table["single_token"].is_valid().to_numpy()
+    rows = table.filter(pa.array(asked)).to_pydict()
+    if not rows["fact_id"]:  # all its labels have unknown tokens
+        return {"all": None, "single": None, "multi": None, "n_queries": 0}
+    figures = measure_factual_accuracy(
+        rows["prediction"],
+        rows["answer_forms"],
+        rows["single_token"],
+        language=language,
+        prompts=rows["prompt"],
+        groups=rows["relation"],
+        clusters=take(options["clusters"], np.flatnonzero(asked)),
+        n_resamples=options["n_resamples"],
+        seed=options["seed"],
+    )
+    return without_groups(figures)
+
+
+def mark_right(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
+    """Return 1 for correct facts and 0 for others in each language; NaN for facts not asked."""
+    marks = {}
+    for language, table in tables.items():
+        rows = table.to_pydict()
+        right = find_matches(rows["prediction"], rows["answer_forms"], language, rows["prompt"])
+        marks[language] = np.where(table["single_token"].is_valid().to_numpy(), right, np.nan)
+    return marks
+
+
+def _mean(accuracy: Mapping[str, dict[str, Any]]) -> float | None:
+    known = [figures["all"] for figures in accuracy.values() if figures["all"] is not None]
+    return float(np.mean(known)) if known else None

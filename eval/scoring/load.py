@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
 from transformers import AutoConfig, AutoTokenizer
+from transformers.utils import cached_file
 
 from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.hashing import HASH, hash_model, is_hash
 
-from .revision import exact_revision, is_hash
 from .scorers import FAMILIES, SCORINGS, Family, Scorer
 
 EMBEDDED = ("geolm",)
@@ -99,7 +100,7 @@ def load(
             f"--bos {bos} is for decoder-only models, '{model}' is {family.name}; leave it out"
         )
     _check_fit(scoring, family.name, model)
-    exact = exact_revision(place, options)
+    exact = _exact_revision(place, options)
     if not is_hash(exact):
         options["revision"] = exact
     tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
@@ -187,6 +188,13 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
     if model in EMBEDDED:
         return str(files("polyprobe.eval.embedded") / model), {}
     return model, {"revision": revision} if revision else {}
+
+
+def _exact_revision(place: str, options: dict[str, str]) -> str:
+    """Return a hash of a folder's files, or the Hub's commit: the name of the snapshot's folder."""
+    if os.path.isdir(place):
+        return HASH + hash_model(Path(place), options.get("gguf_file"))
+    return Path(cached_file(place, "config.json", **options)).parent.name
 
 
 def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, Any]) -> Any:

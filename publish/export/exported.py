@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.run.settings import Settings
-from polyprobe.eval.scoring.revision import is_hash
+from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.names import check_dataset_id
 from polyprobe.schema.locate import locate
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_whole
+from polyprobe.system.hashing import is_hash
 
 from .rows import Row, list_rows
 

@@ -6,8 +6,7 @@ from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.run.settings import Settings
+from polyprobe.eval.run.folder import Run, Settings
 from tests.eval import runs
 from tests.eval.facts import write_facts
 

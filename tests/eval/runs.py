@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.folder import SCORES as SCHEMA
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.run.settings import Settings
+from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.results.by_language import measure_languages
+from polyprobe.eval.results.compute import measure_languages
 from polyprobe.eval.results.facts import ScoredFacts, read_clusters
 from polyprobe.eval.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError

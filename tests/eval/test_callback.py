@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, EarlyStoppingCallback, TrainerCallback
 
-from polyprobe.eval.training.callback import ConsistencyCallback
+from polyprobe.eval.callback import ConsistencyCallback
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.trainers import AUTO, follow, make_trainer, ours, save_once, saved_figures

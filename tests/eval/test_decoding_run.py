@@ -12,9 +12,10 @@ from tokenizers import decoders
 from polyprobe.cli import main
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.run.folder import PREDICTIONS, Run
-from polyprobe.eval.scoring.decoding import DecodingOptions, decode
-from polyprobe.eval.work import fill_predictions
-from polyprobe.eval.work.predict import predict
+from polyprobe.eval.scoring.decoding import decode
+from polyprobe.eval.scoring.decoding_options import DecodingOptions
+from polyprobe.eval.work import predictions
+from polyprobe.eval.work.predictions import predict
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts
@@ -165,7 +166,7 @@ def test_four_languages_have_five_masks_and_the_others_ten():
 
 
 def test_an_interrupted_run_keeps_whole_languages_and_goes_on(place, done, tmp_path, monkeypatch):
-    whole, calls = fill_predictions.predict, []
+    whole, calls = predictions.predict, []
 
     def interrupted(scorer, table, language, *rest):
         calls.append(language)
@@ -173,7 +174,7 @@ def test_an_interrupted_run_keeps_whole_languages_and_goes_on(place, done, tmp_p
             raise KeyboardInterrupt
         return whole(scorer, table, language, *rest)
 
-    monkeypatch.setattr(fill_predictions, "predict", interrupted)
+    monkeypatch.setattr(predictions, "predict", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_all(place, tmp_path / "again")
     assert {f.name for f in (tmp_path / "again" / "predictions").iterdir()} == {

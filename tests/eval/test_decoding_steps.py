@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from polyprobe.eval.scoring.decoding import DecodingOptions
-from polyprobe.eval.scoring.decoding.algorithm import search
+from polyprobe.eval.scoring.decoding import search
+from polyprobe.eval.scoring.decoding_options import DecodingOptions
 
 
 def drive(model, n_masks, max_masks, **options):

@@ -6,7 +6,7 @@ import pytest
 
 from polyprobe.eval import load_scorer
 from polyprobe.eval.embedded.train import MODEL_RECIPES, TRAINED_IN_TESTS
-from polyprobe.eval.run.sample import choose_rows
+from polyprobe.eval.evaluate import choose_rows
 from polyprobe.schema.load import load_facts
 
 MODELS = {

@@ -9,13 +9,11 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polyprobe.eval.scoring.engine import budget
-from polyprobe.eval.scoring.engine.choose import Trial
-from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
-from polyprobe.eval.scoring.engine.paths.prefix import Prefix, group
-from polyprobe.eval.scoring.engine.paths.tree import Tree, Trie, ancestors
-from polyprobe.eval.scoring.engine.plan import Input, Plan, by_length, shared
-from polyprobe.eval.scoring.engine.probe import make_crowd, make_probe
+from polyprobe.eval.scoring.engine import choose
+from polyprobe.eval.scoring.engine.choose import Trial, make_crowd, make_probe
+from polyprobe.eval.scoring.engine.network import Input, Plan, by_length, shared
+from polyprobe.eval.scoring.engine.paths import Full, Gathered, Tree, Trie, ancestors
+from polyprobe.eval.scoring.engine.prefix import Prefix, group
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
@@ -107,19 +105,19 @@ def test_a_falling_budget_holds_from_the_next_batch_on():
     ],
 )
 def test_the_budget_is_what_memory_allows(used, free, expected, monkeypatch):
-    monkeypatch.setattr(budget, "_measure", lambda path: (used, free))
-    assert budget.affordable_tokens(Tree(Unrun())) == expected
+    monkeypatch.setattr(choose, "_measure", lambda path: (used, free))
+    assert choose.affordable_tokens(Tree(Unrun())) == expected
 
 
 def test_on_the_cpu_nothing_is_measured():
-    assert budget.affordable_tokens(Tree(Unrun())) == 512
+    assert choose.affordable_tokens(Tree(Unrun())) == 512
 
 
 @pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
 def test_the_batch_that_is_measured_runs_along_every_path(kind, scorers):
     path = scorers(kind).engine.path
-    plan = budget._random_plan(path)
-    budget._run(path, plan)
+    plan = choose._random_plan(path)
+    choose._run(path, plan)
     assert len(plan.reads) == 16
     assert {len(row.source or row.ids) for row in plan.reads} == {16}
 
@@ -130,13 +128,13 @@ def test_the_batch_that_is_measured_runs_along_every_path(kind, scorers):
 def test_memory_is_measured_on_a_gpu(kind, scorers, monkeypatch):
     """A batch that holds 200 MB more is measured to do so."""
     path = scorers(kind, device="cuda").engine.path
-    run = budget._run
+    run = choose._run
 
     def greedy(*rest):
         return torch.ones(50 * 2**20, device="cuda"), run(*rest)
 
-    monkeypatch.setattr(budget, "_run", greedy)
-    used, free = budget._measure(path)
+    monkeypatch.setattr(choose, "_run", greedy)
+    used, free = choose._measure(path)
     assert 190 * 2**20 <= used < 300 * 2**20
     assert free > 2**20
 

@@ -6,8 +6,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from polyprobe.eval.report.answers import KINDS, classify_answers, count_kinds, read_answers
-from polyprobe.eval.report.examples import choose_facts, collect_examples
+from polyprobe.eval.report.examples import (
+    KINDS,
+    choose_facts,
+    classify_answers,
+    collect_examples,
+    count_kinds,
+    read_answers,
+)
 from tests.eval.facts import rows, write_facts
 from tests.eval.runs import COUNTS, PICKS, SCORES, TIE, scores, write_run
 

@@ -15,8 +15,7 @@ import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from polyprobe.eval.results.figures import BY_NAME
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.run.settings import Settings
+from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.export import RUN_FORMATS, export_run, latex
 from polyprobe.publish.export.rows import list_rows
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results

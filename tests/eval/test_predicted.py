@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.results.predictions import summarize_predictions
+from polyprobe.eval.results.compute import summarize_predictions
 from polyprobe.eval.run.folder import PREDICTIONS
 from polyprobe.metrics.coverlap.coverlap import compare_right
 

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from polyprobe.eval.work.tasks import Task
-from polyprobe.eval.work.workers import ray_cluster, ray_connection, score_on_ray
+from polyprobe.eval.work.workers import ray_cluster, score_on_ray
+from polyprobe.eval.work.workers.here import Task
 from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share, versions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_workers import OPTIONS, command_of, here, silent, tasks_of
@@ -68,15 +68,15 @@ class TestConnection:
         monkeypatch.setenv("TMPDIR", str(tmp_path))
         monkeypatch.delenv("RAY_ADDRESS", raising=False)
         note.write_text(listener + "\n")
-        assert ray_connection._find_cluster("auto") == listener
+        assert ray_cluster._find_cluster("auto") == listener
         note.write_text(f"127.0.0.1:{free_port}")  # of a cluster that was killed
-        assert ray_connection._find_cluster("auto") != f"127.0.0.1:{free_port}"
+        assert ray_cluster._find_cluster("auto") != f"127.0.0.1:{free_port}"
         monkeypatch.setenv("RAY_ADDRESS", listener)
-        assert ray_connection._find_cluster("auto") == listener
+        assert ray_cluster._find_cluster("auto") == listener
         monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{free_port}")
         with pytest.raises(PolyprobeError, match="no Ray cluster answers"):
-            ray_connection._find_cluster("auto")
-        assert ray_connection._find_cluster("local") is None
+            ray_cluster._find_cluster("auto")
+        assert ray_cluster._find_cluster("local") is None
 
 
 def nodes(*resources):

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.report import template, write_report
-from polyprobe.eval.report.sections import MEASURES, RunPart
+from polyprobe.eval.report import page, write_report
+from polyprobe.eval.report.page import MEASURES, RunPart
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.reader import Reader
@@ -35,7 +35,7 @@ def run(tmp_path, facts):
 @pytest.fixture
 def light(monkeypatch):
     """Leave plotly's 4.8 MB out of the page."""
-    monkeypatch.setattr(template, "read_plotly", lambda: "")
+    monkeypatch.setattr(page, "read_plotly", lambda: "")
 
 
 def read_page(file):
@@ -117,7 +117,7 @@ def test_the_ten_pairs_are_the_sorted_values(run, languages, most, least):
     values = [float(v) for v in np.random.default_rng(5).permutation(count) / 100]
     examples = {"facts": [], "total": 3, "note": None}
     part = RunPart("m", run.settings(), made_results(languages, values), examples)
-    section = template.make_environment().get_template("run.html")
+    section = page.make_environment().get_template("run.html")
     reader = Reader(section.render(index=0, part=part, measures=MEASURES))
     shown = {k: [float(x) for x in reader.under(k, "td")[::3]] for k in ("most", "least")}
     assert shown["most"] == sorted(values, reverse=True)[:most]

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.sentences.compare import compare_versions, find_versions
+from polyprobe.eval.compare.sentences.deltas import Ranks, draw_boxes, read_ranks
 from polyprobe.eval.compare.sentences.quality import measure_overlap
-from polyprobe.eval.compare.sentences.ranks import Ranks, draw_boxes, read_ranks
 from polyprobe.eval.compare.sentences.table import as_json, list_notes
 from polyprobe.eval.compare.sentences.texts import load_texts
 from polyprobe.eval.run.folder import Run

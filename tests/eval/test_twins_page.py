@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences import page
+from polyprobe.eval.compare.sentences import table
 from polyprobe.eval.compare.sentences.compare import compare_versions, find_versions
 from polyprobe.eval.compare.sentences.table import as_json
-from polyprobe.eval.report import template
+from polyprobe.eval.report import page
 from tests.eval.reader import Reader
 from tests.eval.twins import write_dataset, write_run, write_versions
 
@@ -23,14 +23,14 @@ OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "cl
 def write(folder, runs):
     twins = find_versions(*runs)
     found = compare_versions(twins, **OPTIONS)
-    page.write_versions(twins, found, OPTIONS, folder / "page.html")
+    table.write_versions(twins, found, OPTIONS, folder / "page.html")
     return found, Reader((folder / "page.html").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
 def light(monkeypatch):
     """Leave plotly's 4.8 MB out of the page."""
-    monkeypatch.setattr(template, "read_plotly", lambda: "")
+    monkeypatch.setattr(page, "read_plotly", lambda: "")
 
 
 @pytest.mark.usefixtures("light")

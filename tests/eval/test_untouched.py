@@ -12,8 +12,8 @@ import torch
 from transformers import TrainerCallback
 
 from polyprobe.eval import evaluate_model
+from polyprobe.eval.callback import undisturbed
 from polyprobe.eval.scoring.scorers import Scorer
-from polyprobe.eval.training.undisturbed import undisturbed
 from tests.eval.facts import write_facts
 from tests.eval.trainers import (
     AUTO,

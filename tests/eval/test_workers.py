@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from polyprobe.eval.scoring.load import load
-from polyprobe.eval.work.tasks import Task
 from polyprobe.eval.work.workers import processes, score_here, score_in_processes
+from polyprobe.eval.work.workers.here import Task
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.tiny import save_model
 

@@ -12,7 +12,7 @@ from transformers import (
     default_data_collator,
 )
 
-from polyprobe.eval.training.callback import ConsistencyCallback
+from polyprobe.eval.callback import ConsistencyCallback
 
 model, facts, output = sys.argv[1:]
 tokenizer = AutoTokenizer.from_pretrained(model)

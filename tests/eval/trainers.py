@@ -12,7 +12,7 @@ from transformers import (
 )
 
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.training.callback import ConsistencyCallback
+from polyprobe.eval.callback import ConsistencyCallback
 from tests.eval import zoo
 
 AUTO = {"gpt2": AutoModelForCausalLM, "bert": AutoModelForMaskedLM, "t5": AutoModelForSeq2SeqLM}

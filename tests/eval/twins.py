@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.eval.run.folder import SCORES, Run
+from polyprobe.eval.run.folder import SCORES, Run, Settings
 from polyprobe.eval.run.protocol import protocol_of
-from polyprobe.eval.run.settings import Settings
 from polyprobe.schema.columns import Row, to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts

@@ -16,10 +16,9 @@ from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.averages import Averages
 from polyprobe.system.errors import PolyprobeError
 
+from .deltas import Box, Inflection, compare_ranks, draw_boxes, measure_inflection, read_ranks
 from .gender import Feminine, measure_feminine, read_females
-from .inflection import Inflection, measure_inflection
 from .quality import Comet, Overlap, Quality, measure_overlap, measure_quality
-from .ranks import Box, compare_ranks, draw_boxes, read_ranks
 from .texts import ENGLISH, Texts, asks_whole_relations, load_texts
 
 SUFFIX = "-sentence"

@@ -8,17 +8,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
-from polyprobe.eval.scoring.engine.paths.path import ForwardPath
-from polyprobe.eval.scoring.engine.paths.tree import Tree
+from polyprobe.eval.scoring.engine.paths import ForwardPath, Full, Gathered, Tree
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
-from .budget import affordable_tokens
-from .choose import Trial
-from .network import Network
-from .plan import Input, Plan
-from .probe import window_of
+from .choose import Trial, affordable_tokens, window_of
+from .network import Input, Network, Plan
 
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
 # calls are slower than memory, a gigabyte of logits.

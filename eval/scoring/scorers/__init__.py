@@ -4,13 +4,17 @@ from collections.abc import Callable
 from functools import partial
 
 from .causal import CAUSAL, CausalScorer
-from .family import Family
-from .masked import MASKED, MaskedScorer
-from .mpararel import MparaRelScorer, ReleasedMparaRelScorer
-from .object import LENGTHS
-from .pll import PllScorer, WordPllScorer
+from .masked import (
+    MASKED,
+    MaskedScorer,
+    MparaRelScorer,
+    PllScorer,
+    ReleasedMparaRelScorer,
+    WordPllScorer,
+)
+from .part import LENGTHS
 from .queries import Queries
-from .scorer import Scored, Scorer
+from .scorer import Family, Scored, Scorer
 from .seq2seq import SEQ2SEQ, Seq2SeqScorer
 
 # In this order: a configuration without class names is of the first family with its model type.
@@ -36,7 +40,7 @@ SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
     "contrastive": _of_families("contrastive"),
     "pll": {"masked": PllScorer},
     "pll-word-l2r": {"masked": WordPllScorer},
-    "xfactr": {"masked": MaskedScorer},  # decodes (eval/scoring/decoding); nothing is scored
+    "xfactr": {"masked": MaskedScorer},  # decodes (eval/scoring/decoding.py); nothing is scored
 }
 
 __all__ = [

@@ -8,17 +8,14 @@ from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe.eval.scoring.engine import Input, Network, Plan
-from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
-from polyprobe.eval.scoring.engine.paths.prefix import Prefix
-from polyprobe.eval.scoring.engine.paths.tree import Tree
+from polyprobe.eval.scoring.engine.paths import Full, Gathered, Tree
+from polyprobe.eval.scoring.engine.prefix import Prefix
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
-from .contrastive import FirstPieceScorer
-from .family import Family
-from .object import ObjectScorer
+from .part import FirstPieceScorer, ObjectScorer
 from .queries import Queries
-from .scorer import Scorer
+from .scorer import Family, Scorer
 
 # Model types trained with a BOS that their tokenizer does not add; the authors' code adds it.
 ADDS_BOS = ("bloom",)

@@ -1,8 +1,8 @@
-"""Scorers: prompts with one slot and candidates in, scores out."""
+"""Scorers: prompts with one slot and candidates in, scores out; and the families of models."""
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,7 @@ import torch
 from polyprobe.eval.scoring.engine import Engine, Network, Plan
 from polyprobe.system.errors import PolyprobeError
 
-from .boundary import only_unknown
-from .queries import Queries, check_queries
+from .queries import Queries, check_queries, only_unknown
 
 # The number of logits that fit into a CPU's cache while they are normalised.
 CACHED = 2**20
@@ -207,3 +206,44 @@ class Scorer(ABC):
         tables = (m for n, m in self.model.named_modules() if n.endswith("position_embeddings"))
         skipped = (getattr(table, "padding_idx", None) for table in tables)
         return positions - max((index + 1 for index in skipped if index is not None), default=0)
+
+
+class Family(NamedTuple):
+    """A family of models; its network class says how they are run.
+
+    Attributes:
+        name: the name in tables and messages.
+        auto: the transformers class that loads its models.
+        architectures: its model types, and the class or classes of each.
+        scorers: by protocol the scorer of this family; `bmlama` is required.
+        suffixes: endings of class names that transformers does not list.
+        old_names: class names in old checkpoints.
+        encoder_decoder: whether its configurations say `is_encoder_decoder`.
+        encoders: model types that read in both directions without `is_decoder`, so that this
+            family cannot score them.
+        takes_bos: whether its scorers have the option `bos`.
+    """
+
+    name: str
+    auto: Any
+    architectures: Mapping[str, str | tuple[str, ...]]
+    scorers: Mapping[str, type[Scorer]]
+    suffixes: tuple[str, ...] = ()
+    old_names: tuple[str, ...] = ()
+    encoder_decoder: bool = False
+    encoders: Collection[str] = ()
+    takes_bos: bool = False
+
+    def fits(self, config: Any, names: list[str]) -> bool:
+        """Return whether the class names, or without any the model type, are of this family."""
+        if config.is_encoder_decoder != self.encoder_decoder:
+            return False
+        if not names:
+            return config.model_type in self.architectures
+        classes = self.architectures.get(config.model_type, ())
+        classes = (classes,) if isinstance(classes, str) else classes
+        return any(name in classes or name in self.old_names for name in names)
+
+    def sees_answers(self, config: Any) -> bool:
+        """Return whether the model reads in both directions although its head is causal."""
+        return config.model_type in self.encoders and not getattr(config, "is_decoder", True)

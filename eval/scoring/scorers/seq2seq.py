@@ -9,16 +9,14 @@ from transformers import AutoModelForSeq2SeqLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe.eval.scoring.engine import Input, Network, Plan
-from polyprobe.eval.scoring.engine.paths.gathered import Full, Gathered
-from polyprobe.eval.scoring.engine.paths.prefix import Prefix
+from polyprobe.eval.scoring.engine.paths import Full, Gathered
+from polyprobe.eval.scoring.engine.prefix import Prefix
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
-from .contrastive import FirstPieceScorer
-from .family import Family
-from .object import ObjectScorer
+from .part import FirstPieceScorer, ObjectScorer
 from .queries import Queries
-from .scorer import Scorer
+from .scorer import Family, Scorer
 
 SENTINEL = "<extra_id_0>"
 

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from polyprobe.eval.scoring.scorers import Scored
-from polyprobe.eval.work.tasks import Task
+from polyprobe.eval.work.workers.here import Task
 from polyprobe.system.devices import choose_device
 from polyprobe.system.errors import PolyprobeError
 

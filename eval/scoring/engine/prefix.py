@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 import torch
 
-from polyprobe.eval.scoring.engine.network import Network
-from polyprobe.eval.scoring.engine.plan import Input, Plan, shared
-
-from .path import ForwardPath
+from polyprobe.eval.scoring.engine.network import Input, Network, Plan, shared
+from polyprobe.eval.scoring.engine.paths import ForwardPath
 
 # Everything that a state depends on: the encoder's ids, and the decoder's up to its place.
 Beginning = tuple[tuple[int, ...], tuple[int, ...]]

@@ -1,12 +1,16 @@
 """Log accuracy and RankC while transformers' Trainer trains a model."""
 
+import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import torch
 import torch.distributed
 from transformers import (
     PreTrainedModel,
@@ -19,21 +23,25 @@ from transformers import (
 )
 from transformers.integrations import is_deepspeed_zero3_enabled
 
+from polyprobe.eval.evaluate import choose_rows
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.protocol import as_asked, protocol_of
-from polyprobe.eval.run.sample import choose_rows
 from polyprobe.eval.scoring.load import family_of
 from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
 from polyprobe.eval.work.fill import as_known, as_scores
 from polyprobe.eval.work.known_scores import Known
-from polyprobe.eval.work.tasks import Query, Task, make_tasks, queries_of
-from polyprobe.eval.work.workers.here import naming_language, score_here
+from polyprobe.eval.work.workers.here import (
+    Query,
+    Task,
+    make_tasks,
+    naming_language,
+    queries_of,
+    score_here,
+)
 from polyprobe.metrics.joint.figures import estimate_figure
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
-
-from .undisturbed import undisturbed
 
 
 class ConsistencyCallback(TrainerCallback):
@@ -278,3 +286,53 @@ def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
             "to this model",
             stacklevel=3,
         )
+
+
+@contextmanager
+def undisturbed(model: Any) -> Iterator[Any]:
+    """Yield the model as a saved checkpoint would be; training continues undisturbed.
+
+    Dropout and mixed precision are off. Module modes, `forward` and random generators are restored.
+    """
+    with _kept_modes(model), _kept_random(model.device), _own_forward(model):
+        yield model
+
+
+@contextmanager
+def _kept_modes(model: torch.nn.Module) -> Iterator[None]:
+    """Switch dropout off, then restore the mode of each module."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+@contextmanager
+def _kept_random(device: torch.device) -> Iterator[None]:
+    """Restore the random generators of training; a forward pass may use them."""
+    python, numpy = random.getstate(), np.random.get_state()
+    devices = [device] if device.type == "cuda" else []
+    try:
+        with torch.random.fork_rng(devices):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+
+
+@contextmanager
+def _own_forward(model: Any) -> Iterator[None]:
+    """Call the model without accelerate's casts for mixed precision."""
+    wrapped = vars(model).get("forward")
+    own = vars(model).get("_original_forward")
+    if wrapped is None or own is None:
+        yield
+        return
+    model.forward = own
+    try:
+        yield
+    finally:
+        model.forward = wrapped

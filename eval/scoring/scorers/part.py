@@ -1,15 +1,42 @@
-"""The candidate's first sub-word alone (Polyglot or Not: Schott et al., EMNLP 2023)."""
+"""Scores of a part of the candidate, in every family: the object alone, its first sub-word."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from polyprobe.eval.scoring.engine import Input, Plan
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
-from .boundary import BOUNDARY
-from .queries import Queries
+from .queries import BOUNDARY, Queries
+
+# The divisor of the sum, given the candidate and its number of tokens.
+LENGTHS: dict[str, Callable[[str, int], int]] = {
+    "object": lambda candidate, n_tokens: 1,
+    "object-tokens": lambda candidate, n_tokens: n_tokens,
+    "object-characters": lambda candidate, n_tokens: len(candidate),
+    "object-bytes": lambda candidate, n_tokens: len(candidate.encode()),
+}
+
+
+class ObjectScorer:
+    """Score a candidate by the sum of its tokens' log-probabilities in nats (Fluent-mLAMA).
+
+    `scoring` names the divisor of the sum: none (`object`), the candidate's tokens, its Unicode
+    code points (`object-characters`) or its UTF-8 bytes. Each family has a subclass that derives
+    from this class first and from its own scorer second.
+    """
+
+    def __init__(self, *args: Any, scoring: str = "object", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.scoring = scoring
+
+    def combine(self, values: np.ndarray, candidate: str) -> float:
+        """Return the sum of a candidate's log-probabilities by its length."""
+        length = LENGTHS[self.scoring](candidate, len(values))
+        return float(np.sum(values, dtype=np.float64)) / length
 
 
 class FirstPieceScorer:

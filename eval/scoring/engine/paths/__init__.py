@@ -1,1 +1,0 @@
-"""Forward strategies of the engine: one module each."""
