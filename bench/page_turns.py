@@ -6,6 +6,7 @@
 Functions of polyprobe are listed in the order of their first call.
 """
 
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -53,6 +54,7 @@ def main(argv: Sequence[str] = ()) -> None:
     """Print the number of functions, files and page turns, and the files entered most often."""
     name, *more = argv or ["eval"]
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["POLYPROBE_CACHE"] = f"{folder}/cache"  # nothing is known beforehand
         functions = trace([*COMMANDS[name], "--output", f"{folder}/out", *more])
     files = [file for file, _ in functions]
     entered = [file for file, before in zip(files, ["", *files], strict=False) if file != before]

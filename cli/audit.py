@@ -52,8 +52,7 @@ def read_tables(
 ) -> "dict[str, pa.Table]":
     """Return the tables of a dataset, unchecked, or of a folder with the TSV files of BMLAMA."""
     from polyprobe.builder.audit import is_raw, read_raw
-    from polyprobe.schema.load import read_splits
-    from polyprobe.schema.locate import locate
+    from polyprobe.schema.load import locate, read_splits
     from polyprobe.system.errors import unknown
 
     if languages == []:

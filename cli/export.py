@@ -87,7 +87,7 @@ def export(
 def find_dataset(given: Path, format: str) -> Path:
     """Return the dataset folder as `eval --dataset` finds it, else as `push` does."""
     from polyprobe.publish.push.source import find_folder
-    from polyprobe.schema.locate import locate
+    from polyprobe.schema.load import locate
 
     if (given / "run.json").is_file():
         raise PolyprobeError(f"{given} is a run; {format} takes a dataset's folder")

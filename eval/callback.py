@@ -29,16 +29,9 @@ from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.scoring.load import family_of
 from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
-from polyprobe.eval.work.fill import as_known, as_scores
+from polyprobe.eval.work.fill import Query, as_known, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known
-from polyprobe.eval.work.workers.here import (
-    Query,
-    Task,
-    make_tasks,
-    naming_language,
-    queries_of,
-    score_here,
-)
+from polyprobe.eval.work.workers.here import Task, naming_language, score_here
 from polyprobe.metrics.joint.figures import estimate_figure
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError

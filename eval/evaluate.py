@@ -98,9 +98,10 @@ def run_evaluation(
         loading["batch_tokens"] = run.budget(asked.model)
     loaded = load(model, **loading)
     check_askable(asked.tables, loaded.scorer.scoring)
+    settings = asked.describe(loaded, decoding)
     run.check_free()
     with locked(run.folder):
-        settings = run.open(asked.describe(loaded, decoding))
+        settings = run.open(settings)
         texts = asked.rows_as_asked(settings)
         missing = run.missing(asked.tables, settings.kind)
         todo = {language: texts[language].take(asked.rows) for language in missing}

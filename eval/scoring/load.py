@@ -90,11 +90,11 @@ def load(
     _check_choice("--scoring", scoring, tuple(SCORINGS))
     if batch_tokens is not None and batch_tokens < 1:
         raise PolyprobeError(f"--batch-tokens must be at least 1, got {batch_tokens}")
-    where = choose_device(device)
+    where, precision = choose_device(device), find_dtype(dtype)
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
     family = FAMILIES[family_of(config, model)]
-    _check_direction(config, family, model)
+    family.check_direction(config, model)
     if bos != "auto" and not family.takes_bos:
         raise PolyprobeError(
             f"--bos {bos} is for decoder-only models, '{model}' is {family.name}; leave it out"
@@ -104,7 +104,7 @@ def load(
     if not is_hash(exact):
         options["revision"] = exact
     tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
-    network = _load_weights(family, model, place, options, find_dtype(dtype), attention)
+    network = _load_weights(family, model, place, options, precision, attention)
     _move(network, where, model)
     extra = {"bos": bos} if family.takes_bos else {}
     kind = SCORINGS[scoring][family.name]
@@ -142,15 +142,6 @@ def family_of(config: Any, model: str) -> str:
         if family.fits(config, names):
             return family.name
     return _family_by_suffix(names) or _no_head(model, names, config.model_type)
-
-
-def _check_direction(config: Any, family: Family, model: str) -> None:
-    """Refuse an encoder with a causal head that reads in both directions: it sees the answer."""
-    if family.sees_answers(config):
-        raise PolyprobeError(
-            f"model '{model}' has a {family.name} head but reads in both directions "
-            f"(is_decoder is false in its {config.model_type} configuration): it cannot be scored"
-        )
 
 
 def _check_fit(scoring: str, family: str, model: str) -> None:

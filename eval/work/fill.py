@@ -1,7 +1,7 @@
 """Score a run's languages: take known scores from the store and compute the rest."""
 
 import shutil
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from functools import partial
@@ -15,14 +15,15 @@ from polyprobe.eval.run.folder import SCORES, Run
 from polyprobe.eval.scoring.decoding_options import SCORING as FREE
 from polyprobe.eval.scoring.load import Loaded
 from polyprobe.eval.scoring.scorers import Scored
-from polyprobe.eval.work.workers.here import Query, Task, make_tasks, queries_of
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 from polyprobe.system.store import cache_folder
 
 from .known_scores import Known, ScoreStore
-from .workers import Report, score_here, score_in_processes, score_on_ray
+from .workers import Report, Task, score_here, score_in_processes, score_on_ray
 
+CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
+Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
 Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
 
@@ -95,6 +96,51 @@ def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore) -> Work:
     found = store.find([prompt for prompt, _ in distinct], [row for _, row in distinct])
     known = {query for query, one in zip(distinct, found, strict=True) if one}
     return Work(asked, len(known), make_tasks(asked, known))
+
+
+def queries_of(table: pa.Table) -> list[Query]:
+    """Return the prompt and candidates of each row."""
+    lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows share lists: one copy in memory
+    queries = []
+    for part in table.select(["prompt", "candidates"]).to_batches(max_chunksize=256):
+        for row in part.to_pylist():
+            candidates = tuple(row["candidates"])
+            queries.append((row["prompt"], lists.setdefault(candidates, candidates)))
+    return queries
+
+
+def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task]:
+    """Return the tasks that score every query once, in the order of languages.
+
+    The boundaries between the tasks of a language depend on its own rows only. Queries that are
+    known or belong to an earlier task are then left out. A resumed run, which knows the queries of
+    complete tasks, therefore forms the same batches and computes the same bits.
+    """
+    tasks: list[Task] = []
+    seen = set(known)
+    for language, queries in asked.items():
+        for part in _parts(list(dict.fromkeys(queries))):
+            new = [query for query in part if query not in seen]
+            seen.update(new)
+            if new:
+                prompts = [prompt for prompt, _ in new]
+                rows = [list(candidates) for _, candidates in new]
+                tasks.append(Task(len(tasks), language, prompts, rows))
+    return tasks
+
+
+def _parts(queries: list[Query]) -> Iterator[list[Query]]:
+    """Yield lists of at least one query, with at most CANDIDATES candidates otherwise."""
+    part: list[Query] = []
+    size = 0
+    for query in queries:
+        if part and size + len(query[1]) > CANDIDATES:
+            yield part
+            part, size = [], 0
+        part.append(query)
+        size += len(query[1])
+    if part:
+        yield part
 
 
 def as_known(scored: Scored) -> list[Known]:

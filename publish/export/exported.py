@@ -12,7 +12,7 @@ from huggingface_hub.utils import yaml_dump
 
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.names import check_dataset_id
-from polyprobe.schema.locate import locate
+from polyprobe.schema.load import locate
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_whole
 from polyprobe.system.hashing import is_hash

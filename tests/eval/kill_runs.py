@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.work.workers import here
+from polyprobe.eval.work import fill
 from polyprobe.system.store import ContentStore
 
-here.CANDIDATES = 16  # a task of a few queries: many places to be killed at
+fill.CANDIDATES = 16  # a task of a few queries: many places to be killed at
 ROWS = 4  # of a task, about
 
 

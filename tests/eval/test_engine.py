@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 
 from polyprobe.eval.scoring.engine import choose
 from polyprobe.eval.scoring.engine.choose import Trial, make_crowd, make_probe
-from polyprobe.eval.scoring.engine.network import Input, Plan, by_length, shared
-from polyprobe.eval.scoring.engine.paths import Full, Gathered, Tree, Trie, ancestors
+from polyprobe.eval.scoring.engine.forward import (
+    Full,
+    Gathered,
+    Input,
+    Plan,
+    Tree,
+    Trie,
+    ancestors,
+    by_length,
+    shared,
+)
 from polyprobe.eval.scoring.engine.prefix import Prefix, group
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError

@@ -12,7 +12,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from polyprobe.eval.scoring.engine.network import Plan
+from polyprobe.eval.scoring.engine.forward import Plan
 from polyprobe.eval.scoring.scorers import Queries
 from polyprobe.eval.scoring.scorers.masked import PllScorer, WordPllScorer, number_words
 from polyprobe.system.errors import PolyprobeError

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.engine.network import Plan
+from polyprobe.eval.scoring.engine.forward import Plan
 from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS, Queries
 from polyprobe.eval.scoring.scorers.causal import CausalContrastiveScorer, CausalObjectScorer
 from polyprobe.eval.scoring.scorers.part import first_pieces

@@ -9,10 +9,9 @@ from polyprobe.eval import evaluate_model
 from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.scoring.scorers import Scored, Scorer
-from polyprobe.eval.work.fill import as_known, plan_work
+from polyprobe.eval.work import fill
+from polyprobe.eval.work.fill import as_known, make_tasks, plan_work, queries_of
 from polyprobe.eval.work.known_scores import Known, ScoreStore, list_stores
-from polyprobe.eval.work.workers import here
-from polyprobe.eval.work.workers.here import make_tasks, queries_of
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 from tests.eval import tiny
@@ -30,7 +29,7 @@ def prompts(made):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(here, "CANDIDATES", 4)
+    monkeypatch.setattr(fill, "CANDIDATES", 4)
 
 
 def test_tasks_are_cut_by_candidates_and_ask_everything_once(small):
@@ -139,7 +138,7 @@ def test_without_the_cache_nothing_is_left_but_the_run(place, tmp_path, cache, c
 
 
 def test_an_interrupted_run_without_the_cache_goes_on_too(place, tmp_path, monkeypatch, calls):
-    monkeypatch.setattr(here, "CANDIDATES", 4)
+    monkeypatch.setattr(fill, "CANDIDATES", 4)
     score, scored = Scorer.score_prepared, []
 
     def interrupted(self, prepared, progress=None):

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from polyprobe.eval.scoring.engine.paths import ForwardPath, Full, Unpadded
+from polyprobe.eval.scoring.engine.forward import ForwardPath, Full, Unpadded
 from polyprobe.system.devices import is_out_of_memory
 
-from .network import Input, Network, Plan
+from .forward import Input, Network, Plan
 
 # Log-probabilities in float32 that differ by at most LEAST agree, by more than MOST disagree. In
 # between the tolerance is four times the difference that padding makes in the model's own forward.

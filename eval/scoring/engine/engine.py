@@ -8,12 +8,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from polyprobe.eval.scoring.engine.paths import ForwardPath, Full, Gathered, Tree
+from polyprobe.eval.scoring.engine.forward import ForwardPath, Full, Gathered, Tree
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
 from .choose import Trial, affordable_tokens, window_of
-from .network import Input, Network, Plan
+from .forward import Input, Network, Plan
 
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
 # calls are slower than memory, a gigabyte of logits.

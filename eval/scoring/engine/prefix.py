@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from polyprobe.eval.scoring.engine.network import Input, Network, Plan, shared
-from polyprobe.eval.scoring.engine.paths import ForwardPath
+from polyprobe.eval.scoring.engine.forward import ForwardPath, Input, Network, Plan, shared
 
 # Everything that a state depends on: the encoder's ids, and the decoder's up to its place.
 Beginning = tuple[tuple[int, ...], tuple[int, ...]]

@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe.eval.scoring.engine import Input, Network, Plan
-from polyprobe.eval.scoring.engine.paths import Full, Gathered, Tree
+from polyprobe.eval.scoring.engine.forward import Full, Gathered, Tree
 from polyprobe.eval.scoring.engine.prefix import Prefix
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError

@@ -10,7 +10,7 @@ from transformers import AutoModelForMaskedLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe.eval.scoring.engine import Input, Network, Plan
-from polyprobe.eval.scoring.engine.paths import Full, Gathered
+from polyprobe.eval.scoring.engine.forward import Full, Gathered
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 

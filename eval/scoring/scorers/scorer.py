@@ -244,6 +244,15 @@ class Family(NamedTuple):
         classes = (classes,) if isinstance(classes, str) else classes
         return any(name in classes or name in self.old_names for name in names)
 
-    def sees_answers(self, config: Any) -> bool:
-        """Return whether the model reads in both directions although its head is causal."""
-        return config.model_type in self.encoders and not getattr(config, "is_decoder", True)
+    def check_direction(self, config: Any, model: str) -> None:
+        """Refuse an encoder with a causal head that reads in both directions: it sees the answer.
+
+        Raises:
+            PolyprobeError: such a model.
+        """
+        if config.model_type in self.encoders and not getattr(config, "is_decoder", True):
+            raise PolyprobeError(
+                f"model '{model}' has a {self.name} head but reads in both directions "
+                f"(is_decoder is false in its {config.model_type} configuration): it cannot be "
+                "scored"
+            )

@@ -23,11 +23,10 @@ from typing import Any
 import torch
 
 from polyprobe.eval.scoring.scorers import Scored
-from polyprobe.eval.work.workers.here import Task
 from polyprobe.system.devices import choose_device
 from polyprobe.system.errors import PolyprobeError
 
-from .here import Report, Worker
+from .here import Report, Task, Worker
 
 RESTARTS = 3  # in a row, without a finished task in between
 

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import torch
 
 from polyprobe.eval.scoring.scorers import Scored, Scorer
-from polyprobe.eval.work.workers.here import Task
 from polyprobe.system.errors import PolyprobeError, one_line
 
-from .here import Report, Worker
+from .here import Report, Task, Worker
 
 RESTARTS = 3  # of a worker
 CPUS = 4  # of a worker: more workers hold more copies of the model, fewer gain less from threads
