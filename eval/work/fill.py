@@ -286,7 +286,7 @@ def remove_own_store(run: Run) -> None:
 def open_store(run: Run, chosen: WorkerSettings) -> ScoreStore:
     """Return the score store of a run's model, in the cache or in the run folder."""
     settings = run.settings()
-    own = run.folder / OWN_STORE
+    identity, own = settings.identity, run.folder / OWN_STORE
     if chosen.cache and not own.exists():  # a run started without the cache resumes without it
-        return ScoreStore(cache_folder(), settings.identity, settings.model_name)
-    return ScoreStore(own, settings.identity, remedy="choose another --output")
+        return ScoreStore(cache_folder(), identity, settings.model_name)
+    return ScoreStore(own, identity, remedy="choose another --output")

@@ -119,10 +119,10 @@ def make_probe(network: Network) -> Plan:
     """
     draw = random.Random(20)
     known = _known(network)
-    plan = Plan()
     deep = _draw(draw, known, max(1, _room(network) - SHORT))
     length = max(1, min(SHORT, _room(network) // 2))
     starts = [_draw(draw, known, length) for _ in range(2)]
+    plan = Plan()
     for number, start in enumerate((*starts, deep), start=1):
         for first in (known[0], known[-1]):
             for behind in (0, min(SHORT, _room(network) - len(start)) - 1):
