@@ -86,7 +86,7 @@ def export(
 
 def find_dataset(given: Path, format: str) -> Path:
     """Return the dataset folder as `eval --dataset` finds it, else as `push` does."""
-    from polyprobe.publish.push.source import find_folder
+    from polyprobe.publish.source import find_folder
     from polyprobe.schema.locate import locate
 
     if (given / "run.json").is_file():

@@ -38,10 +38,9 @@ def push(
     uploaded.
     """
     # huggingface_hub takes a second to import, which no other command should wait for.
-    from polyprobe.publish.push import push as steps
-    from polyprobe.publish.push.commit import Target
+    from polyprobe.publish import push as steps
 
-    target = Target(repo, private, revision, create_pr)
+    target = steps.Target(repo, private, revision, create_pr)
     console = Console(soft_wrap=True, highlight=False, markup=False)
     for line in steps.push(source, target, despite_license or (), dry_run):
         console.print(line)
