@@ -6,7 +6,7 @@ from urllib.request import Request, urlopen
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.cli.push import push
+from polyprobe.cli.publish import push
 from polyprobe.publish.hub import read_remote
 from polyprobe.publish.source import read_source
 from polyprobe.system.errors import PolyprobeError
