@@ -1,4 +1,4 @@
-"""The `polyprobe` command: one file a subcommand, named here once."""
+"""The `polyprobe` command: its subcommands, each named here once."""
 
 import sys
 from io import TextIOWrapper
@@ -14,13 +14,8 @@ from .audit import audit
 from .build import app as build
 from .cache import cache
 from .compare import compare
-from .demo import demo
-from .eval import evaluate
-from .export import export
-from .install import install
-from .metrics import metrics
-from .push import push
-from .report import report
+from .eval import demo, evaluate, metrics, report
+from .publish import export, install, push
 
 app = typer.Typer(
     help="Measure whether a language model knows the same facts in every language.",

@@ -1,6 +1,7 @@
 """`polyprobe compare`: test whether two runs differ on the same facts."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,9 @@ from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
 
-VERSIONS = "Sentence versions (CONFIG and CONFIG-sentence)"
+VersionOption = partial(
+    typer.Option, rich_help_panel="Sentence versions (CONFIG and CONFIG-sentence)"
+)
 
 
 def compare(
@@ -32,33 +35,24 @@ def compare(
         Path | None, typer.Option("--json", help="Write the full comparison as JSON.")
     ] = None,
     page: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", help="Write an HTML report to this file.", rich_help_panel=VERSIONS
-        ),
+        Path | None, VersionOption("--output", help="Write an HTML report to this file.")
     ] = None,
     gender: Annotated[
         Path | None,
-        typer.Option(
-            help="TSV of subject ids and female, male or none: counts feminine verb forms.",
-            rich_help_panel=VERSIONS,
+        VersionOption(
+            help="TSV of subject ids and female, male or none: counts feminine verb forms."
         ),
     ] = None,
     stanza: Annotated[
-        Path | None,
-        typer.Option(help="Folder of Stanza's models with a tagger.", rich_help_panel=VERSIONS),
+        Path | None, VersionOption(help="Folder of Stanza's models with a tagger.")
     ] = None,
     comet_python: Annotated[
-        str | None,
-        typer.Option(
-            help="A Python with unbabel-comet: estimates quality.", rich_help_panel=VERSIONS
-        ),
+        str | None, VersionOption(help="A Python with unbabel-comet: estimates quality.")
     ] = None,
     comet_model: Annotated[
         str | None,
-        typer.Option(
-            help="Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da).",
-            rich_help_panel=VERSIONS,
+        VersionOption(
+            help="Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da)."
         ),
     ] = None,
 ) -> None:

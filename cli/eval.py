@@ -1,18 +1,30 @@
-"""`polyprobe eval`: evaluate a model on a dataset."""
+"""`polyprobe eval`, `demo`, `metrics` and `report`: score a model, and show the results of runs."""
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
+from polyprobe.eval.embedded import TRAINED
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 
 from .options import parse_splits
-from .show.run import show_run
 
-XFACTR = "Free decoding (--scoring xfactr)"
-LOADING = "Model"
-WORKERS = "Workers"
+if TYPE_CHECKING:
+    from polyprobe.eval.run.folder import FinishedRun
+
+XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring xfactr)")
+ModelOption = partial(typer.Option, rich_help_panel="Model")
+WorkerOption = partial(typer.Option, rich_help_panel="Workers")
+OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
+GROUPS = (
+    "between other languages",
+    "between a trained and another language",
+    "between trained languages",
+)
 
 
 def evaluate(
@@ -22,8 +34,7 @@ def evaluate(
     dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
     output: Annotated[Path, typer.Option(help="Run folder; repeat the command to resume.")],
     config: Annotated[
-        str | None,
-        typer.Option(help="Configuration of the dataset (default: the dataset's own)."),
+        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
     ] = None,
     languages: Annotated[
         str | None, typer.Option(help="Comma-separated language codes (default: all).")
@@ -44,102 +55,59 @@ def evaluate(
             "xfactr (free decoding)."
         ),
     ] = "bmlama",
-    revision: Annotated[
-        str | None,
-        typer.Option(help="Branch, tag or commit of the model.", rich_help_panel=LOADING),
-    ] = None,
+    revision: Annotated[str | None, ModelOption(help="Branch, tag or commit of the model.")] = None,
     bos: Annotated[
         str,
-        typer.Option(
+        ModelOption(
             help="Begin-of-sequence token: auto (as the tokenizer), always or never; decoder-only "
-            "models.",
-            rich_help_panel=LOADING,
+            "models."
         ),
     ] = "auto",
-    device: Annotated[
-        str, typer.Option(help="auto, cpu, cuda, mps, …", rich_help_panel=LOADING)
-    ] = "auto",
-    dtype: Annotated[
-        str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=LOADING)
-    ] = "float32",
+    device: Annotated[str, ModelOption(help="auto, cpu, cuda, mps, …")] = "auto",
+    dtype: Annotated[str, ModelOption(help="float32, bfloat16 or float16.")] = "float32",
     batch_tokens: Annotated[
-        int | None,
-        typer.Option(
-            help="Token budget of a batch (default: by path and memory).", rich_help_panel=LOADING
-        ),
+        int | None, ModelOption(help="Token budget of a batch (default: by path and memory).")
     ] = None,
     attention: Annotated[
-        str | None,
-        typer.Option(
-            help="sdpa, eager, flash_attention_2, … (default: the model's).",
-            rich_help_panel=LOADING,
-        ),
+        str | None, ModelOption(help="sdpa, eager, flash_attention_2, … (default: the model's).")
     ] = None,
     devices: Annotated[
         int,
-        typer.Option(
-            help="Number of processes, one device each; on CPUs they share the cores.",
-            rich_help_panel=WORKERS,
-        ),
+        WorkerOption(help="Number of processes, one device each; on CPUs they share the cores."),
     ] = 1,
     ray: Annotated[
         str | None,
-        typer.Option(
-            help="Score on Ray: HOST:PORT, auto (a running cluster, else a new one) or local.",
-            rich_help_panel=WORKERS,
+        WorkerOption(
+            help="Score on Ray: HOST:PORT, auto (a running cluster, else a new one) or local."
         ),
     ] = None,
-    cache: Annotated[
-        bool,
-        typer.Option(help="Share scores with other runs in the cache.", rich_help_panel=WORKERS),
-    ] = True,
+    cache: Annotated[bool, WorkerOption(help="Share scores with other runs in the cache.")] = True,
     initial: Annotated[
         str | None,
-        typer.Option(
+        XfactrOption(
             help="First pass over the masks: independent, order or confidence "
-            "(default: independent).",
-            rich_help_panel=XFACTR,
+            "(default: independent)."
         ),
     ] = None,
     refinement: Annotated[
-        str | None,
-        typer.Option(
-            help="Second pass: none, order or confidence (default: none).", rich_help_panel=XFACTR
-        ),
+        str | None, XfactrOption(help="Second pass: none, order or confidence (default: none).")
     ] = None,
     max_masks: Annotated[
         int | None,
-        typer.Option(
-            help="Maximum number of masks (default: 5 for en, fr, nl, es; 10 for others).",
-            rich_help_panel=XFACTR,
+        XfactrOption(
+            help="Maximum number of masks (default: 5 for en, fr, nl, es; 10 for others)."
         ),
     ] = None,
     length_norm: Annotated[
-        bool,
-        typer.Option(
-            "--length-norm",
-            help="Compare lengths by the mean log-probability.",
-            rich_help_panel=XFACTR,
-        ),
+        bool, XfactrOption("--length-norm", help="Compare lengths by the mean log-probability.")
     ] = False,
     recompute: Annotated[
-        bool,
-        typer.Option(
-            "--recompute",
-            help="Recompute confidences after each change.",
-            rich_help_panel=XFACTR,
-        ),
+        bool, XfactrOption("--recompute", help="Recompute confidences after each change.")
     ] = False,
-    beam: Annotated[
-        int | None,
-        typer.Option(help="Beam size (default: 1).", rich_help_panel=XFACTR),
-    ] = None,
+    beam: Annotated[int | None, XfactrOption(help="Beam size (default: 1).")] = None,
     refresh: Annotated[
         str | None,
-        typer.Option(
-            help="Confidence of unchanged tokens: always or released (default: always).",
-            rich_help_panel=XFACTR,
-        ),
+        XfactrOption(help="Confidence of unchanged tokens: always or released (default: always)."),
     ] = None,
 ) -> None:
     """Evaluate a model on a dataset; write scores, results.json and report.html."""
@@ -176,3 +144,78 @@ def evaluate(
         **{name: value for name, value in decoding.items() if value is not None},
     )
     show_run(finished)
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="Run folder.")] = Path("demo-run"),
+    every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
+) -> None:
+    """Evaluate the embedded model in six languages of its training data and six others."""
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval.evaluate import run_evaluation
+
+    say = Console().print
+    say("geolm is a small model trained on the facts of geofacts in " + " ".join(TRAINED) + ".")
+    say("It should be consistent between these languages, and guess in all others.")
+    languages = None if every else [*TRAINED, *OTHERS]
+    finished = run_evaluation("geolm", "geofacts", output=output, languages=languages)
+    show_run(finished)
+    say("\nadjusted RankC (0 is chance, 1 is agreement):")
+    for group, value in group_means(finished.results["rankc_adjusted"]).items():
+        say(f"  {group}: {value:z.3f}", highlight=False)
+    say("\nTo evaluate your own model:", highlight=False)
+    say("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)
+
+
+def group_means(pairs: dict[str, float]) -> dict[str, float]:
+    """Return the mean of each group of pairs, by the number of languages in the training data."""
+    groups: dict[str, list[float]] = {group: [] for group in reversed(GROUPS)}
+    for pair, value in pairs.items():
+        groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)
+    return {group: sum(values) / len(values) for group, values in groups.items()}
+
+
+def metrics(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Bootstrap resamples for the 95 % intervals; 0 for none.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    cluster: Annotated[
+        str, typer.Option(help="Resampling unit: none (each fact), relation or subject.")
+    ] = "none",
+) -> None:
+    """Recompute results.json and the report from the scores, without the model."""
+    from polyprobe.eval.results.compute import Bootstrap, compute_results
+    from polyprobe.eval.run.folder import FinishedRun, Run
+
+    for folder in runs:
+        run = Run(folder)
+        show_run(FinishedRun(run, compute_results(run, Bootstrap(resamples, seed, cluster))))
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
+    output: Annotated[Path, typer.Option(help="The HTML file to write.")],
+) -> None:
+    """Write one self-contained HTML file from one run or several."""
+    from polyprobe.eval.report import write_report
+
+    write_report(runs, output)
+    Console().print(f"report: {output}", markup=False, soft_wrap=True, highlight=False)
+
+
+def show_run(finished: "FinishedRun") -> None:
+    """Print a run's table and write its report; print a note if that fails, as without plotly."""
+    from polyprobe.eval.report import write_pages
+    from polyprobe.eval.results.table import results_table
+
+    console = Console()
+    console.print(results_table(finished.results))
+    report = finished.run.folder / "report.html"
+    try:
+        write_pages([finished], report)
+    except PolyprobeError as error:
+        console.print(f"no report: {error}", markup=False, soft_wrap=True)
+    else:
+        console.print(f"report: {report}", markup=False, soft_wrap=True)

@@ -10,8 +10,7 @@ import polyprobe
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
 
-from .bundle import bundle
-from .push.source import find_kind, has_parquet, is_metric
+from .source import bundle, find_kind, has_parquet, is_metric
 
 
 def find_folders() -> tuple[list[Path], list[Path]]:

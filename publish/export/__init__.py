@@ -1,20 +1,17 @@
 """Export a run's figures for the Hub, papers, tables and archives."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
 
-from .csv_table import write_csv
-from .eval_results import write_eval_results
 from .every_eval_ever import write_every_eval_ever
-from .exported import Exported, read_exported
-from .latex import write_latex
-from .model_index import merge_model_index, write_model_index
+from .exported import read_exported
+from .hub_results import merge_model_index, write_eval_results, write_model_index
+from .tables import write_csv, write_latex
 
-RUN_FORMATS: dict[str, Callable[[Exported, Path | None], Path]] = {
+RUN_FORMATS = {
     "eval-results": write_eval_results,
     "model-index": write_model_index,
     "every-eval-ever": write_every_eval_ever,
@@ -57,14 +54,9 @@ def export_run(
     write = RUN_FORMATS[format]
     file = write(exported, output) if card is None else merge_model_index(exported, card)
     if exported.part and format in SHOWN:
-        warn_partial(exported, SHOWN[format])
+        line = (
+            f"partial: {exported.folder} is of {exported.part}, which only the {SHOWN[format]} "
+            "state; for a leaderboard export a run of all rows"
+        )
+        Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)
     return file
-
-
-def warn_partial(exported: Exported, where: str) -> None:
-    """Warn on standard error that the exported figures are of a part of the rows."""
-    line = (
-        f"partial: {exported.folder} is of {exported.part}, which only the {where} state; "
-        "for a leaderboard export a run of all rows"
-    )
-    Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)

@@ -15,8 +15,7 @@ from typing import Any
 from polyprobe.eval.results.figures import BY_NAME, INFINITE, describe
 from polyprobe.system.errors import PolyprobeError
 
-from .exported import REMEDY, Exported, write_export
-from .rows import Row
+from .exported import REMEDY, Exported, Row, write_export
 
 SCHEMA = "0.3.0"
 UNKNOWN = "unknown"

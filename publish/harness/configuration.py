@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import datasets
 
-from polyprobe.publish.names import check_dataset_id
+from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
@@ -58,7 +58,7 @@ def read_configuration(
     dataset_id: str | None = None,
 ) -> Configuration:
     """Return a configuration; the arguments are those of `export_dataset`."""
-    own = check_dataset_id(dataset_id).partition("/")[2] if dataset_id is not None else None
+    own = check_repository_name(dataset_id).partition("/")[2] if dataset_id is not None else None
     if not folder.is_dir():
         raise PolyprobeError(f"no such folder: {folder}; give the folder of a dataset")
     place = folder.resolve()

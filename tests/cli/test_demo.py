@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from polyprobe.cli.demo import OTHERS, TRAINED
+from polyprobe.cli.eval import OTHERS, TRAINED
 from polyprobe.eval.embedded import train
 from tests.blocks.output import missing_line
 from tests.blocks.pages import read_blocks

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from polyprobe.cli.export import export, find_dataset
+from polyprobe.cli.publish import export, find_dataset
 from polyprobe.schema.load import locate
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts

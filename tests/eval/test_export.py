@@ -16,8 +16,8 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from polyprobe.eval.results.figures import BY_NAME
 from polyprobe.eval.run.folder import Run, Settings
-from polyprobe.publish.export import RUN_FORMATS, export_run, latex
-from polyprobe.publish.export.rows import list_rows
+from polyprobe.publish.export import RUN_FORMATS, export_run, tables
+from polyprobe.publish.export.exported import list_rows
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
 
 GEOFACTS = Path(__file__).parents[2] / "datasets" / "geofacts"
@@ -251,7 +251,7 @@ def test_latex_of_many_languages_goes_on_below(wide):
 
 @pytest.mark.parametrize("char", list(r"&%$#_{}\~^<>|"))
 def test_latex_escapes(char):
-    escaped = latex.escape(char)
+    escaped = tables.escape(char)
     assert escaped == f"\\{char}" or re.fullmatch(r"\\text[a-z]+\{\}", escaped)
 
 
@@ -259,7 +259,7 @@ def test_latex_escapes(char):
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex with booktabs")
 def test_latex_compiles(wide, run, tmp_path):
     tables = [export_run(folder, "latex") for folder in (wide, run)]
-    odd = latex.escape(r"&%$#_{}\~^<>|")
+    odd = tables.escape(r"&%$#_{}\~^<>|")
     body = "\n".join([odd, *(rf"\input{{{table}}}" for table in tables)])
     style = r"\documentclass[twocolumn]{article}\usepackage{booktabs}"  # as the paper
     document = f"{style}\\begin{{document}}\n{body}\n"

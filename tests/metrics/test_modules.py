@@ -14,7 +14,7 @@ import pytest
 import yaml
 from evaluate.loading import get_imports
 
-from polyprobe.publish.bundle import bundle
+from polyprobe.publish.source import bundle
 from polyprobe.tests.hub.client import environment
 from polyprobe.tests.metrics.cases import CASES, RESULTS
 from polyprobe.tests.metrics.test_spaces_input import FIRST

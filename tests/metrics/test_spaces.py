@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from polyprobe.publish.bundle import bundle
+from polyprobe.publish.source import bundle
 from polyprobe.tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
 
 pytest.importorskip("gradio", reason="gradio is not installed: no Space can be started")

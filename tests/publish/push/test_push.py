@@ -6,9 +6,9 @@ from urllib.request import Request, urlopen
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.cli.push import push
-from polyprobe.publish.push.remote import read_remote
-from polyprobe.publish.push.source import read_source
+from polyprobe.cli.publish import push
+from polyprobe.publish.hub import read_remote
+from polyprobe.publish.source import read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
 from polyprobe.tests.publish.push.folders import edit, metric, small_dataset

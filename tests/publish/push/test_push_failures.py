@@ -3,7 +3,7 @@
 import pytest
 from huggingface_hub import constants
 
-from polyprobe.publish.push import commit as publish
+from polyprobe.publish import push as publish
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
 from polyprobe.tests.publish.push.folders import small_dataset

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.publish.push import commit as publish
-from polyprobe.publish.push import failures
-from polyprobe.publish.push.checks import check_source
-from polyprobe.publish.push.source import read_source
+from polyprobe.publish import push as publish
+from polyprobe.publish.checks import check_source
+from polyprobe.publish.source import read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
 from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
@@ -214,7 +213,7 @@ def test_a_package_may_have_another_name_than_its_module(tmp_path):
 def test_a_server_that_never_answers(api, hub, folder, monkeypatch):
     from huggingface_hub import constants
 
-    monkeypatch.setattr(failures, "WAIT", 0.1)
+    monkeypatch.setattr("polyprobe.publish.hub.WAIT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setattr(constants, "ENDPOINT", address)

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from polyprobe.publish.push.remote import NO_REPOSITORY, Remote, compare
-from polyprobe.publish.push.source import read_source
+from polyprobe.publish.hub import NO_REPOSITORY, Remote, compare
+from polyprobe.publish.source import read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.folders import ROOT, metric, small_dataset
 

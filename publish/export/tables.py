@@ -1,19 +1,14 @@
-"""A table for a paper, with the columns of table 5 of Qi, Fernández and Bisazza (2023).
+"""The figures of a run as tables: CSV for pandas, R and spreadsheets, LaTeX for a paper."""
 
-One row has CLC (mean RankC), mean accuracy and the accuracy of each language in percent, as in the
-paper, and 95 % intervals below. CLC adjusted for chance is added, because RankC is not comparable
-between datasets with other numbers of candidates; the caption has the chance levels. Tables of more
-than 17 languages, the paper's number, continue in further blocks.
-"""
-
+import csv
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from polyprobe.eval.results.figures import FIGURES
 from polyprobe.system.errors import PolyprobeError
 
-from .exported import MARK, REMEDY, Exported, write_export
-from .rows import MEAN, Row
+from .exported import MARK, MEAN, REMEDY, Exported, Row, write_export
 
 WIDTH = 17  # languages side by side
 UNDEFINED = "--"
@@ -35,8 +30,29 @@ ESCAPES = {
 _EMPTY = Row("", "", "", None, None, None, None, None)
 
 
+def write_csv(exported: Exported, output: Path | None) -> Path:
+    """Write `results.csv`: one row for each figure and language or pair, columns as in `Row`.
+
+    Numbers have all digits, so that reading gives the same floats. Undefined and unknown values are
+    empty. The last column is the run's signature, so that tables of several runs can be
+    concatenated.
+    """
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([*Row._fields, "signature"])
+    table.writerows([*row, exported.signature] for row in exported.rows)
+    return write_export(output or exported.folder / "results.csv", text.getvalue())
+
+
 def write_latex(exported: Exported, output: Path | None) -> Path:
-    """Write `table.tex`, which needs the LaTeX package booktabs; it begins with the signature."""
+    """Write `table.tex`, with the columns of table 5 of Qi, Fernández and Bisazza (2023).
+
+    One row has CLC (mean RankC), mean accuracy and the accuracy of each language in percent, as in
+    the paper, and 95 % intervals below. CLC adjusted for chance is added, because RankC is not
+    comparable between datasets with other numbers of candidates; the caption has the chance levels.
+    Tables of more than 17 languages, the paper's number, continue in further blocks. The file
+    begins with the signature and needs the LaTeX package booktabs.
+    """
     return write_export(output or exported.folder / "table.tex", make_table(exported))
 
 

@@ -1,22 +1,88 @@
-"""`model-index`, the results in a model card's metadata, as a file or in the card itself."""
+"""The results in the two forms that the Hub shows: `.eval_results/*.yaml` and `model-index`."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import EvalResult
+import yaml
+from huggingface_hub import (
+    EvalResult,
+    EvalResultEntry,
+    eval_result_entries_to_yaml,
+    metadata_load,
+    metadata_save,
+)
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
 from polyprobe.eval.results.figures import describe
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.files import write_whole
 
-from .card import read_metadata, save_metadata
-from .exported import REMEDY, Exported, as_yaml, write_export
-from .rows import MEAN, find_mean, mean_with_others
+from .exported import (
+    MEAN,
+    REMEDY,
+    Exported,
+    Row,
+    as_yaml,
+    find_mean,
+    mean_with_others,
+    write_export,
+)
 
 KEY = "model-index"
 TASK = "Factual knowledge across languages"
+
+
+def write_eval_results(exported: Exported, output: Path | None) -> Path:
+    """Write the results as `.eval_results/polyprobe-NAME-CONFIG.yaml` in the run's folder.
+
+    The format is that of https://huggingface.co/docs/hub/eval-results: one value for each task of a
+    benchmark, defined by `eval.yaml` in the dataset's repository. The documentation requires no
+    scale (its examples are 20.90 and 0.412) and no length of `notes`; values are proportions.
+
+    Raises:
+        PolyprobeError: the dataset's name on the Hub is unknown, or no figure is defined.
+    """
+    if exported.dataset_id is None:
+        raise PolyprobeError(
+            f"{exported.folder} is of a dataset in a folder ({exported.dataset_name}); "
+            "give its name on the Hub: --dataset-id OWNER/NAME"
+        )
+    found = [find_mean(exported.rows, figure) for figure in HEADLINES]
+    entries = [make_entry(exported, row) for row in found if row]
+    if not entries:
+        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure to export")
+    name = f"polyprobe-{exported.dataset_id.rpartition('/')[2]}-{exported.config}.yaml"
+    file = output or exported.folder / ".eval_results" / name
+    return write_export(file, as_yaml(eval_result_entries_to_yaml(entries)))
+
+
+def make_entry(exported: Exported, row: Row) -> EvalResultEntry:
+    """Return the entry of a figure's mean over languages or pairs.
+
+    It has no `source`, since a run in a folder has no URL, and no `dataset.revision`, since a run
+    identifies its data by hashes (in the signature), not by a commit.
+    """
+    assert exported.dataset_id is not None
+    assert row.value is not None
+    return EvalResultEntry(
+        dataset_id=exported.dataset_id,
+        task_id=f"{exported.config}_{row.figure}",
+        value=row.value,
+        date=exported.scored.date().isoformat(),
+        notes=make_notes(exported, row),
+    )
+
+
+def make_notes(exported: Exported, row: Row) -> str:
+    """Return rows, protocol, interval, chance level and signature."""
+    bounds = None if row.low is None else f"95 % {row.low:.4f} to {row.high:.4f}"
+    chance = None if row.chance is None else f"chance {row.chance:.4f}"
+    scoring = f"scoring {exported.settings.scoring}"
+    parts = (exported.asked, scoring, bounds, chance, exported.signature)
+    return "; ".join(part for part in parts if part)
 
 
 def write_model_index(exported: Exported, output: Path | None) -> Path:
@@ -112,3 +178,39 @@ def _others(results: list[dict[str, Any]], exported: Exported) -> Iterator[dict[
 def _is_ours(metric: dict[str, Any], scoring: str) -> bool:
     args = metric.get("args")
     return isinstance(args, dict) and args.get("scoring") == scoring
+
+
+def read_metadata(card: Path) -> dict[str, Any]:
+    """Return a card's metadata, {} without any.
+
+    Raises:
+        PolyprobeError: no such file, not UTF-8, or metadata that are not a YAML mapping.
+    """
+    try:
+        metadata = metadata_load(card)
+        unclosed = metadata is None and card.read_text("utf-8-sig").lstrip().startswith("---\n")
+    except FileNotFoundError:
+        raise PolyprobeError(
+            f"no model card {card}; give an existing one, or leave --card out for a separate file"
+        ) from None
+    except yaml.YAMLError as error:
+        raise PolyprobeError(f"{card}: invalid YAML in its metadata: {one_line(error)}") from error
+    except (OSError, ValueError) as error:
+        raise PolyprobeError(f"cannot read {card}: {one_line(error)}") from error
+    if unclosed:
+        raise PolyprobeError(f"{card}: its metadata have no closing `---`; add that line")
+    return metadata or {}
+
+
+def save_metadata(card: Path, metadata: dict[str, Any]) -> Path:
+    """Replace a card's metadata, whole or not at all, and return its path.
+
+    The text below and the line ends stay. YAML comments and quotes in the metadata are lost.
+    """
+
+    def save(part: Path) -> None:
+        shutil.copyfile(card, part)
+        metadata_save(part, metadata)
+
+    write_whole(card, save, "the card is unchanged")
+    return card

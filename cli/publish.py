@@ -1,0 +1,152 @@
+"""`polyprobe export`, `push` and `install`: what publish/ does, as commands."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from polyprobe.system.errors import PolyprobeError, unknown
+
+from .options import parse_splits
+
+DatasetOption = partial(typer.Option, rich_help_panel="A dataset as tasks")
+
+
+def export(
+    source: Annotated[
+        Path, typer.Argument(help="Run folder; for a harness the folder or name of a dataset.")
+    ],
+    format: Annotated[
+        str,
+        typer.Option(
+            help="For a run: eval-results, model-index, every-eval-ever, csv, latex. "
+            "For a dataset: lm-eval, lighteval.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="File; a folder for every-eval-ever and datasets (default: in the run folder)."
+        ),
+    ] = None,
+    dataset_id: Annotated[
+        str | None, typer.Option(help="OWNER/NAME of the dataset on the Hub.")
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            help="For model-index: a model's README.md to add it to.",
+            rich_help_panel="A run's results",
+        ),
+    ] = None,
+    config: Annotated[str | None, DatasetOption(help="Configuration.")] = None,
+    languages: Annotated[
+        str | None, DatasetOption(help="Comma-separated language codes (default: all).")
+    ] = None,
+    scoring: Annotated[
+        str | None,
+        DatasetOption(help="Protocol that the tasks follow: bmlama or object (default: bmlama)."),
+    ] = None,
+) -> None:
+    """Export results to other formats, or a dataset to tasks of other harnesses."""
+    from polyprobe.publish.export import RUN_FORMATS, export_run
+    from polyprobe.publish.harness import HARNESSES, export_dataset
+
+    if format in RUN_FORMATS:
+        refuse({"config": config, "languages": languages, "scoring": scoring}, format)
+        written = [export_run(source, format, output, dataset_id=dataset_id, card=card)]
+    elif format in HARNESSES:
+        refuse({"card": card}, format)
+        asked = parse_splits(languages)
+        dataset = find_dataset(source, format)
+        folder = output or Path(f"{dataset.name}-{format}")
+        written = export_dataset(
+            dataset, format, folder, config, asked, dataset_id, scoring or "bmlama"
+        )
+    else:
+        raise unknown("format", format, "export", [*RUN_FORMATS, *HARNESSES])
+    for path in written:
+        typer.echo(path)
+
+
+def find_dataset(given: Path, format: str) -> Path:
+    """Return the dataset folder as `eval --dataset` finds it, else as `push` does."""
+    from polyprobe.publish.source import find_folder
+    from polyprobe.schema.load import locate
+
+    if (given / "run.json").is_file():
+        raise PolyprobeError(f"{given} is a run; {format} takes a dataset's folder")
+    place = Path(locate(str(given)))
+    return place.resolve() if place.is_dir() else find_folder(given)
+
+
+def refuse(options: Mapping[str, object], format: str) -> None:
+    """Refuse options of other formats."""
+    for name, value in options.items():
+        if value is not None:
+            option = name.replace("_", "-")
+            raise PolyprobeError(f"--{option} is not an option of --format {format}")
+
+
+def push(
+    source: Annotated[
+        Path, typer.Argument(help="Folder of a dataset or a metric, such as datasets/bmlama.")
+    ],
+    repo: Annotated[str, typer.Argument(help="OWNER/NAME on the Hub, created if missing.")],
+    private: Annotated[
+        bool, typer.Option("--private", help="Create the repository as a private one.")
+    ] = False,
+    revision: Annotated[str, typer.Option(help="Branch, created if missing.")] = "main",
+    create_pr: Annotated[
+        bool, typer.Option("--create-pr", help="Open a pull request instead of committing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show files and card; upload nothing.")
+    ] = False,
+    despite_license: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LICENSE",
+            help="Publish although this licence of the card does not permit it, because you have "
+            "the right. Repeat for each such licence.",
+        ),
+    ] = None,
+) -> None:
+    """Upload the changes of a dataset or a metric (a Gradio Space) to the Hub, as one commit.
+
+    Card, configurations, rows and licence are checked first. The token is taken from
+    `hf auth login` or HF_TOKEN. Run the same command again to resume; unchanged files are not
+    uploaded.
+    """
+    # huggingface_hub takes a second to import, which no other command should wait for.
+    from polyprobe.publish import push as steps
+
+    target = steps.Target(repo, private, revision, create_pr)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    for line in steps.push(source, target, despite_license or (), dry_run):
+        console.print(line)
+
+
+def install(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Folders of datasets and metrics (default: every metric, the embedded dataset, "
+            "and each folder of ./datasets with Parquet).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Make load_dataset("bmlama", "53") and evaluate.load("rankc") work in any folder."""
+    from polyprobe.publish.install import find_folders, install_folder
+
+    if not folders:
+        folders, skipped = find_folders()
+        for folder in skipped:
+            typer.echo(f"skipped {folder}: no Parquet in it; see `polyprobe build`", err=True)
+    for folder in folders:
+        typer.echo(install_folder(folder))

@@ -1,0 +1,286 @@
+"""A repository on the Hub: its name, its state, its difference from a folder, its errors."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from huggingface_hub import HfApi, constants, get_session, get_token
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    HFValidationError,
+    HTTPError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils import validate_repo_id
+
+from polyprobe.system.errors import PolyprobeError
+
+from .source import Source, is_published
+
+MAIN = "main"
+# The end of the message of a push's commit; see push.title.
+PUSHED = re.compile(r"polyprobe \S+ \(content [0-9a-f]{12}\)$")
+MADE_BY_THE_HUB = {".gitattributes", "README.md"}
+WAIT = 60  # seconds without a byte of an answer; by default the client waits without limit
+AGAIN = "run the same command again: uploaded files are not sent twice"
+_XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*)\)")
+_TOKEN = re.compile(r"\bhf_(?:oauth_)?[A-Za-z0-9._-]{8,}")
+
+
+def check_repository_name(name: str, remedy: str = "correct --dataset-id") -> str:
+    """Return a name; refuse one that is not OWNER/NAME, or that the Hub does not permit."""
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        valid = False
+    else:
+        valid = "/" in name
+    if not valid:
+        raise PolyprobeError(f"{name!r} is not a repository name OWNER/NAME; {remedy}")
+    return name
+
+
+class Remote(NamedTuple):
+    """A repository at a revision.
+
+    Attributes:
+        private: None if the repository does not exist, or the token may not see it.
+        head: the commit; empty if there is none.
+        branch: whether the revision exists. If not, `files` are those of `main`, from which a new
+            branch starts.
+        files: {path: id of the content}.
+    """
+
+    private: bool | None
+    head: str
+    branch: bool
+    files: Mapping[str, str]
+
+    @property
+    def exists(self) -> bool:
+        """Return whether the token sees such a repository."""
+        return self.private is not None
+
+
+class Changes(NamedTuple):
+    """The changes that make a repository equal to a folder: paths, each list sorted.
+
+    `kept` are files in the repository that a push never writes.
+    """
+
+    added: list[str]
+    changed: list[str]
+    deleted: list[str]
+    same: list[str]
+    kept: list[str]
+
+    @property
+    def uploads(self) -> list[str]:
+        """Return all new and changed paths."""
+        return self.added + self.changed
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the repository has the folder's files already."""
+        return not self.uploads and not self.deleted
+
+
+NO_REPOSITORY = Remote(private=None, head="", branch=False, files={})
+
+
+def check_revision(revision: str) -> None:
+    """Refuse a name that no branch can have: a commit, a ref, an empty one."""
+    valid = re.fullmatch(r"\w[\w./-]*", revision) and ".." not in revision
+    if not valid or revision.startswith("refs/") or re.fullmatch("[0-9a-f]{40}", revision):
+        raise PolyprobeError(f"--revision {revision!r} is not a branch name; use one such as v2")
+
+
+def read_remote(api: HfApi, repo_id: str, kind: str, revision: str = MAIN) -> Remote:
+    """Return the state of a repository at a revision; both may be missing.
+
+    Raises:
+        PolyprobeError: the revision is a tag or a commit.
+    """
+    try:
+        info = api.repo_info(repo_id, repo_type=kind, revision=revision, timeout=WAIT)
+        branch = True
+    except RepositoryNotFoundError:
+        return NO_REPOSITORY
+    except RevisionNotFoundError:
+        info, branch = api.repo_info(repo_id, repo_type=kind, timeout=WAIT), False
+    if branch and revision != MAIN and not revision.startswith("refs/"):
+        refs = api.list_repo_refs(repo_id, repo_type=kind)
+        if revision not in {ref.name for ref in refs.branches}:
+            raise PolyprobeError(f"--revision {revision!r} is not a branch of {repo_id}; use one")
+    head = str(info.sha)
+    entries = api.list_repo_tree(repo_id, repo_type=kind, revision=head, recursive=True)
+    # The Hub names the content of a large file by its SHA-256, any other by its git id.
+    files = {
+        entry.path: entry.lfs.sha256 if entry.lfs else entry.blob_id
+        for entry in entries
+        if isinstance(entry, RepoFile)
+    }
+    return Remote(bool(info.private), head, branch, files)
+
+
+def check_ours(api: HfApi, repo_id: str, kind: str, remote: Remote) -> None:
+    """Refuse a repository that has files but no commit of a push.
+
+    Raises:
+        PolyprobeError: a push would overwrite or delete files of others.
+    """
+    if not remote.exists:
+        return
+    commits = api.list_repo_commits(repo_id, repo_type=kind, revision=remote.head)
+    if any(PUSHED.search(commit.title) for commit in commits):
+        return
+    others = sorted(set(remote.files) - MADE_BY_THE_HUB)
+    if others or len(commits) > 1:
+        shown = ", ".join(others[:3] or sorted(remote.files)) + (", …" if others[3:] else "")
+        raise PolyprobeError(
+            f"{repo_id} has files that are not from a push ({shown}), and would overwrite them: "
+            "use another name, empty the repository, or propose the files with --create-pr"
+        )
+
+
+def compare(source: Source, remote: Remote) -> Changes:
+    """Return the changes that make the repository equal to the folder."""
+    there, here = remote.files, source.files
+    gone = sorted(set(there) - set(here))
+    return Changes(
+        added=[path for path in here if path not in there],
+        changed=[path for path in here if path in there and there[path] not in here[path].ids],
+        deleted=[path for path in gone if is_published(path, source.kind)],
+        same=[path for path in here if there.get(path) in here[path].ids],
+        kept=[path for path in gone if not is_published(path, source.kind)],
+    )
+
+
+class UnreachableError(PolyprobeError):
+    """The Hub could not be asked, so the state of the repository is unknown."""
+
+
+@dataclass
+class State:
+    """The state of the repository during a push, in the words of an error message."""
+
+    text: str = "nothing was changed there"
+
+
+@contextmanager
+def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
+    """Turn any error of the Hub or its client in the block into one line without a token.
+
+    Raises:
+        UnreachableError: there is no connection, or HF_HUB_OFFLINE forbids one.
+        PolyprobeError: any other error.
+    """
+    state = state or State()
+    get_session().timeout = WAIT
+    try:
+        yield
+    except PolyprobeError:
+        raise
+    except OfflineModeIsEnabled:
+        raise UnreachableError(
+            f"HF_HUB_OFFLINE is set, so the Hub cannot be asked for {repo_id}; unset it"
+        ) from None
+    except Exception as error:  # answers of the Hub, errors of the transport and of hf_xet
+        if refusal := find_refusal(error):
+            raise PolyprobeError(f"{repo_id}: {explain_refusal(refusal)}; {state.text}") from None
+        if is_connection(error):
+            raise UnreachableError(
+                f"{repo_id}: no connection to {endpoint()} ({redact(error)}); {state.text}; {AGAIN}"
+            ) from None
+        raise PolyprobeError(
+            f"{repo_id}: the upload failed ({redact(error)}); {state.text}; {AGAIN}"
+        ) from None
+
+
+class Refusal(NamedTuple):
+    """An answer of the Hub other than 200: status, message, seconds to wait."""
+
+    status: int
+    message: str
+    wait: str = ""
+
+
+def find_refusal(error: BaseException | None) -> Refusal | None:
+    """Return the Hub's answer behind an error; hf_xet has it in its message only."""
+    while error is not None:
+        if isinstance(error, HfHubHTTPError):
+            answer = error.response
+            message = redact(error.server_message or answer.reason_phrase)
+            return Refusal(answer.status_code, message, answer.headers.get("Retry-After") or "")
+        if found := _XET_STATUS.search(str(error)):
+            return Refusal(int(found[1]), redact(found[2]))
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def explain_refusal(refusal: Refusal) -> str:
+    """Return the meaning of an answer and the remedy."""
+    status = refusal.status
+    head = f"the Hub answered {status} ({refusal.message})"
+    if status == 401:
+        return f"{head}: the token is not valid; {how_to_log_in()}"
+    if status == 403 and "disabled" in refusal.message:
+        return head
+    if status == 403:
+        return f"{head}: the token may not do this; {how_to_log_in()}, or ask the owner for rights"
+    if status == 404:
+        return f"{head}: not found, or not visible to the token; check the name and the token"
+    if status in (409, 412):
+        return f"{head}: somebody changed the repository meanwhile; run the same command again"
+    if status == 429:
+        wait = f"{refusal.wait} s" if refusal.wait else "a while"
+        return f"{head}: too many requests; wait {wait} and {AGAIN}"
+    if status >= 500 and status != HTTPStatus.INSUFFICIENT_STORAGE:
+        return f"{head}: the Hub has a fault; {AGAIN}"
+    return head
+
+
+def how_to_log_in() -> str:
+    """Return how to get a token with write permission."""
+    return (
+        f"make a token with write permission at {endpoint()}/settings/tokens, then "
+        "`hf auth login` or set HF_TOKEN"
+    )
+
+
+def endpoint() -> str:
+    """Return the Hub's address without a user and password."""
+    url = urlsplit(constants.ENDPOINT)
+    return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
+
+
+def is_connection(error: BaseException | None) -> bool:
+    """Return whether a broken or missing connection is behind an error."""
+    while error is not None:
+        if isinstance(error, (HTTPError, ConnectionError)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def redact(error: object) -> str:
+    """Return an error's text as one line of at most 300 characters, without any token."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    token = find_token()
+    text = text.replace(token, "…") if token else text
+    return _TOKEN.sub("…", text)[:300]
+
+
+def find_token() -> str | None:
+    """Return the token that the Hub's client would send, None if it cannot be found."""
+    try:
+        return get_token()
+    except Exception:  # some sources of a token ask a server
+        return None

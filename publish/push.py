@@ -1,0 +1,334 @@
+"""Push a dataset or a metric: the steps of `polyprobe push`, which return the lines to print.
+
+A push makes a repository equal to a folder by one commit. `HfApi.upload_folder` (huggingface_hub
+2.4) is not used: with hf_xet it uploads in a pipeline of commits. It splits a folder of more than
+250 files, and a commit that keeps failing, into several commits, and only the first of them has
+`parent_commit`. With `create_pr` it opens the pull request before the upload, so that a failure
+leaves an empty one, and only into `main`. In its patterns `*` matches a slash, so that
+`delete_patterns` would delete files of others in subfolders. `create_commit` makes one commit on
+`parent_commit`, or none.
+"""
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from huggingface_hub import (
+    CommitInfo,
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    RepoCard,
+    get_token,
+)
+
+from polyprobe import __version__
+from polyprobe.system.errors import PolyprobeError
+
+from .checks import check_source, find_objections
+from .hub import (
+    MAIN,
+    NO_REPOSITORY,
+    Changes,
+    Remote,
+    State,
+    UnreachableError,
+    check_ours,
+    check_repository_name,
+    check_revision,
+    compare,
+    endpoint,
+    explain_hub,
+    how_to_log_in,
+    read_remote,
+)
+from .source import Source, read_source
+
+USAGE = {
+    "dataset": "load_dataset({repo!r}, {config!r}{at})",
+    "space": "evaluate.load({repo!r}{at})",
+}
+
+# Settings of hf_xet, which uploads large files. By default it records the sent parts every 20 s,
+# so that an upload killed before starts from zero, and it repeats a failed request for 4 minutes.
+XET = {
+    "HF_XET_DATA_SESSION_XORB_METADATA_FLUSH_MAX_COUNT": "1",
+    "HF_XET_CLIENT_RETRY_MAX_DURATION": "10s",
+}
+
+
+class Target(NamedTuple):
+    """The repository OWNER/NAME of a push, and its options."""
+
+    repo_id: str
+    private: bool
+    revision: str
+    create_pr: bool
+
+
+class Pushed(NamedTuple):
+    """Address and revision of a commit or pull request; `was_there` if it is from before."""
+
+    url: str
+    revision: str
+    was_there: bool = False
+
+
+def push(
+    folder: Path, target: Target, licenses: Collection[str] = (), dry_run: bool = False
+) -> list[str]:
+    """Upload the changes of a dataset or a metric as one commit; return the lines to print.
+
+    Args:
+        folder: of a dataset or a metric; it is checked first.
+        target: the repository, which is created if it does not exist.
+        licenses: those of the card's licences that do not permit publication and are to be ignored.
+        dry_run: return the plan and the card, and upload nothing.
+
+    Raises:
+        PolyprobeError: the folder, its licence, the repository or the token does not permit the
+            push, or the Hub fails. The message says in which state the repository is.
+    """
+    check_revision(target.revision)
+    source = read_source(folder)
+    card = check_source(source)
+    check_name(source, target)
+    api = HfApi()
+    if dry_run:
+        return preview(api, source, target, card, licenses)
+    check_token(api, target.repo_id)
+    remote = read_target(api, source, target)
+    changes = compare(source, remote)
+    revision = target.revision
+    if changes.is_empty and remote.branch:
+        lines = [f"{target.repo_id}: nothing to upload, all {len(changes.same)} files are there"]
+    else:
+        if refusal := find_license_problem(card, target, remote, licenses):
+            raise PolyprobeError(refusal)
+        pushed = publish(api, source, target, remote, changes)
+        known = "an open pull request has these files already"
+        done = known if pushed.was_there else count_changes(source, changes)
+        lines = [f"{target.repo_id}: {done}", pushed.url]
+        revision = pushed.revision
+    return [*lines, f"use: {usage(source, target, card, revision)}"]
+
+
+def preview(
+    api: HfApi, source: Source, target: Target, card: Mapping[str, Any], licenses: Collection[str]
+) -> list[str]:
+    """Return the plan of a push and the card. Without a connection every file counts as new."""
+    remote, notes, known = NO_REPOSITORY, [], True
+    try:
+        remote = read_target(api, source, target)
+    except UnreachableError as error:
+        notes.append(f"shown as if the repository were empty: {error}")
+        known = False
+    changes = compare(source, remote)
+    lines = []
+    for mark, paths in zip(
+        "AMD=", (changes.added, changes.changed, changes.deleted, changes.same), strict=True
+    ):
+        for path in paths:
+            size = f"  {source.files[path].size:,} bytes" if path in source.files else ""
+            lines.append(f"{mark} {path}{size}")
+    notes += [f"kept in the repository, not from a push: {path}" for path in changes.kept]
+    notes += [f"not uploaded, not part of a {source.kind}: {path}" for path in source.left_out]
+    if refusal := find_license_problem(card, target, remote, licenses):
+        notes.append(refusal)
+    new = "" if remote.exists or not known else ", a new repository"
+    return [
+        *lines,
+        f"\n{source.files['README.md'].path.read_text(encoding='utf-8')}",
+        *(f"note: {note}" for note in notes),
+        f"{target.repo_id}{new}: {count_changes(source, changes)}; nothing was uploaded",
+        f"commit: {title(source)}",
+    ]
+
+
+def check_name(source: Source, target: Target) -> None:
+    """Refuse an invalid name, and one under which evaluate would not find the metric's file."""
+    check_repository_name(target.repo_id, f"write me/{source.name}")
+    owner, _, name = target.repo_id.partition("/")
+    if source.kind == "space" and name != source.name:
+        raise PolyprobeError(
+            f"a metric's repository has its name: evaluate.load({target.repo_id!r}) looks for "
+            f"{name}.py in it; push to {owner}/{source.name}"
+        )
+
+
+def read_target(api: HfApi, source: Source, target: Target) -> Remote:
+    """Return the state of the target; refuse files of others and a wrong visibility."""
+    with explain_hub(target.repo_id):
+        remote = read_remote(api, target.repo_id, source.kind, target.revision)
+        if not target.create_pr:
+            check_ours(api, target.repo_id, source.kind, remote)
+    if target.private and remote.private is False:
+        raise PolyprobeError(
+            f"{target.repo_id} is public already; make it private in its settings, or leave out "
+            "--private"
+        )
+    if target.create_pr and not remote.branch:
+        missing = f"branch {target.revision} of " if remote.exists else ""
+        raise PolyprobeError(
+            f"there is no {missing}{target.repo_id} to open a pull request in; leave out "
+            "--create-pr"
+        )
+    return remote
+
+
+def find_license_problem(
+    card: Mapping[str, Any], target: Target, remote: Remote, licenses: Collection[str]
+) -> str | None:
+    """Return why the card's licences do not permit publication, None if they do.
+
+    A private repository may hold anything. Licences in `licenses` are ignored.
+    """
+    if target.private if remote.private is None else remote.private:
+        return None
+    for licence, reason in find_objections(card).items():
+        if licence not in licenses:
+            return (
+                f"the card's licence is {licence!r}: {reason}; push it with --private, or, if you "
+                f"have the right to publish it, with --despite-license {licence}"
+            )
+    return None
+
+
+def count_changes(source: Source, changes: Changes) -> str:
+    """Return the number of files added, changed, deleted and unchanged, in words."""
+    size = sum(source.files[path].size for path in changes.uploads)
+    return (
+        f"{len(changes.added)} files added, {len(changes.changed)} changed ({size:,} bytes), "
+        f"{len(changes.deleted)} deleted, {len(changes.same)} unchanged"
+    )
+
+
+def usage(source: Source, target: Target, card: Mapping[str, Any], revision: str) -> str:
+    """Return the call that loads the pushed dataset or metric."""
+    configs = card.get("configs") or [{"config_name": "default"}]
+    default = next((c for c in configs if c.get("default")), configs[0])["config_name"]
+    at = "" if revision == "main" else f", revision={revision!r}"
+    return USAGE[source.kind].format(repo=target.repo_id, config=default, at=at)
+
+
+def check_token(api: HfApi, repo_id: str) -> None:
+    """Refuse to start without a token, or with a read-only one.
+
+    Only the Hub knows the permissions of a fine-grained token: it refuses the request itself.
+    """
+    with explain_hub(repo_id):
+        token = get_token()
+        if not token or not token.isascii():
+            problem = "HF_TOKEN is not a valid token" if token else "no token"
+            raise PolyprobeError(f"{problem} to push {repo_id} with; {how_to_log_in()}")
+        me = api.whoami()
+    described = (me.get("auth") or {}).get("accessToken") or {}
+    if described.get("role") == "read":
+        name = described.get("displayName") or "in use"
+        raise PolyprobeError(f"the token {name!r} of {me['name']} may only read; {how_to_log_in()}")
+
+
+def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes: Changes) -> Pushed:
+    """Make the repository equal to the folder by one commit; create a missing repository.
+
+    Large files are uploaded before the commit, which is all or nothing. The Hub keeps uploaded
+    files, so that the next call sends only missing ones.
+
+    Raises:
+        PolyprobeError: the push failed. The message is one line that names the state of the
+            repository: its files are as before, or it is new and without the folder's files.
+    """
+    state = State()
+    try:
+        with explain_hub(target.repo_id, state):
+            if target.create_pr and (there := find_pull_request(api, source, target)):
+                return there._replace(was_there=True)
+            # Here, because create_commit validates the card after the repository was created.
+            RepoCard.load(source.files["README.md"].path).validate(source.kind)
+            head = prepare(api, source, target, remote, state)
+            done = commit(api, source, target, changes, head)
+    except PolyprobeError:
+        if arrived := find_arrived(api, source, target):
+            return arrived
+        raise
+    return Pushed(done.pr_url or done.commit_url, done.pr_revision or target.revision)
+
+
+def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: State) -> str:
+    """Create a missing repository or branch; return the commit on which to build.
+
+    A repository that was created since `remote` was read is an error: it was not checked.
+    """
+    kind, head = source.kind, remote.head
+    if not remote.exists:
+        state.text = "the repository may be there, and empty"
+        sdk = "gradio" if kind == "space" else None
+        api.create_repo(target.repo_id, repo_type=kind, private=target.private, space_sdk=sdk)
+        state.text = "the repository is there, and empty"
+        head = read_remote(api, target.repo_id, kind).head
+    else:
+        state.text = "its files are as before"
+    if not remote.branch and target.revision != MAIN:
+        api.create_branch(target.repo_id, branch=target.revision, repo_type=kind, exist_ok=True)
+        state.text = f"branch {target.revision} is there, and is like {MAIN}"
+    return head
+
+
+def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: str) -> CommitInfo:
+    """Add new and changed files and delete old ones, as one commit on top of `head`."""
+    for name, value in XET.items():
+        os.environ.setdefault(name, value)
+    added = [CommitOperationAdd(path, str(source.files[path].path)) for path in changes.uploads]
+    deleted = [CommitOperationDelete(path, is_folder=False) for path in changes.deleted]
+    counts = {"added": changes.added, "changed": changes.changed, "deleted": changes.deleted}
+    summary = ", ".join(f"{len(paths)} {how}" for how, paths in counts.items() if paths)
+    return api.create_commit(
+        target.repo_id,
+        [*added, *deleted],
+        commit_message=title(source),
+        commit_description=f"{summary}; {len(changes.same)} of {len(source.files)} files unchanged",
+        repo_type=source.kind,
+        revision=target.revision,
+        create_pr=target.create_pr,
+        parent_commit=head or None,
+    )
+
+
+def title(source: Source) -> str:
+    """Return the commit's message, which names the build."""
+    made = "built by" if source.kind == "dataset" else "of"
+    return f"{source.name} {made} polyprobe {__version__} (content {source.fingerprint})"
+
+
+def find_arrived(api: HfApi, source: Source, target: Target) -> Pushed | None:
+    """Return a commit whose answer was lost, None if there is none."""
+    try:
+        if target.create_pr:
+            return find_pull_request(api, source, target)
+        remote = read_remote(api, target.repo_id, source.kind, target.revision)
+    except Exception:  # the Hub is still unreachable: the caller reports the first error
+        return None
+    if not remote.exists or not remote.branch or not compare(source, remote).is_empty:
+        return None
+    return Pushed(f"{address(source.kind, target.repo_id)}/commit/{remote.head}", target.revision)
+
+
+def find_pull_request(api: HfApi, source: Source, target: Target) -> Pushed | None:
+    """Return an open pull request that has the folder's files already, None if there is none."""
+    repo_id, kind = target.repo_id, source.kind
+    opened = api.get_repo_discussions(
+        repo_id, repo_type=kind, discussion_type="pull_request", discussion_status="open"
+    )
+    for number in [request.num for request in opened]:
+        details = api.get_discussion_details(repo_id, number, repo_type=kind)
+        base = str(getattr(details, "target_branch", "")).removeprefix("refs/heads/")
+        remote = read_remote(api, repo_id, kind, f"refs/pr/{number}")
+        if base == target.revision and compare(source, remote).is_empty:
+            return Pushed(f"{address(kind, repo_id)}/discussions/{number}", f"refs/pr/{number}")
+    return None
+
+
+def address(kind: str, repo_id: str) -> str:
+    """Return a repository's address in a browser."""
+    return f"{endpoint()}/{kind}s/{repo_id}"

@@ -1,1 +1,0 @@
-"""Push a dataset or a metric to the Hub: files, checks, one commit."""
