@@ -1,6 +1,6 @@
 """Counts of a dataset's defects; `audit_tables` accepts any tables of our schema."""
 
-from polyprobe.builder.sources.bmlama.tsv import is_raw, read_raw
+from polyprobe.builder.sources.bmlama.files import is_raw, read_raw
 
 from .audit import Audit, LanguageAudit, audit_tables
 from .page import render_page
