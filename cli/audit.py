@@ -35,7 +35,8 @@ def audit(
     from polyprobe.system.extras import explain_missing_extras
 
     with explain_missing_extras("the audit"):
-        from polyprobe.builder.audit import audit_table, audit_tables, render_page, to_json
+        from polyprobe.builder.audit import audit_tables
+        from polyprobe.builder.audit.report import audit_table, render_page, to_json
     tables = read_tables(dataset, config, parse_splits(languages))
     if json_file and json_file == html_file:
         raise PolyprobeError(f"--json and --html both name {json_file}; choose two files")
@@ -51,7 +52,7 @@ def read_tables(
     dataset: str, config: str | None, languages: list[str] | None
 ) -> "dict[str, pa.Table]":
     """Return the tables of a dataset, unchecked, or of a folder with the TSV files of BMLAMA."""
-    from polyprobe.builder.audit import is_raw, read_raw
+    from polyprobe.builder.sources.bmlama.files import is_raw, read_raw
     from polyprobe.schema.load import locate, read_splits
     from polyprobe.system.errors import unknown
 

@@ -1,13 +1,66 @@
-"""Entities and articles in a prompt, shared by the rules of all languages."""
+"""Entities in a prompt: sex and kinds from X-FACTR's archive, grammatical gender and number.
 
+The files `*_gender.txt` have male, female or none for each entity, `*_instanceof.txt` Wikidata's
+classes with English names. The authors search words in those names. Here the last word before "of",
+"in" or "with" determines the kind: "town in Hungary" is a town, "English country house" is not a
+country.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
-from .gender import Agreement, Traits
+from polyprobe.system.download import Repository, read_files
+
+MASC, FEM, NEUT = "MASC", "FEM", "NEUT"
+SG, PL = "SG", "PL"
+SEXES = {"male": MASC, "female": FEM}
+SAMPLES = ("TREx", "mTREx", "mTRExf")
+
+# kind: names of classes, or last words of names
+KINDS = {
+    "human": "human, fictional human, human biblical figure, human who may be fictional",
+    "country": "country, sovereign state, state with limited recognition, island nation, nation",
+    "continent": "continent, subcontinent",
+    "city": "city, town, village, municipality, comune, commune, settlement, city/town, capital, "
+    "borough, neighborhood, suburb",
+    "region": "region, province, state, county, department, prefecture, territory, voivodeship, "
+    "canton, district, oblast, republic, community",
+    "island": "island, archipelago, island group",
+    "river": "river",
+    "mountain": "mountain, range",
+    "language": "language, macrolanguage",
+    "company": "business, enterprise, company, manufacturer, developer, publisher, airline",
+    "record label": "record label",
+    "club": "club, team",
+    "band": "musical group, band, duo",
+    "profession": "profession, occupation, position",
+    "university": "university, college",
+    "Hungarian town": "town in Hungary",
+}
+NO_REGIONS = ("unitary", "legal", "social", "secular", "federal", "vassal", "member", "nation")
+NO_LANGUAGES = ("programming", "edition", "markup", "formal", "object-based", "query")
+NAMES = {name: kind for kind, names in KINDS.items() for name in names.split(", ")}
 
 # Private characters around labels in a sentence before `Rules.join`: before X,
 # before Y, after both.
 X_MARK, Y_MARK, END = "\ue000", "\ue001", "\ue002"
 MARK = f"[{X_MARK}{Y_MARK}]"
+
+
+class Traits(NamedTuple):
+    """Traits of an entity: sex (MASC, FEM or '') and kinds (keys of KINDS)."""
+
+    sex: str = ""
+    kinds: frozenset[str] = frozenset()
+
+
+class Agreement(NamedTuple):
+    """Gender and number for agreement; `sure` if they follow from a rule, not a default."""
+
+    gender: str
+    number: str = SG
+    sure: bool = True
 
 
 class PromptEntity(NamedTuple):
@@ -30,3 +83,55 @@ class Phrase(NamedTuple):
     form: str
     sure: bool = True
     gendered: bool = True
+
+
+def list_trait_paths(kind: str) -> list[str]:
+    """Return the paths of the archive's files of a kind, `gender` or `instanceof`."""
+    return [f"data/{sample}_{kind}.txt" for sample in SAMPLES]
+
+
+def read_traits(repository: Repository, mirror: Path | None) -> dict[str, Traits]:
+    """Return the traits of each entity by its id."""
+    genders = read_lines(repository, "gender", mirror)
+    sexes = {entity: SEXES.get(sex, "") for entity, sex in genders}
+    kinds = {
+        entity: frozenset(find_kinds(name.partition(",")[2] for name in names))
+        for entity, *names in read_lines(repository, "instanceof", mirror)
+    }
+    return {
+        entity: Traits(sexes.get(entity, ""), kinds.get(entity, frozenset()))
+        for entity in sexes.keys() | kinds.keys()
+    }
+
+
+def read_lines(repository: Repository, kind: str, mirror: Path | None) -> Iterator[list[str]]:
+    """Yield the fields of each line of the archive's files of a kind."""
+    for content in read_files(repository, list_trait_paths(kind), mirror):
+        for line in content.decode("utf-8").splitlines():
+            yield line.split("\t")
+
+
+def find_kinds(classes: Iterable[str]) -> Iterator[str]:
+    """Yield the kinds of an entity from the names of its classes.
+
+    >>> sorted(set(find_kinds(["town in Hungary", "big city", "object-based language"])))
+    ['Hungarian town', 'city']
+    """
+    for name in classes:
+        head = name
+        for joint in (" of ", " in ", " with "):
+            head = head.partition(joint)[0]
+        first, _, last = head.rpartition(" ")
+        if head not in NAMES and last == "state" and first in NO_REGIONS:
+            continue
+        if last == "language" and first.partition(" ")[0] in NO_LANGUAGES:
+            continue
+        if last == "language" and first.endswith("programming"):
+            continue
+        whole = head if head in NAMES or last == "human" else last
+        yield from (NAMES[known] for known in {name, whole} if known in NAMES)
+
+
+def agree_plainly(label: str, traits: Traits) -> Agreement:
+    """Return a person's sex, masculine (not sure) if it is unknown."""
+    return Agreement(traits.sex or MASC, SG, bool(traits.sex))

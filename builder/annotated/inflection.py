@@ -1,23 +1,75 @@
-"""The inflector of each language."""
+"""Inflection of labels: its interface, endings by a rule, and UniMorph's tables.
 
-from collections.abc import Sequence
-from importlib import import_module
+The tables (unimorph.github.io) have lemma, form and features, separated by tabs. A folder contains
+them as UniMorph's repositories (`rus/rus`) or as plain files (`rus`). The licence is in each
+repository (mostly CC BY-SA 3.0).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from .gender import Agreement
-from .inflector import CasedLabel, Inflector
-from .unimorph import load_table
+from polyprobe.system.errors import PolyprobeError
 
-# language: module of its class `Inflection`
-INFLECTIONS = {
-    "bn": "bn",
-    "el": "el",
-    "hu": "hu",
-    "mr": "mr",
-    "ru": "slavic",
-    "tr": "tr",
-    "uk": "slavic",
-}
+from .entities import FEM, MASC, NEUT, PL, SG, Agreement
+
+CODES = {
+    "bn": "ben", "el": "ell", "es": "spa", "fr": "fra", "he": "heb", "hu": "hun", "ru": "rus",
+    "tr": "tur", "uk": "ukr",
+}  # fmt: skip
+# The tables' names of cases that the prompts spell otherwise.
+SPELLINGS = {"INS": {"INS", "INST"}, "INST": {"INS", "INST"}, "ESS": {"ESS", "LOC"}}
+
+
+class CasedLabel(NamedTuple):
+    """A label and the case to put it in.
+
+    Attributes:
+        case: one of `grammar.CASES`, or COP for the copula of Turkish.
+        gender: MASC, FEM or NEUT, None if unknown.
+        number: SG or PL, None if unknown.
+        kinds: kinds of the entity, keys of `gender.KINDS`.
+    """
+
+    label: str
+    case: str
+    gender: str | None = None
+    number: str | None = None
+    kinds: Collection[str] = frozenset()
+
+
+class Inflector(ABC):
+    """Inflects labels. `name` describes the source of the forms on cards."""
+
+    name: str
+
+    @abstractmethod
+    def inflect(self, asked: CasedLabel) -> str | None:
+        """Return the label in its case, None if the form is unknown."""
+
+    def agree(self, label: str) -> Agreement | None:
+        """Return the gender and number of the label's head, None if they are unknown."""
+        return None
+
+
+class ByRule(Inflector):
+    """Adds endings by a rule that ignores gender and number; `stops` are those of `split_tail`."""
+
+    stops: tuple[str, ...] = (" (",)
+
+    def __init__(self, language: str) -> None:
+        pass
+
+    def inflect(self, asked: CasedLabel) -> str | None:
+        """Return the label with its head in the case; the nominative is the label."""
+        head, tail = split_tail(asked.label, self.stops)
+        form = head if asked.case == "NOM" else self.decline(head, asked.case, asked.kinds)
+        return None if form is None else form + tail
+
+    @abstractmethod
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return a head in a case other than the nominative, None if the form is unknown."""
 
 
 class Chain(Inflector):
@@ -44,18 +96,80 @@ class Chain(Inflector):
         return self._agreements[label]
 
 
-def load_inflector(language: str, unimorph: Path | None = None) -> Inflector:
-    """Return the inflector of a language: UniMorph's table in a folder, then the language's rules.
+class Table(Inflector):
+    """The nouns and adjectives of one table; labels of several words are looked up as a whole."""
 
-    Without either, every form is unknown.
+    def __init__(self, path: Path) -> None:
+        self.name = f"UniMorph {path.name}"
+        self._forms: dict[str, list[tuple[str, frozenset[str]]]] = {}
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            fields = line.split("\t")
+            if not line.strip():
+                continue
+            if len(fields) < 3:
+                raise PolyprobeError(
+                    f"{path} line {number}: expected lemma, form and features with tabs between "
+                    f"them, got {line[:40]!r}"
+                )
+            lemma, form, features = fields[:3]
+            named = frozenset(features.upper().split(";"))
+            if named & {"N", "PROPN", "ADJ"}:
+                self._forms.setdefault(lemma, []).append((form, named))
 
-    Raises:
-        PolyprobeError: the table cannot be read, or pymorphy3 is required and missing.
+    def inflect(self, asked: CasedLabel) -> str | None:
+        """Return the first form in the table with the case, number and gender, or None."""
+        head, tail = split_tail(asked.label)
+        cases = SPELLINGS.get(asked.case, {asked.case})
+        for form, features in self._forms.get(head, ()):
+            spelled = {*features, *(part for name in features for part in name.split("/"))}
+            fits_number = (asked.number or SG) in spelled or not {SG, PL} & spelled
+            genders = {MASC, FEM, NEUT} & spelled
+            fits_gender = not genders or asked.gender is None or asked.gender in genders
+            if cases & spelled and fits_number and fits_gender:
+                return form + tail
+        return None
+
+    def agree(self, label: str) -> Agreement | None:
+        """Return the label's gender in the table, or None."""
+        for _, features in self._forms.get(split_tail(label)[0], ()):
+            if genders := sorted({MASC, FEM, NEUT} & features):
+                return Agreement(genders[0])
+        return None
+
+
+def find_table(folder: Path, language: str) -> Path | None:
+    """Return the path of a language's table, or None."""
+    if not folder.is_dir():
+        raise PolyprobeError(
+            f"no folder {folder} with UniMorph's tables; expected files like rus or rus/rus in it"
+        )
+    code = CODES.get(language, "")
+    paths = [folder / code, folder / code / code]
+    return next((path for path in paths if code and path.is_file()), None)
+
+
+def split_tail(label: str, stops: tuple[str, ...] = (" (",)) -> tuple[str, str]:
+    """Return the head of a label, and its rest from the first stop on, such as a parenthesis.
+
+    >>> split_tail("Tromsø (city)")
+    ('Tromsø', ' (city)')
     """
-    inflectors: list[Inflector] = []
-    if unimorph is not None:
-        table = load_table(unimorph, language)
-        inflectors += [table] if table else []
-    if module := INFLECTIONS.get(language):
-        inflectors.append(import_module(f".languages.{module}", __package__).Inflection(language))
-    return Chain(inflectors)
+    ends = [end for end in map(label.find, stops) if end > 0]
+    end = min(ends, default=len(label))
+    return label[:end], label[end:]
+
+
+def keep_capitals(form: str, word: str) -> str:
+    """Return the form with the capitals of each part of the word between hyphens."""
+    if word.isupper() and len(word) > 1:
+        return form.upper()
+    forms, words = form.split("-"), word.split("-")
+    if len(forms) != len(words):
+        return capitalise(form) if word[:1].isupper() else form
+    pairs = zip(forms, words, strict=True)
+    return "-".join(capitalise(new) if old[:1].isupper() else new for new, old in pairs)
+
+
+def capitalise(text: str) -> str:
+    """Return the text with a capital first letter."""
+    return text[:1].upper() + text[1:]

@@ -4,12 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .entities import END, X_MARK, Y_MARK, PromptEntity
-from .gender import FEM, PL, Agreement, Traits
+from .entities import END, FEM, PL, X_MARK, Y_MARK, Agreement, PromptEntity, Traits
 from .grammar import Article, Choice, Option, Prompt, Slot, Text
-from .inflection import load_inflector
-from .inflector import CasedLabel, Inflector
-from .rules import PLAIN, RULES
+from .inflection import CasedLabel, Inflector, capitalise
+from .languages import PLAIN, RULES, load_inflector
 
 KEPT = "labels that stay as they are where a case is asked for"
 GUESSED = "forms by a gender that nothing tells"
@@ -151,11 +149,6 @@ def mark_labels(text: str, forms: dict[str, str]) -> str:
     for end, form in forms.items():
         text = text.replace(MARKS[end] + END, MARKS[end] + form + END)
     return text
-
-
-def capitalise(text: str) -> str:
-    """Return the text with a capital first letter."""
-    return text[:1].upper() + text[1:]
 
 
 def choose(choice: Choice, entities: dict[str, PromptEntity], lost: list[str]) -> str:

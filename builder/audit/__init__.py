@@ -1,18 +1,110 @@
 """Counts of a dataset's defects; `audit_tables` accepts any tables of our schema."""
 
-from polyprobe.builder.sources.bmlama.tsv import is_raw, read_raw
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from .audit import Audit, LanguageAudit, audit_tables
-from .page import render_page
-from .report import audit_table, to_json
+import numpy as np
+import pyarrow as pa
 
-__all__ = [
-    "Audit",
-    "LanguageAudit",
-    "audit_table",
-    "audit_tables",
-    "is_raw",
-    "read_raw",
-    "render_page",
-    "to_json",
-]
+from polyprobe import __version__
+from polyprobe.builder.facts.truths import SYMMETRIC
+
+from .ceiling import SEED, Ceiling, compute_ceiling
+from .checks import CHECKS, compare_labels, count_last, count_positions, position_p_value
+from .parallel import Judged, find_ids, judge_languages
+from .split import Split, fingerprint, read_splits
+
+
+class LanguageAudit(NamedTuple):
+    """The counts of one language.
+
+    - `not_parallel`: rows whose candidates differ from the reference's. For a homonym, any observed
+      translation is the same entity; in `not_parallel_strict`, none is.
+    - `not_judged`: candidates that cannot be compared.
+    - `rows`: {code of CHECKS: rows}.
+    - `positions`: answers at each index, in rows of at least two candidates; `expected`: the same
+      for random positions; `p_value`: of the chi-square test.
+    - `last`: such rows whose last candidate is an answer.
+    - `labels_identical`: distinct pairs of labels that are equal, of `labels_compared`.
+    """
+
+    not_parallel: int
+    not_parallel_strict: int
+    not_judged: int
+    rows: dict[str, int]
+    positions: list[int]
+    expected: list[float]
+    p_value: float | None
+    last: int
+    labels_identical: int
+    labels_compared: int
+
+
+class Audit(NamedTuple):
+    """The defects of a dataset; `symmetric` is {symmetric relation: number of rows}."""
+
+    signature: str
+    reference: str
+    rows: int
+    rows_parallel_in_all: int
+    rows_with_ids: int
+    symmetric: dict[str, int]
+    languages: dict[str, LanguageAudit]
+    ceiling: Ceiling
+
+
+def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
+    """Return the audit of {language: table}; row i is the same query in all languages.
+
+    The reference is English, or the first language if there is no English. `name` is
+    DATASET/CONFIG, for the signature and for errors.
+    """
+    splits = read_splits(tables, name)
+    reference = "en" if "en" in splits else next(iter(splits))
+    judged = judge_languages(splits, reference)
+    differ = np.any([language.not_parallel for language in judged.values()], axis=0)
+    ceiling = compute_ceiling(splits, judged)
+    return Audit(
+        signature=sign(name, splits, reference, ceiling),
+        reference=reference,
+        rows=len(differ),
+        rows_parallel_in_all=int((~differ).sum()),
+        rows_with_ids=sum(find_ids(splits)),
+        symmetric={name: splits[reference].relation.count(name) for name in SYMMETRIC},
+        languages={
+            language: audit_language(split, splits[reference], judged[language])
+            for language, split in splits.items()
+        },
+        ceiling=ceiling,
+    )
+
+
+def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAudit:
+    """Return the counts of one language, compared with the reference."""
+    positions, expected = count_positions(split)
+    identical = compare_labels(split, reference, judged.not_parallel.tolist())
+    return LanguageAudit(
+        not_parallel=int(judged.not_parallel.sum()),
+        not_parallel_strict=int(judged.not_parallel_strict.sum()),
+        not_judged=judged.not_judged,
+        rows={code: sum(check.find(split, reference)) for code, check in CHECKS.items()},
+        positions=positions,
+        expected=expected,
+        p_value=position_p_value(positions, expected),
+        last=count_last(split),
+        labels_identical=identical[True],
+        labels_compared=identical.total(),
+    )
+
+
+def sign(name: str, splits: Mapping[str, Split], reference: str, ceiling: Ceiling) -> str:
+    """Return one line that identifies the data, the reference, the draws, and the version."""
+    parts = (
+        f"data:{name}@{fingerprint(splits)}",
+        f"languages:{len(splits)}",
+        f"reference:{reference}",
+        f"draws:{ceiling.draws}",
+        f"seed:{SEED}",
+        f"polyprobe:{__version__}",
+    )
+    return "|".join(parts)

@@ -1,15 +1,78 @@
-"""Checks of the rows of a language, by code."""
+"""Checks of the rows of a language, by code, and the positions of its answers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import chisquare
 
 from polyprobe.builder.facts.alphabets import unmix
 from polyprobe.builder.facts.invisible import find_invisible
 from polyprobe.builder.facts.labels import fold
+from polyprobe.builder.facts.truths import SYMMETRIC
 from polyprobe.schema.columns import SLOT
 
-from .answers import find_second_answers
 from .split import Split
+
+
+class Check(NamedTuple):
+    """A check of the rows of a language against the reference.
+
+    - `heading`: of its column in tables.
+    - `find`: return for each row whether it has the defect.
+    """
+
+    heading: str
+    find: Callable[[Split, Split], list[bool]]
+
+
+def find_second_answers(split: Split, reference: Split) -> list[bool]:
+    """Return for each row whether one of its distractors is correct.
+
+    A distractor is correct if its label in this language, or its id, is that of an answer to the
+    same prompt in the reference. It is also correct if another row has its id as an object of the
+    subject and relation; symmetric relations are read in both directions.
+    """
+    labels, ids = defaultdict(set), defaultdict(set)
+    known = known_objects(split)
+    for row, prompt in enumerate(reference.prompt):
+        for index in split.answers[row]:
+            labels[prompt].add(split.label(row, index))
+            ids[prompt].add(read_id(split, row, index))
+    found = []
+    for row, prompt in enumerate(reference.prompt):
+        right = {split.label(row, index) for index in split.answers[row]}
+        right_ids = {read_id(split, row, index) for index in split.answers[row]}
+        subject = (split.relation[row], split.subject_id[row])
+        also = (ids[prompt] | known.get(subject, set())) - right_ids - {""}
+        found.append(
+            any(
+                label in labels[prompt] - right or read_id(split, row, index) in also
+                for index, label in enumerate(split.candidates[row])
+                if index not in split.answers[row]
+            )
+        )
+    return found
+
+
+def known_objects(split: Split) -> dict[tuple[str, str], set[str]]:
+    """Return {(relation, subject id): ids of its objects} from the rows of the dataset."""
+    known: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row, (relation, subject) in enumerate(zip(split.relation, split.subject_id, strict=True)):
+        answers = (read_id(split, row, index) for index in split.answers[row])
+        for name in {*answers, split.object_id[row]} - {""}:
+            if subject:
+                known[relation, subject].add(name)
+            if subject and relation in SYMMETRIC:
+                known[relation, name].add(subject)
+    return dict(known)
+
+
+def read_id(split: Split, row: int, index: int) -> str:
+    """Return a candidate's id, '' if it has none."""
+    ids = split.candidate_ids[row]
+    return ids[index] if len(ids) == len(split.candidates[row]) else ""
 
 
 def find_missing_slots(split: Split, reference: Split) -> list[bool]:
@@ -71,23 +134,18 @@ def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
     return [len(answers[prompt]) > 1 for prompt, _ in own]
 
 
-CHECKS: dict[str, Callable[[Split, Split], list[bool]]] = {
-    "rows_with_second_answer": find_second_answers,
-    "rows_with_duplicate_labels": find_duplicate_labels,
-    "rows_with_invisible_characters": find_invisible_characters,
-    "rows_with_mixed_alphabets": find_mixed_alphabets,
-    "rows_with_missing_slot": find_missing_slots,
-    "rows_with_several_slots": find_several_slots,
-    "rows_with_one_candidate": find_one_candidate,
-    "rows_without_answer": find_no_answer,
-    "rows_with_other_fact": find_other_facts,
-    "rows_with_shared_prompt": find_shared_prompts,
+CHECKS = {
+    "rows_with_second_answer": Check("second answer", find_second_answers),
+    "rows_with_duplicate_labels": Check("label twice", find_duplicate_labels),
+    "rows_with_invisible_characters": Check("invisible", find_invisible_characters),
+    "rows_with_mixed_alphabets": Check("mixed alphabets", find_mixed_alphabets),
+    "rows_with_missing_slot": Check("no slot", find_missing_slots),
+    "rows_with_several_slots": Check("several slots", find_several_slots),
+    "rows_with_one_candidate": Check("one candidate", find_one_candidate),
+    "rows_without_answer": Check("no answer", find_no_answer),
+    "rows_with_other_fact": Check("other fact", find_other_facts),
+    "rows_with_shared_prompt": Check("prompt shared", find_shared_prompts),
 }
-
-
-def count_rows(split: Split, reference: Split) -> dict[str, int]:
-    """Return {code of CHECKS: number of rows found}."""
-    return {code: sum(find(split, reference)) for code, find in CHECKS.items()}
 
 
 def compare_labels(split: Split, reference: Split, not_parallel: list[bool]) -> Counter[bool]:
@@ -101,3 +159,40 @@ def compare_labels(split: Split, reference: Split, not_parallel: list[bool]) -> 
         if not bad:
             pairs.update(zip(reference.candidates[row], split.candidates[row], strict=True))
     return Counter(theirs == ours for theirs, ours in pairs)
+
+
+def count_positions(split: Split) -> tuple[list[int], list[float]]:
+    """Return the observed and the expected number of answers at each index.
+
+    The expected number is that of random positions: for each index, the sum of (answers /
+    candidates) over the rows with this index. Rows with fewer than two candidates are excluded. So
+    are further rows of a fact (other templates) with the same positions.
+    """
+    columns = zip(split.fact_id, split.answers, split.candidates, strict=True)
+    first: dict[tuple[str | int, tuple[int, ...]], int] = {}
+    for row, (fact, answers, candidates) in enumerate(columns):
+        if len(candidates) > 1:
+            first.setdefault((fact or row, tuple(answers)), len(candidates))
+    rows = [(list(answers), size) for (_, answers), size in first.items()]
+    longest = max((size for _, size in rows), default=0)
+    found: np.ndarray = np.zeros(longest, dtype=int)
+    expected: np.ndarray = np.zeros(longest)
+    for answers, size in rows:
+        found[answers] += 1
+        expected[:size] += len(answers) / size
+    return found.tolist(), expected.tolist()
+
+
+def position_p_value(found: list[int], expected: list[float]) -> float | None:
+    """Return the p-value of Pearson's chi-square test of the positions, None without answers.
+
+    The degrees of freedom are the number of positions minus 1. The value is rough if fewer than
+    five answers are expected at a position.
+    """
+    return float(chisquare(found, expected).pvalue) if sum(found) else None
+
+
+def count_last(split: Split) -> int:
+    """Count the rows of several candidates whose last one is an answer."""
+    rows = zip(split.answers, split.candidates, strict=True)
+    return sum(len(candidates) > 1 and len(candidates) - 1 in row for row, candidates in rows)

@@ -1,29 +1,38 @@
-"""The audit as JSON, and as tables for a terminal."""
+"""The audit as JSON, as tables for a terminal, and as an HTML page."""
 
 from collections.abc import Iterator
-from typing import Any
+from importlib.resources import files
+from itertools import combinations
+from typing import Any, NamedTuple
 
+from jinja2 import Environment
 from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from .audit import Audit, LanguageAudit
+from . import Audit, LanguageAudit
 from .checks import CHECKS
 
-HEADS = {
-    "rows_with_second_answer": "second answer",
-    "rows_with_duplicate_labels": "label twice",
-    "rows_with_invisible_characters": "invisible",
-    "rows_with_mixed_alphabets": "mixed alphabets",
-    "rows_with_missing_slot": "no slot",
-    "rows_with_several_slots": "several slots",
-    "rows_with_one_candidate": "one candidate",
-    "rows_without_answer": "no answer",
-    "rows_with_other_fact": "other fact",
-    "rows_with_shared_prompt": "prompt shared",
+DEFINITIONS = {
+    "not parallel": "rows whose candidates are other entities, or in another order, than in the "
+    "reference: by ids if all languages have them, otherwise by the pairs of answers observed in "
+    "the data. For a homonym any observed translation counts as the same entity.",
+    "second answer": "rows with a distractor that is the answer of another row with the same "
+    "prompt, or that the data itself gives for the same subject and relation.",
+    "label twice": "rows in which two candidates have the same label, ignoring case.",
+    "invisible": "rows with an invisible character that is not part of the spelling, such as "
+    "U+200B, U+00A0 or U+FEFF, in prompt, subject or candidates.",
+    "mixed alphabets": "rows with a word in two of Latin, Greek and Cyrillic where one would do, "
+    "such as a Latin A in a Greek word, in prompt, subject or candidates.",
+    "prompt shared": "rows whose prompt is that of another row with another answer.",
+    "last": "answers that are the last of several candidates.",
+    "position p": "p-value of a chi-square test that the positions of the answers are random.",
+    "labels as in": "distinct labels spelled as in the reference, of those compared.",
+    "ceiling": "RankC of a model that ranks the same entities alike in all languages, for random "
+    "rankings and for random rankings with the answer first. A value below 1 is due to the "
+    "dataset.",
 }
-"""{code of CHECKS: heading of its column}."""
 
 
 def to_json(audit: Audit) -> dict[str, Any]:
@@ -71,10 +80,10 @@ def audit_table(audit: Audit) -> Group:
 
 def table_rows(audit: Audit) -> Iterator[list[str]]:
     """Yield the headings and one line for each language, without columns of empty checks."""
-    codes = [c for c in CHECKS if any(own.rows[c] for own in audit.languages.values())]
-    last = ["last", "position p", "labels as in", "ceiling", "answer first"]
-    last[2] += f" {audit.reference}"
-    yield ["language", f"not parallel to {audit.reference}", *(HEADS[c] for c in codes), *last]
+    codes = [code for code in CHECKS if is_found(code, audit)]
+    found = [CHECKS[code].heading for code in codes]
+    last = ["last", "position p", f"labels as in {audit.reference}", "ceiling", "answer first"]
+    yield ["language", f"not parallel to {audit.reference}", *found, *last]
     for language, own in audit.languages.items():
         yield [
             language,
@@ -84,10 +93,15 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
             "–" if own.p_value is None else f"{own.p_value:.2g}",
             share(own.labels_identical, own.labels_compared),
             *(
-                "–" if language == audit.reference else number(find_pair(values, audit, language))
+                number(find_pair(values, audit, language))
                 for values in (audit.ceiling.random, audit.ceiling.answer_first)
             ),
         ]
+
+
+def is_found(code: str, audit: Audit) -> bool:
+    """Return whether a check found a row in some language."""
+    return any(own.rows[code] for own in audit.languages.values())
 
 
 def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | None:
@@ -108,7 +122,7 @@ def number(value: float | None) -> str:
 
 def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
-    clean = [HEADS[c] for c in CHECKS if not any(o.rows[c] for o in audit.languages.values())]
+    clean = [check.heading for code, check in CHECKS.items() if not is_found(code, audit)]
     strict = max(own.not_parallel_strict - own.not_parallel for own in audit.languages.values())
     unjudged = sum(own.not_judged for own in audit.languages.values())
     symmetric = ", ".join(f"{name} {count}" for name, count in audit.symmetric.items())
@@ -125,3 +139,65 @@ def totals(audit: Audit) -> list[str]:
         f"ceiling: {ceiling.draws} draws, standard error at most "
         f"{ceiling.standard_error:.5f}, {ceiling.rows_left_out} rows left out",
     ]
+
+
+class Cell(NamedTuple):
+    """One pair of languages: darkness in per cent, tooltip and text."""
+
+    depth: str
+    title: str
+    text: str
+
+
+class HeatMap(NamedTuple):
+    """The values of all pairs as rows of cells."""
+
+    title: str
+    lowest: float
+    rows: list[tuple[str, list[Cell]]]
+
+
+def render_page(audit: Audit) -> str:
+    """Return the page: totals, table, definitions, and a heat map for each kind of ceiling."""
+    folder = files(__package__)
+    template = Environment(autoescape=True, keep_trailing_newline=True).from_string(
+        folder.joinpath("page.html").read_text(encoding="utf-8")
+    )
+    head, *lines = table_rows(audit)
+    page: str = template.render(
+        title=f"Audit of {audit.signature.split('|')[0].removeprefix('data:')}",
+        style=folder.joinpath("audit.css").read_text(encoding="utf-8"),
+        totals=totals(audit),
+        head=head,
+        lines=lines,
+        definitions=DEFINITIONS,
+        maps=list(draw_maps(audit)),
+        languages=list(audit.languages),
+        signature=audit.signature,
+    )
+    return page
+
+
+def draw_maps(audit: Audit) -> Iterator[HeatMap]:
+    """Yield the two heat maps of the ceiling, or none for a single language."""
+    languages = list(audit.languages)
+    for kind, values in (
+        ("random rankings", audit.ceiling.random),
+        ("answer first", audit.ceiling.answer_first),
+    ):
+        if values:
+            both = {pair: values["-".join(pair)] for pair in combinations(languages, 2)}
+            lowest = min(both.values())
+            rows = [
+                (one, [draw_cell(one, other, both, lowest) for other in languages])
+                for one in languages
+            ]
+            yield HeatMap(f"Ceiling of RankC, {kind}", lowest, rows)
+
+
+def draw_cell(one: str, other: str, both: dict[tuple[str, str], float], lowest: float) -> Cell:
+    """Return the cell of a pair; the lowest value is darkest, and the diagonal has no text."""
+    value = both.get((one, other), both.get((other, one), 1.0))
+    depth = (1 - value) / (1 - lowest) if lowest < 1 else 0.0
+    text = "" if one == other else f"{value:.3f}".removeprefix("0")
+    return Cell(f"{100 * depth:.0f}", f"{one}-{other} {value:.4f}", text)

@@ -6,12 +6,13 @@ label. Otherwise its label in English is its form in the facts that is an alias 
 relations; in other languages it has none. Forms come from T-REx's texts. Of 9,411 entities that are
 also in mParaRel, 80 % have the same English label there, and 99 % of the entities with one alias.
 Aliases are kept unchanged; Bengali has none, Panjabi, Ilocano and Yoruba few. The annotated prompts
-of 9 languages are reduced (`xfactr_prompts`) or written out for each fact (`annotated.prompts`).
+of 9 languages are reduced (`reduce_prompt`) or written out for each fact (`annotated.render`).
 Prompts end in a space and a full stop, as upstream. SWAPPED is ours, not upstream's.
 """
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -19,6 +20,15 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
+from polyprobe.builder.annotated.grammar import (
+    Article,
+    Choice,
+    Node,
+    Slot,
+    Text,
+    parse_prompt,
+    write_node,
+)
 from polyprobe.builder.facts.facts import (
     ALIASES,
     FACTS,
@@ -30,8 +40,6 @@ from polyprobe.builder.facts.facts import (
 )
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
-
-from .xfactr_prompts import reduce_prompt
 
 LICENCE = (
     "none stated in the repository; facts of T-REx, English prompts after LAMA (CC-BY-NC-4.0), "
@@ -51,7 +59,7 @@ REPOSITORY = Repository(
 )
 PROMPT_FILE = "data/TREx_prompts.csv"
 OBJECTS = "_multi_rel.txt"
-TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.gender`
+TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.entities`
 ENDS = ("sub", "obj")
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 
@@ -77,6 +85,25 @@ BLANKS = "templates without the blanks that were doubled or stood at an end"
 LEFT_OUT = "templates left out, since their reduction would lose more than grammar"
 CHOSEN = "English labels chosen among several forms in the facts"
 OPEN = "entities without a label in a language, since they have several aliases there"
+
+CASES = "case marks dropped"
+LOCAL_CASES = "case marks dropped that do the work of a preposition"
+ARTICLES = "articles dropped"
+PREPOSITIONS = "prepositions taken without their article"
+GENDERS = "first of the forms by gender taken"
+NUMBERS = "first of the forms by number taken"
+COPULAS = "copula endings dropped"
+
+# In languages without prepositions: in, on, from, to, with.
+LOCAL = re.compile(r"LOC|ABL|DAT|INST|.+\+.+", re.IGNORECASE)
+WITHOUT_PREPOSITIONS = ("bn", "hu", "mr", "tr")
+# The replacement of an article of any form. X-FACTR itself uses the French `de` and `à` before
+# names. DEF.Gen is the Greek possessive after its noun, here in the masculine.
+BARE = {
+    "el": {"DEF": "", "INDEF": "", "PREPDEF": "σε", "DEF.Gen": "του"},
+    "es": {"DEF": "", "ART": ""},
+    "fr": {"ARTDEF": "", "ARTIND": "", "PREPDEF": "de", "PREPDEF-à": "à"},
+}
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
@@ -240,3 +267,66 @@ def name_repairs(prompt: str, language: str, relation: str) -> Iterator[str]:
         yield SWAPPED_SLOTS
     if tidy(prompt) != prompt:
         yield BLANKS
+
+
+def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, list[str]]:
+    """Return the prompt without its marks, and the name of the loss for each mark with one.
+
+    A reduction may lose case, article, gender and number, and the optional copula of Turkish. In
+    Turkish, Hungarian, Bengali and Marathi some cases have the function of a preposition; such
+    losses are counted separately. Marks whose loss would change more stay in brackets, so that the
+    template is invalid: the French choice of en, au, aux and à before a place, and the Bengali
+    choice between persons and things. The space after a mark without a replacement is removed.
+
+    >>> reduce_prompt("[DEF;X] [X.Nom] [ήταν;X-Number=SG|ήταν;X-Number=PL] [Y] .", "el")[0]
+    '[X] ήταν [Y] .'
+    """
+    lost: list[str] = []
+    template = ""
+    dropped = False
+    for node in parse_prompt(prompt, language, relation):
+        text, reason = reduce_node(node, language)
+        if reason:
+            lost.append(reason)
+        template += text.removeprefix(" ") if dropped and isinstance(node, Text) else text
+        dropped = not text
+    return template, lost
+
+
+def reduce_node(node: Node, language: str) -> tuple[str, str]:
+    """Return the text that replaces a node, and the name of the loss ("" if there is none)."""
+    match node:
+        case Text(text):
+            return text, ""
+        case Slot(end):
+            return f"[{end}]", name_ending(node, language)
+        case Article():
+            return reduce_article(node, language)
+        case Choice():
+            return reduce_choice(node)
+
+
+def reduce_article(article: Article, language: str) -> tuple[str, str]:
+    """Return the replacement of an article by BARE and the loss; without one, keep the mark."""
+    name = f"{article.name}.{article.case}" if article.case else article.name
+    if name not in BARE.get(language, {}):
+        return write_node(article), ""
+    form = BARE[language][name]
+    return form, PREPOSITIONS if form and not article.case else ARTICLES
+
+
+def name_ending(slot: Slot, language: str) -> str:
+    """Return the name of the loss of a slot's case or copula, "" if it has neither."""
+    if LOCAL.fullmatch(slot.case) and language in WITHOUT_PREPOSITIONS:
+        return LOCAL_CASES
+    if slot.copula:
+        return COPULAS
+    return CASES if slot.case else ""
+
+
+def reduce_choice(choice: Choice) -> tuple[str, str]:
+    """Return the first form of a choice and the loss; a choice by `Human` stays in brackets."""
+    features = {condition.feature for option in choice.options for condition in option.conditions}
+    if "Human" in features:
+        return write_node(choice), ""
+    return choice.options[0].form, GENDERS if "Gender" in features else NUMBERS

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from polyprobe.system.errors import PolyprobeError, unknown
 
-from .failures import packages_explained
+from .sending import packages_explained
 from .translator import Translation, Translator
 
 __all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
@@ -42,13 +42,15 @@ def load_translator(name: str, **options: str) -> Translator:
         raise unknown("translator", name, "polyprobe", TRANSLATORS)
     with packages_explained(name):
         engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])
-        own = list_options(engine)
+        parameters = inspect.signature(engine, eval_str=True).parameters
+        own = {option: _read_kind(each.annotation) for option, each in parameters.items()}
         kinds = SETTINGS | own
         for option in options:
             if option not in kinds:
                 raise unknown("option", option, f"translator {name}", kinds)
-        if missing := [option for option in list_required(engine) if option not in options]:
-            raise PolyprobeError(f"the translator {name} needs the option {missing[0]}=…")
+        for option, each in parameters.items():
+            if each.default is each.empty and option not in options:
+                raise PolyprobeError(f"the translator {name} needs the option {option}=…")
         given = {key: _convert(name, key, text, kinds[key]) for key, text in options.items()}
         translator: Translator = engine(**{key: given[key] for key in given if key in own})
     for key in given.keys() - own.keys():
@@ -71,19 +73,8 @@ def read_pairs(texts: Iterable[str], place: str) -> dict[str, str]:
     return pairs
 
 
-def list_options(engine: type[Translator]) -> dict[str, type]:
-    """Return {option: type} of an engine's parameters; `float | None` counts as float."""
-    parameters = inspect.signature(engine, eval_str=True).parameters.values()
-    return {option.name: _read_kind(option.annotation) for option in parameters}
-
-
-def list_required(engine: type[Translator]) -> list[str]:
-    """Return the parameters of an engine that have no default."""
-    parameters = inspect.signature(engine).parameters.values()
-    return [option.name for option in parameters if option.default is option.empty]
-
-
 def _read_kind(annotation: Any) -> type:
+    """Return the type of an option; `float | None` counts as float."""
     kinds = get_args(annotation) or (annotation,)
     return next((kind for kind in (*NUMBERS, str) if kind in kinds), object)
 

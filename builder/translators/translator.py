@@ -1,21 +1,51 @@
-"""The interface of every translator, and the methods that an engine implements."""
+"""The interface of every translator, and its runs: concurrent batches, each text stored at once."""
 
+import asyncio
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
+from typing import Any, NamedTuple, TypeVar
 
-from polyprobe.system.store import cache_folder
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import track
+from polyprobe.system.store import ContentStore, cache_folder
 
-from .failures import packages_explained
-from .pace import Pace
-from .run import Question, Translation, run, translate_all
+from .sending import (
+    BrokenAnswerError,
+    NoAnswerError,
+    Pace,
+    Requests,
+    WrongNumberError,
+    packages_explained,
+)
 
-__all__ = ["Terms", "Translation", "Translator"]
-
+Result = TypeVar("Result")
 Terms = Mapping[str, str]
 """{source label: target label} of the entities in a sentence."""
+
+
+class Translation(NamedTuple):
+    """A sentence's translation and its problem.
+
+    Args:
+        text: "" if there is no translation.
+        problem: "" or one line: `empty`, `unchanged` (the text equals the sentence; it is given),
+            `no answer: HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
+    """
+
+    text: str
+    problem: str
+
+
+class Question(NamedTuple):
+    """A sentence to translate; `key` is the hash of everything that its text depends on."""
+
+    key: bytes
+    sentence: str
+    terms: Terms
 
 
 class Translator(ABC):
@@ -29,6 +59,7 @@ class Translator(ABC):
         signature: everything but the sentence that a text depends on: engine, version, model.
         uses_terms: whether the terms of a sentence change its text.
         batch_size: sentences in one request.
+        longest_first: whether the longest sentences are requested first.
         concurrency: simultaneous requests.
         per_second: requests per second, None without a limit.
         timeout: seconds for one request from first to last byte, None without a limit.
@@ -40,6 +71,7 @@ class Translator(ABC):
     signature: str
     uses_terms: bool = False
     batch_size: int = 1
+    longest_first: bool = False
     concurrency: int = 4
     per_second: float | None = None
     timeout: float | None = None
@@ -114,26 +146,16 @@ class Translator(ABC):
             PolyprobeError: an unavailable pair, a rejected key or address, several batches in a row
                 without an answer, a store that cannot be written. Texts received are stored.
         """
-        with packages_explained(self.name):
-            return self._translate_each(sentences, source, target, terms)
-
-    def _translate_each(
-        self,
-        sentences: Sequence[str],
-        source: str,
-        target: str,
-        terms: Sequence[Terms] | None,
-    ) -> list[Translation]:
-        source, target = self.check(source, target)
         given = terms if terms is not None else [{}] * len(sentences)
-        signature = self.sign(source, target)
         questions = []
-        for sentence, named in zip(sentences, given, strict=True):
-            used = dict(named) if self.uses_terms else {}
-            key = key_of(signature, source, target, sentence, used)
-            questions.append(Question(key, sentence, used))
-        file = cache_folder() / "translations.sqlite"
-        found = run(translate_all(self, questions, source, target, file))
+        with packages_explained(self.name):
+            pair = self.check(source, target)
+            signature = self.sign(*pair)
+            for sentence, named in zip(sentences, given, strict=True):
+                used = dict(named) if self.uses_terms else {}
+                key = key_of(signature, *pair, sentence, used)
+                questions.append(Question(key, sentence, used))
+            found = run(translate_all(self, questions, pair))
         return [found[question.key] for question in questions]
 
 
@@ -141,3 +163,137 @@ def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms
     """Return the SHA-256 of everything a translation depends on, the order of terms aside."""
     parts = [signature, source, target, sentence, sorted(terms.items())]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of a coroutine; use a thread if an event loop runs already (Jupyter).
+
+    Ctrl-C cancels the coroutine, waits for its end and is raised.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    from anyio.from_thread import start_blocking_portal
+
+    async def finish() -> Result:
+        return await work
+
+    with start_blocking_portal() as portal:
+        return portal.call(finish)
+
+
+async def translate_all(
+    translator: Translator, questions: Sequence[Question], pair: tuple[str, str]
+) -> dict[bytes, Translation]:
+    """Return a translation for each key, from the store where it has one."""
+    store = ContentStore(cache_folder() / "translations.sqlite", "translations")
+    known = store.find(question.key for question in questions)
+    found = {key: Translation(text, "") for key, text in known.items()}
+    found |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
+    pending = list({q.key: q for q in questions if q.key not in found}.values())
+    if translator.longest_first:
+        pending.sort(key=lambda question: -len(question.sentence))
+    if pending:
+        steps = track(range(len(pending)), f"{translator.name} {'-'.join(pair)}")
+        next(steps)  # draws the bar
+        with closing(steps):  # type: ignore[type-var]
+            async with translator.connect():
+                found |= await _Run(translator, store, pair, steps).work(pending)
+    return found
+
+
+class _Run:
+    def __init__(
+        self,
+        translator: Translator,
+        store: ContentStore,
+        pair: tuple[str, str],
+        steps: Iterator[int],
+    ) -> None:
+        self._translator, self._store, self._pair, self._steps = translator, store, pair, steps
+        self._requests = Requests(translator.pace, translator.per_second, translator.timeout)
+        self._found: dict[bytes, Translation] = {}
+        self._failed_in_a_row = 0
+        self._wanted = 0
+
+    async def work(self, pending: Sequence[Question]) -> dict[bytes, Translation]:
+        size, self._wanted = self._translator.batch_size, len(pending)
+        batches = deque(pending[at : at + size] for at in range(0, len(pending), size))
+        tasks = [
+            asyncio.create_task(self._translate_batches(batches))
+            for _ in range(min(self._translator.concurrency, len(batches)))
+        ]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return self._found
+
+    async def _translate_batches(self, batches: deque[Sequence[Question]]) -> None:
+        while batches:
+            batch = batches.popleft()
+            reason = await self._translate_batch(batch)
+            self._failed_in_a_row = self._failed_in_a_row + 1 if reason else 0
+            if self._failed_in_a_row >= self._translator.pace.give_up:
+                raise self._explain_stop(reason)
+
+    async def _translate_batch(self, batch: Sequence[Question]) -> str:
+        """Return why all sentences of a batch failed, "" if one succeeded."""
+        try:
+            texts = await self._requests.send(lambda: self._ask(batch))
+        except NoAnswerError as error:
+            return self._fail(batch, f"no answer: {error}")
+        except (BrokenAnswerError, WrongNumberError) as error:
+            if len(batch) == 1:
+                return self._fail(batch, f"broken answer: {error}")
+            reasons = [await self._translate_batch([question]) for question in batch]
+            return reasons[-1] if all(reasons) else ""
+        self._keep(batch, texts)
+        return ""
+
+    async def _ask(self, batch: Sequence[Question]) -> list[str]:
+        sentences = [question.sentence for question in batch]
+        terms = [question.terms for question in batch]
+        texts = await self._translator.ask(sentences, *self._pair, terms)
+        if len(texts) != len(batch):
+            raise WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
+        return texts
+
+    def _keep(self, batch: Sequence[Question], texts: Sequence[str]) -> None:
+        found = {q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
+        if good := {key: each.text for key, each in found.items() if not each.problem}:
+            self._store.add(good)
+        self._note(found)
+
+    def _fail(self, batch: Sequence[Question], problem: str) -> str:
+        self._note({question.key: Translation("", problem) for question in batch})
+        return problem
+
+    def _note(self, found: Mapping[bytes, Translation]) -> None:
+        self._found |= found
+        for _ in found:
+            next(self._steps, None)
+
+    def _explain_stop(self, reason: str) -> PolyprobeError:
+        advice = f" ({self._translator.advice})" if self._translator.advice else ""
+        good = sum(1 for found in self._found.values() if not found.problem)
+        return PolyprobeError(
+            f"{self._translator.name} failed {self._failed_in_a_row} batches in a row ({reason}); "
+            f"{good} of {self._wanted} sentences are translated and stored in {self._store.file}; "
+            f"run the same command again to resume{advice}"
+        )
+
+
+def check_text(sentence: str, text: str) -> Translation:
+    """Return a text, stripped, with its problem: `empty`, `unchanged` or none.
+
+    >>> check_text("Oslo is in Norway.", "Oslo is in Norway. ")
+    Translation(text='Oslo is in Norway.', problem='unchanged')
+    """
+    text = text.strip()
+    if not text:
+        return Translation("", "empty")
+    return Translation(text, "unchanged" if text == sentence.strip() else "")

@@ -4,8 +4,8 @@ import zipfile
 
 import pytest
 
-from polyprobe.builder.audit import audit_tables, is_raw, read_raw
-from polyprobe.builder.sources.bmlama.files import REPOSITORY, read_rows
+from polyprobe.builder.audit import audit_tables
+from polyprobe.builder.sources.bmlama.files import REPOSITORY, is_raw, read_raw, read_rows
 from polyprobe.schema.columns import to_table
 
 pytestmark = pytest.mark.upstream

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.builder.sources.bmlama.templates import list_replacements
+from polyprobe.builder.sources.bmlama.facts import list_replacements
 from polyprobe.system.download import read_files
 
 OURS = list_replacements("53")
@@ -52,9 +52,7 @@ def count_templates(config, mirror):
         language: bmlama_files.parse_records(content)
         for language, content in zip(paths, contents, strict=True)
     }
-    relations = bmlama_files.recover_relations(
-        records["en"], bmlama_files.BLOCKS, CONFIGS.index(config)
-    )
+    relations = bmlama_files.recover_relations(records["en"], config)
     counts = defaultdict(Counter)
     for language, rows in records.items():
         for relation, row in zip(relations, rows, strict=True):

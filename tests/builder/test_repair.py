@@ -12,9 +12,13 @@ from polyprobe.builder.recipes.bmlama.candidates import repair_query
 from polyprobe.builder.recipes.bmlama.correct import find_correct
 from polyprobe.builder.recipes.bmlama.wording import Wording, move_answer, write_row
 from polyprobe.builder.sources import curated as readers
-from polyprobe.builder.sources.bmlama.damaged import restore
-from polyprobe.builder.sources.bmlama.entities import choose, make_entity
-from polyprobe.builder.sources.bmlama.queries import REPAIRS, PublishedQuery
+from polyprobe.builder.sources.bmlama.linked import (
+    REPAIRS,
+    PublishedQuery,
+    choose,
+    make_entity,
+    restore,
+)
 from polyprobe.schema.columns import Row
 
 # Labels in two languages; the two Athens share theirs in the first alone, the two Brests in case.

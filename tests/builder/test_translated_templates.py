@@ -20,8 +20,7 @@ from polyprobe.builder.recipes.balanced.templates.translate import (
 from polyprobe.builder.recipes.geofacts.build import load_templates
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators import Translator, load_translator
-from polyprobe.builder.translators.failures import NoAnswerError
-from polyprobe.builder.translators.pace import Pace
+from polyprobe.builder.translators.sending import NoAnswerError, Pace
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.translators.apy import needs_apertium, start_apy
 

@@ -8,9 +8,8 @@ import pytest
 
 from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, TEMPLATES, is_template
 from polyprobe.builder.sources import mpararel, xfactr
-from polyprobe.builder.sources import xfactr_prompts as xfactr_grammar
 from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.builder.sources.xfactr_prompts import reduce_prompt
+from polyprobe.builder.sources.xfactr import reduce_prompt
 from polyprobe.system.download import read_files
 from polyprobe.tests.builder.tiny import describe, pack
 
@@ -149,13 +148,13 @@ def test_templates_are_reduced_and_the_repairs_counted(mirror):
         xfactr.LEFT_OUT: 1,  # fr P27
         xfactr.MENDED_SLOTS: 1,  # yo P36
         xfactr.SWAPPED_SLOTS: 1,  # pa P1923
-        xfactr_grammar.PREPOSITIONS: 2,  # fr P36 and P1923
+        xfactr.PREPOSITIONS: 2,  # fr P36 and P1923
     }
 
 
-CASES, LOCAL = xfactr_grammar.CASES, xfactr_grammar.LOCAL_CASES
-ARTICLES, PREPOSITIONS = xfactr_grammar.ARTICLES, xfactr_grammar.PREPOSITIONS
-GENDERS, NUMBERS = xfactr_grammar.GENDERS, xfactr_grammar.NUMBERS
+CASES, LOCAL = xfactr.CASES, xfactr.LOCAL_CASES
+ARTICLES, PREPOSITIONS = xfactr.ARTICLES, xfactr.PREPOSITIONS
+GENDERS, NUMBERS = xfactr.GENDERS, xfactr.NUMBERS
 
 
 @pytest.mark.parametrize(
@@ -166,7 +165,7 @@ GENDERS, NUMBERS = xfactr_grammar.GENDERS, xfactr_grammar.NUMBERS
         ("ru", "[X.Nom] a [Y.Ins]", "[X] a [Y]", [CASES, CASES]),
         ("hu", "[X.ACC] [Y.IN+ESS] a", "[X] [Y] a", [CASES, LOCAL]),
         ("tr", "[X.Gen] [Y.Loc]", "[X] [Y]", [CASES, LOCAL]),
-        ("tr", "[X] a [Y;be] .", "[X] a [Y] .", [xfactr_grammar.COPULAS]),
+        ("tr", "[X] a [Y;be] .", "[X] a [Y] .", [xfactr.COPULAS]),
         ("el", "[DEF;X] [X] a [DEF;Y.Fem] [Y]", "[X] a [Y]", [ARTICLES, ARTICLES]),
         ("el", "[X] a [DEF.Gen;X] b [Y]", "[X] a του b [Y]", [ARTICLES]),
         ("el", "[X] a [PREPDEF;Y] [Y]", "[X] a σε [Y]", [PREPOSITIONS]),
@@ -180,8 +179,7 @@ GENDERS, NUMBERS = xfactr_grammar.GENDERS, xfactr_grammar.NUMBERS
     ],
 )
 def test_reduction(language, prompt, template, lost):
-    reduction = reduce_prompt(prompt, language)
-    assert (reduction.template, reduction.lost) == (template, lost)
+    assert reduce_prompt(prompt, language) == (template, lost)
     assert is_template(template) == ("[PREPLOC" not in prompt and "human" not in prompt)
 
 
@@ -217,7 +215,7 @@ def test_reductions_of_the_release(everything):
     local = {"tr": 13 + 1 + 1, "hu": 12 + 5 + 3 + 2 + 1, "bn": 17, "mr": 2}
     assert counts[LOCAL] == sum(local.values())
     assert counts[CASES] + counts[LOCAL] == sum(cases.values())
-    assert counts[xfactr_grammar.COPULAS] == 6
+    assert counts[xfactr.COPULAS] == 6
     assert counts[NUMBERS] == 6 + 3
     assert counts[GENDERS] == 38 + 16 + (11 - 5) + 10 + 7 + 4 + 1
     assert counts[xfactr.LEFT_OUT] == 8 + 1

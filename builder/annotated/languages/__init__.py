@@ -1,1 +1,111 @@
-"""Articles and inflection, one module for each language."""
+"""The rules of each language: inflection, agreement, articles, adjacent words."""
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from polyprobe.builder.annotated.entities import (
+    FEM,
+    MARK,
+    MASC,
+    PL,
+    SG,
+    Agreement,
+    Phrase,
+    PromptEntity,
+    Traits,
+    agree_plainly,
+)
+from polyprobe.builder.annotated.inflection import Chain, Inflector, Table, find_table
+
+from . import el, es, fr
+
+# language: module of its class `Inflection`
+INFLECTIONS = {
+    "bn": "bn",
+    "el": "el",
+    "hu": "hu",
+    "mr": "mr",
+    "ru": "slavic",
+    "tr": "tr",
+    "uk": "slavic",
+}
+
+
+def load_inflector(language: str, unimorph: Path | None = None) -> Inflector:
+    """Return the inflector of a language: UniMorph's table in a folder, then the language's rules.
+
+    Without either, every form is unknown.
+
+    Raises:
+        PolyprobeError: the table cannot be read, or pymorphy3 is required and missing.
+    """
+    path = find_table(unimorph, language) if unimorph else None
+    inflectors: list[Inflector] = [Table(path)] if path else []
+    if module := INFLECTIONS.get(language):
+        inflectors.append(import_module(f".{module}", __package__).Inflection(language))
+    return Chain(inflectors)
+
+
+def write_none(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
+    """Return None: the language has no articles."""
+    return None
+
+
+def join_plainly(text: str) -> str:
+    """Return the text: adjacent words do not change."""
+    return text
+
+
+def join_russian(text: str) -> str:
+    """Return the text with во and со before two consonants: во Франции."""
+    consonants = "[бвгджзклмнпрстфхцчшщ]"
+    for letter, following in (("в", f"[вф]{consonants}|льв"), ("с", f"[сзшжщ]{consonants}|щ|льв")):
+        place = rf"\b({letter}) (?={MARK}({following}))"
+        text = re.sub(place, r"\1о ", text, flags=re.IGNORECASE)
+    return text
+
+
+def agree_hebrew(label: str, traits: Traits) -> Agreement:
+    """Return the gender: feminine for places, companies, languages and words in -ה, -ת."""
+    if traits.sex or "human" in traits.kinds:
+        return agree_plainly(label, traits)
+    if traits.kinds & {"country", "city", "company", "language", "club", "band", "university"}:
+        return Agreement(MASC if "club" in traits.kinds or "band" in traits.kinds else FEM)
+    head = label.split(" ")[0].removesuffix(",")
+    return Agreement(FEM if head.endswith(("ה", "ת")) else MASC, PL if head.endswith("ים") else SG)
+
+
+def join_hebrew(text: str) -> str:
+    """Return the text without the article ה after a prefixed ב, כ, ל: בממלכה המאוחדת.
+
+    A ה is the article if the next word has it too, except in nouns that begin with ה: בהר הבית.
+    """
+    nouns = "(התאחדות|הסתדרות|הוצאת|היכל|הסכם|הוד|הרי|הר) "
+    return re.sub(rf"(?<=[בכל])({MARK})(?!{nouns})ה(?=\S+ ה)", r"\1", text)
+
+
+def join_hungarian(text: str) -> str:
+    """Return the text with the article az before a vowel."""
+    return re.sub(rf"\b(a) (?={MARK}[aáeéiíoóöőuúüű])", r"\1z ", text, flags=re.IGNORECASE)
+
+
+class Rules(NamedTuple):
+    """The functions of a language; `join` takes a sentence with marked labels (`entities`)."""
+
+    agree: Callable[[str, Traits], Agreement] = agree_plainly
+    write_article: Callable[[str, str, PromptEntity, str], Phrase | None] = write_none
+    join: Callable[[str], str] = join_plainly
+
+
+PLAIN = Rules()
+RULES = {
+    "el": Rules(el.agree, el.write_article),
+    "es": Rules(es.agree, es.write_article, es.join),
+    "fr": Rules(fr.agree, fr.write_article, fr.join),
+    "he": Rules(agree_hebrew, join=join_hebrew),
+    "hu": Rules(join=join_hungarian),
+    "ru": Rules(join=join_russian),
+}

@@ -3,18 +3,19 @@
 import re
 import unicodedata
 
-from polyprobe.builder.annotated.entities import Phrase, PromptEntity
-from polyprobe.builder.annotated.gender import (
+from polyprobe.builder.annotated.entities import (
     FEM,
     MASC,
     NEUT,
     PL,
     SG,
     Agreement,
+    Phrase,
+    PromptEntity,
     Traits,
     agree_plainly,
 )
-from polyprobe.builder.annotated.inflector import CasedLabel, Inflector, split_tail
+from polyprobe.builder.annotated.inflection import CasedLabel, Inflector, split_tail
 
 DEFINITE = {
     (MASC, SG): {"NOM": "ο", "GEN": "του", "ACC": "τον"},

@@ -3,8 +3,18 @@
 import re
 import unicodedata
 
-from polyprobe.builder.annotated.entities import MARK, Phrase, PromptEntity
-from polyprobe.builder.annotated.gender import FEM, MASC, PL, SG, Agreement, Traits, agree_plainly
+from polyprobe.builder.annotated.entities import (
+    FEM,
+    MARK,
+    MASC,
+    PL,
+    SG,
+    Agreement,
+    Phrase,
+    PromptEntity,
+    Traits,
+    agree_plainly,
+)
 
 ARTICLES = {
     "DEF": {(MASC, SG): "el", (FEM, SG): "la", (MASC, PL): "los", (FEM, PL): "las"},

@@ -2,8 +2,19 @@
 
 import re
 
-from polyprobe.builder.annotated.entities import END, MARK, Phrase, PromptEntity
-from polyprobe.builder.annotated.gender import FEM, MASC, PL, SG, Agreement, Traits, agree_plainly
+from polyprobe.builder.annotated.entities import (
+    END,
+    FEM,
+    MARK,
+    MASC,
+    PL,
+    SG,
+    Agreement,
+    Phrase,
+    PromptEntity,
+    Traits,
+    agree_plainly,
+)
 
 OWN = re.compile(r"(Les|Le|La|L['’])(?:(?<=['’])| )(?=\S)")
 LANDS = frozenset({"country", "continent", "region", "river", "mountain"})

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from polyprobe.builder.annotated.inflector import ByRule
+from polyprobe.builder.annotated.inflection import ByRule
 
 
 class Inflection(ByRule):

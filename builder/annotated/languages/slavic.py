@@ -4,23 +4,16 @@ In a label of several words, the words that agree with its head are inflected: t
 it, the head, an adjective after it, and all parts of a person's name. Other words after the head
 stay unchanged, such as a genitive, a preposition or a title, except after words like город. Text in
 parentheses, and text after a comma except in persons' names, stays unchanged too. Russian names
-outside the dictionary are inflected by their last letter (`slavic_names`).
+outside the dictionary are inflected by their last letter (`decline_name`).
 """
 
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, SG, Agreement
-from polyprobe.builder.annotated.inflector import (
-    CasedLabel,
-    Inflector,
-    keep_capitals,
-    split_tail,
-)
+from polyprobe.builder.annotated.entities import FEM, MASC, NEUT, PL, SG, Agreement
+from polyprobe.builder.annotated.inflection import CasedLabel, Inflector, keep_capitals, split_tail
 from polyprobe.system.errors import PolyprobeError
-
-from .slavic_names import ENDINGS, decline_name, guess_gender
 
 GRAMMEMES = {"GEN": "gent", "DAT": "datv", "ACC": "accs", "INS": "ablt", "ESS": "loct"}
 SAME = {"INST": "INS", "LOC": "ESS"}
@@ -38,6 +31,15 @@ PARTICLES = frozenset(
 )
 APPOSED = frozenset({"город", "река", "деревня", "село", "місто", "річка"})
 CYRILLIC = re.compile(r"[\u0400-\u04ff'’ʼ\u0301-]+")
+HISSING = "жшчщц"
+# {case: ending of a name outside the dictionary}: after a hard consonant, for -й, for -а and for -я
+ENDINGS = {
+    "GEN": ("а", "я", "ы", "и"),
+    "DAT": ("у", "ю", "е", "е"),
+    "ACC": ("а", "я", "у", "ю"),
+    "INS": ("ом", "ем", "ой", "ей"),
+    "ESS": ("е", "е", "е", "е"),
+}
 ANALYSERS: dict[str, Any] = {}
 
 
@@ -279,3 +281,41 @@ def shared_beginning(form: str, word: str) -> int:
     """Return the length of the common beginning of two words."""
     pairs = enumerate(zip(form, word, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(form), len(word)))
+
+
+def decline_name(name: str, case: str, animate: bool, gender: str | None) -> str:
+    """Return a foreign name in a case; unchanged if it ends in another vowel or ь.
+
+    A woman's name in a consonant stays unchanged, as does a thing's in the accusative. Plural names
+    are not supported.
+
+    >>> [decline_name(name, "INS", True, None) for name in ("Менехм", "Лечче", "Фаэнца")]
+    ['Менехмом', 'Лечче', 'Фаэнцей']
+    """
+    last = name[-1:]
+    hard, soft, feminine, soft_feminine = ENDINGS[case]
+    if last == "я":
+        return name[:-1] + ("и" if name[-2:-1] == "и" and soft_feminine == "е" else soft_feminine)
+    if last == "а":
+        return name[:-1] + spell(name[:-1], feminine)
+    if last not in "бвгджзклмнпрстфхцчшщй" or gender == FEM or (case == "ACC" and not animate):
+        return name
+    return name[:-1] + soft if last == "й" else name + spell(name, hard)
+
+
+def spell(stem: str, ending: str) -> str:
+    """Return the spelling of an ending after a stem: и for ы after г к х ж ш ч щ, е for о."""
+    if ending == "ы" and stem[-1:] in "гкхжшчщ":
+        return "и"
+    if ending in ("ом", "ой") and stem[-1:] in HISSING:
+        return f"е{ending[1]}"
+    return ending
+
+
+def guess_gender(name: str) -> Agreement:
+    """Return the gender suggested by a name's last letter; undefined for -о, -и and similar."""
+    if name.endswith(("а", "я")):
+        return Agreement(FEM)
+    return Agreement(
+        NEUT if name.endswith(("о", "е")) else MASC, sure=name[-1:] not in "аоуэыияюёеь"
+    )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from polyprobe.builder.annotated.gender import Traits, read_traits
+from polyprobe.builder.annotated.entities import Traits, read_traits
 from polyprobe.builder.annotated.grammar import Prompt, parse_prompt
-from polyprobe.builder.annotated.inflection import load_inflector
+from polyprobe.builder.annotated.inflection import find_table
+from polyprobe.builder.annotated.languages import load_inflector
 from polyprobe.builder.annotated.render import UNKNOWN, Renderer
-from polyprobe.builder.annotated.unimorph import find_table
 from polyprobe.builder.facts.facts import FACTS, PROMPTS, Facts, empty
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.download import read_files

@@ -5,9 +5,9 @@ from pathlib import Path
 from polyprobe.builder.facts.truths import learn
 from polyprobe.builder.recipes.table import RECIPES
 from polyprobe.builder.sources import read_truths
+from polyprobe.builder.sources.bmlama.facts import list_replacements
 from polyprobe.builder.sources.bmlama.files import PUBLISHED, REPOSITORY, read_rows
 from polyprobe.builder.sources.bmlama.linked import read_linked
-from polyprobe.builder.sources.bmlama.templates import list_replacements
 from polyprobe.schema.columns import Row
 from polyprobe.system.progress import report
 

@@ -3,8 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 
-from polyprobe.builder.sources.bmlama.entities import Entity
-from polyprobe.builder.sources.bmlama.queries import PublishedQuery
+from polyprobe.builder.sources.bmlama.linked import Entity, PublishedQuery
 
 SIZE = 10  # candidates of a filled row, the size of most published rows
 

@@ -13,7 +13,7 @@ from polyprobe.builder.audit import Audit
 from polyprobe.builder.audit.report import find_pair
 from polyprobe.builder.output.tables import Config, markdown_table, repairs_table
 from polyprobe.builder.sources import curated as readers
-from polyprobe.builder.sources.bmlama.queries import REPAIRS
+from polyprobe.builder.sources.bmlama.linked import REPAIRS
 
 AUDIT = Path(str(files(__package__).joinpath("audit.csv")))
 VERDICTS = Path(str(files(__package__).joinpath("verdicts.csv")))

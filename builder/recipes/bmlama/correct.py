@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from polyprobe.builder.facts.truths import Knowledge
-from polyprobe.builder.sources.bmlama.entities import Rows
-from polyprobe.builder.sources.bmlama.queries import PublishedQuery
+from polyprobe.builder.sources.bmlama.linked import PublishedQuery, Rows
 from polyprobe.schema.columns import Row
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from polyprobe.builder.facts.truths import Knowledge
-from polyprobe.builder.sources.bmlama.entities import (
+from polyprobe.builder.sources.bmlama.linked import (
+    Linked,
+    PublishedQuery,
     name_others,
 )
-from polyprobe.builder.sources.bmlama.linked import Linked
-from polyprobe.builder.sources.bmlama.queries import PublishedQuery
 from polyprobe.schema.columns import Row
 from polyprobe.system.progress import track
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from polyprobe.builder.facts.alphabets import unmix
 from polyprobe.builder.facts.invisible import find_invisible
 from polyprobe.builder.facts.labels import clean
-from polyprobe.builder.sources.bmlama.queries import REPAIRS, PublishedQuery
+from polyprobe.builder.sources.bmlama.linked import REPAIRS, PublishedQuery
 from polyprobe.schema.columns import Row
 
 

@@ -1,19 +1,22 @@
-"""BMLAMA as a source of facts.
+"""BMLAMA as a source of facts, with its templates recovered from the prompts.
 
 Wikidata ids come from mParaRel. BMLAMA was made from mParaRel's tuples.
 """
 
-from collections.abc import Sequence
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
 
 from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions
+from polyprobe.schema.columns import Row
 
 from .files import PUBLISHED, REPOSITORY, list_paths, read_rows
 from .linked import Linked, read_linked
-from .templates import recover_templates
 
 __all__ = ["REPOSITORY"]
 
@@ -78,7 +81,37 @@ def read_templates(mirror: Path | None = None) -> pl.DataFrame:
 
     Templates of BMLAMA-17 have priority, and plainly wrong ones are replaced by ours.
     """
-    rows = [recover_templates(config, read_rows(config, mirror)) for config in PUBLISHED]
-    table = pl.DataFrame([*rows[0], *rows[1]], schema=TEMPLATES, orient="row")
+    rows = [row for c in PUBLISHED for row in recover_templates(c, read_rows(c, mirror))]
+    table = pl.DataFrame(rows, schema=TEMPLATES, orient="row")
     first = table.unique(["language", "relation"], keep="first", maintain_order=True)
     return first.sort("language", "relation")
+
+
+def list_replacements(config: str) -> dict[str, dict[str, str]]:
+    """Return {relation: {language: our template}} for the wrong templates of `17` or `53`."""
+    path = files(__package__).joinpath("templates.toml")
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    of_53 = tables.pop("53")
+    own = of_53 if config == "53" else {}
+    return {relation: table | own.get(relation, {}) for relation, table in tables.items()}
+
+
+def recover_templates(
+    config: str, rows: Mapping[str, Sequence[Row]]
+) -> list[tuple[str, str, str, str]]:
+    """Return the rows of `facts.TEMPLATES` for published rows; ours replace wrong templates.
+
+    A published template is the most frequent prompt of a relation with `[X]` for the subject.
+    """
+    ours = list_replacements(config)
+    found = []
+    for language, part in rows.items():
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for row in part:
+            counts[row.relation][row.prompt.replace(row.subject, "[X]")] += 1
+        for relation, templates in counts.items():
+            template, _ = templates.most_common(1)[0]
+            replaced = ours.get(relation, {}).get(language)
+            name = f"polyprobe:{relation}" if replaced else f"bmlama:{relation}:0"
+            found.append((language, relation, name, replaced or template))
+    return found

@@ -2,19 +2,24 @@
 
 Prompts, candidates and their order are unchanged, except that the released `<mask>` is written
 `[Y]`. The files contain neither ids nor relations. Languages are aligned by row number, and a
-relation is a contiguous block of rows with the same English template.
+relation is a contiguous block of rows with the same English template. `read_rows` reads the
+published configurations, `read_raw` any folder with files of this format.
 """
 
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.resources import files
-from itertools import groupby
+from itertools import accumulate, chain, groupby, repeat
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from polyprobe.schema.columns import SLOT, Row
+import pyarrow as pa
+
+from polyprobe.schema.columns import SLOT, Row, to_table
 from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import track
 
 PUBLISHED = ("17", "53")
@@ -90,7 +95,7 @@ def read_rows(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
         language: parse_records(content)
         for language, content in zip(progress, contents, strict=True)
     }
-    relations = recover_relations(published["en"], BLOCKS, PUBLISHED.index(config))
+    relations = recover_relations(published["en"], config)
     check_sizes(published)
     return {
         language: list(make_rows(config, records, relations))
@@ -121,19 +126,18 @@ def parse_records(content: bytes) -> list[Record]:
     ]
 
 
-def recover_relations(
-    english: Sequence[Record], blocks: Sequence[tuple[str, int, int]], column: int
-) -> list[str]:
+def recover_relations(english: Sequence[Record], config: str) -> list[str]:
     """Return the relation of each row, found by the blocks of rows with equal English templates.
 
     A template is an English prompt with `[X]` in place of the subject.
 
     Raises:
-        ValueError: the lengths of the blocks differ from those in `blocks` (column 0 or 1).
+        ValueError: the lengths of the blocks differ from those of the configuration in BLOCKS.
     """
+    column = PUBLISHED.index(config)
     templates = (record.prompt.replace(record.subject, "[X]") for record in english)
     found = [len(list(block)) for _, block in groupby(templates)]
-    expected = [(relation, rows[column]) for relation, *rows in blocks if rows[column]]
+    expected = [(relation, rows[column]) for relation, *rows in BLOCKS if rows[column]]
     if found != [length for _, length in expected]:
         raise ValueError(f"blocks of English templates have {found} rows, expected {expected}")
     return [relation for relation, length in expected for _ in range(length)]
@@ -151,19 +155,98 @@ def make_rows(config: str, records: Sequence[Record], relations: Sequence[str]) 
     """Yield the rows of one language; ids number the rows from 0001, without the header."""
     pairs = zip(records, relations, strict=True)
     for number, (record, relation) in enumerate(pairs, start=1):
-        prompt = record.prompt.replace(MASK, SLOT)
-        if prompt.count(SLOT) != 1:
-            raise ValueError(f"row {number} of {config} has not exactly one {MASK}: {prompt}")
-        yield Row(
-            fact_id=f"{config}:{number:04}",
-            relation=relation,
-            subject_id="",
-            object_id="",
-            subject=record.subject,
-            prompt=prompt,
-            candidates=record.candidates,
-            candidate_ids=[],
-            answers=[record.candidates.index(record.answer)],
-            answer_forms=[record.answer],
-            template_id=relation,
-        )
+        row = make_row(record, f"{config}:{number:04}", relation)
+        if row.prompt.count(SLOT) != 1:
+            raise ValueError(f"row {number} of {config} has not exactly one {MASK}: {row.prompt}")
+        yield row._replace(answers=[record.candidates.index(record.answer)], template_id=relation)
+
+
+def make_row(record: Record, fact_id: str, relation: str) -> Row:
+    """Return the row of a record without ids; every candidate that equals the answer is one."""
+    return Row(
+        fact_id=fact_id,
+        relation=relation,
+        subject_id="",
+        object_id="",
+        subject=record.subject,
+        prompt=record.prompt.replace(MASK, SLOT),
+        candidates=record.candidates,
+        candidate_ids=[],
+        answers=[i for i, name in enumerate(record.candidates) if name == record.answer],
+        answer_forms=[record.answer],
+        template_id="",
+    )
+
+
+def is_raw(folder: Path) -> bool:
+    """Return whether the folder contains TSVs and no Parquet files."""
+    return any(folder.glob("*.tsv")) and not any(folder.rglob("*.parquet"))
+
+
+def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, pa.Table]:
+    """Return {language: table} of the folder's TSVs, in the requested order or sorted by language.
+
+    `relation` is recovered if the English templates have the blocks of BMLAMA-17 or 53. Otherwise
+    it is `block-N`. Without English, the blocks are those of the first language.
+    """
+    paths = {path.stem.replace("-", "_"): path for path in sorted(folder.glob("*.tsv"))}
+    for language in languages or ():
+        if language not in paths:
+            raise unknown("language", language, str(folder), paths)
+    records = {language: read_tsv(paths[language]) for language in languages or paths}
+    relations = find_relations(records.get("en") or next(iter(records.values())))
+    return {language: make_table(own, relations) for language, own in records.items()}
+
+
+def read_tsv(path: Path) -> list[Record]:
+    """Return the records of a released file; raise PolyprobeError if it is not valid."""
+    try:
+        content = path.read_bytes()
+        records = parse_records(content)
+    except UnicodeDecodeError as error:
+        raise PolyprobeError(
+            f"{path} is not UTF-8 (byte {error.start}); unpack it again"
+        ) from error
+    except (ValueError, csv.Error, StopIteration) as error:
+        raise PolyprobeError(f"{path}{find_fault(content)}; unpack it again") from error
+    except OSError as error:
+        raise PolyprobeError(f"cannot read {path}: {error.strerror or error}") from error
+    if not records:
+        raise PolyprobeError(f"{path} has no rows; unpack it again")
+    return records
+
+
+def find_fault(content: bytes) -> str:
+    """Return the first fault of a file as the end of a sentence, with its row if known."""
+    lines = csv.reader(io.StringIO(content.decode("utf-8"), newline=""), delimiter="\t")
+    try:
+        for number, line in enumerate(lines):
+            if number and len(line) != len(Record._fields):
+                return (
+                    f", row {number} has {len(line)} columns; expected {', '.join(Record._fields)}"
+                )
+    except csv.Error as error:
+        return f": {error}"
+    return " is no table of four columns: a quotation mark is left open, or it is empty"
+
+
+def find_relations(records: Sequence[Record]) -> list[str]:
+    """Return the relation of each row, or `block-N` if the blocks are unknown."""
+    for config in PUBLISHED:
+        with suppress(ValueError):
+            return recover_relations(records, config)
+    templates = [record.prompt.replace(record.subject, "[X]") for record in records]
+    starts = [
+        number == 0 or template != templates[number - 1]
+        for number, template in enumerate(templates)
+    ]
+    return [f"block-{number}" for number in accumulate(starts)]
+
+
+def make_table(records: Sequence[Record], relations: Sequence[str]) -> pa.Table:
+    """Return one language's table; rows after the last one of `relations` have none."""
+    pairs = zip(records, chain(relations, repeat("")), strict=False)
+    return to_table(
+        make_row(record, f"{number:04}", relation)
+        for number, (record, relation) in enumerate(pairs, start=1)
+    )

@@ -1,6 +1,7 @@
-"""The rows of BMLAMA, linked to Wikidata."""
+"""The rows of BMLAMA, linked to Wikidata: the entities of candidates, and the rows as ids."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -8,19 +9,99 @@ from typing import NamedTuple
 import polars as pl
 
 from polyprobe.builder.facts.facts import Facts
-from polyprobe.builder.facts.linking import link_rows
+from polyprobe.builder.facts.labels import clean, fold
+from polyprobe.builder.facts.linking import Link, link_rows
 from polyprobe.builder.sources import read_source
+from polyprobe.schema.columns import Row
 
-from .entities import Entity, Rows, collect_entities, read_queries
 from .files import PUBLISHED, read_rows
-from .queries import PublishedQuery
+
+REPAIRS = {
+    "unlinked": "no Wikidata fact could be found: the ids are the row's own",
+    "parallel": "candidates named other entities than in English; now the same ones",
+    "missing_label": "distractors without a label in some language were replaced",
+    "missing_label_removed": "distractors without a label in some language were removed: the "
+    "relation has nothing to replace them",
+    "subject": "the subject stood among its own distractors and was replaced",
+    "subject_removed": "the subject stood among its own distractors and was removed: the relation "
+    "has nothing to replace it",
+    "second_answer": "distractors that are right as well were replaced",
+    "second_answer_removed": "distractors that are right as well were removed: the relation "
+    "has nothing to replace them",
+    "duplicate_label": "distractors whose label would stand twice, in some language, were replaced",
+    "duplicate_label_removed": "distractors whose label would stand twice, in some language, "
+    "were removed: the relation has nothing to replace them",
+    "label": "labels that the released files cut at a comma, or that are plainly wrong, are whole",
+    "filled": "the row had a single candidate and got distractors",
+    "answer_moved": "the answer no longer stands last",
+    "template": "the published template is plainly wrong; the prompt was made from ours",
+    "invisible_characters": "invisible characters in the prompt, the subject or a candidate "
+    "were replaced by blanks or removed",
+    "mixed_alphabets": "words of the prompt, the subject or a candidate that mixed alphabets (a "
+    "Latin A in Greek) are in one",
+}
+# Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
+# fmt: off
+OF_PLACES = frozenset((
+    "P17", "P19", "P20", "P27", "P30", "P36", "P47", "P131", "P138", "P159", "P190", "P276", "P495",
+    "P530", "P740", "P937", "P1001", "P1376",
+))
+# fmt: on
+# Wrong English labels: Scientology, Airbus, Dubai.
+WRONG = frozenset((("en", "Q131036"), ("en", "Q67"), ("en", "Q613")))
+
+Rows = Mapping[str, Sequence[Row]]
+
+
+class PublishedQuery(NamedTuple):
+    """One row as ids, the same in every language.
+
+    `candidates` contains `answer` exactly once. Both are Wikidata ids, or `bmlama:RELATION:LABEL`.
+    `repairs` are the keys of REPAIRS that apply to all languages.
+    """
+
+    published_row: str
+    relation: str
+    subject_id: str
+    answer: str
+    candidates: tuple[str, ...]
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def fact_id(self) -> str:
+        """Return an id such as `P36:Q142:Q90`, or the published row's id if it is not linked."""
+        if "unlinked" in self.repairs:
+            return self.published_row
+        return f"{self.relation}:{self.subject_id}:{self.answer}"
+
+    def repaired(self, candidates: Iterable[str], *codes: str) -> "PublishedQuery":
+        """Return the query with new candidates and further codes of repairs."""
+        return self._replace(candidates=tuple(candidates), repairs=self.repairs + codes)
+
+
+class Entity(NamedTuple):
+    """A possible object of one relation.
+
+    - `labels`: one for each language, in the order of the dataset.
+    - `folded`: pairs of a language's index and a label folded by `fold`.
+    - `original`: the labels before damaged ones were restored (`restore`).
+    - `published`: whether it is an answer in the relation's published rows.
+    """
+
+    id: str
+    labels: tuple[str, ...]
+    folded: frozenset[tuple[int, str]]
+    original: tuple[str, ...]
+    published: bool = True
+
+    def clashes(self, other: "Entity") -> bool:
+        """Return whether the two have the same id, or the same label in a language."""
+        return self.id == other.id or not self.folded.isdisjoint(other.folded)
 
 
 class Linked(NamedTuple):
     """The rows of a configuration, linked.
 
-    - `rows`: {language: published rows}.
-    - `queries`: each row as ids.
     - `entities`: {relation: {id: entity}}.
     - `known`: all known labels (`facts.LABELS`).
     """
@@ -31,14 +112,6 @@ class Linked(NamedTuple):
     known: pl.DataFrame
 
 
-def link(rows: Rows, known: Facts) -> Linked:
-    """Return the rows with Wikidata ids from `known`."""
-    links = link_rows(rows, known)
-    entities, answers = collect_entities(rows, links, known)
-    queries = read_queries(rows, links, entities, answers)
-    return Linked(rows, queries, entities, known.labels)
-
-
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
 def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     """Return {published configuration: its rows with Wikidata ids from mParaRel}."""
@@ -46,3 +119,166 @@ def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     languages = sorted({language for parts in rows.values() for language in parts})
     known = read_source("mpararel", mirror, languages)
     return {config: link(parts, known) for config, parts in rows.items()}
+
+
+def link(rows: Rows, known: Facts) -> Linked:
+    """Return the rows of a configuration with Wikidata ids from `known`."""
+    links = link_rows(rows, known)
+    entities, answers = collect_entities(rows, links, known)
+    queries = read_queries(rows, links, entities, answers)
+    return Linked(rows, queries, entities, known.labels)
+
+
+def collect_entities(
+    rows: Rows, links: Sequence[Link | None], known: Facts
+) -> tuple[dict[str, dict[str, Entity]], list[str]]:
+    """Return {relation: {id: entity}}, and the id of each row's answer.
+
+    An answer has the labels of its published rows; damaged ones are restored. In a row
+    without a link, the answer is the linked answer with the same labels, if there is one; otherwise
+    its id is `bmlama:RELATION:LABEL`. The relation's other known objects follow, with the labels of
+    `known`, if they have one in every language.
+    """
+    found: dict[str, dict[str, Entity]] = defaultdict(dict)
+    ids = [""] * len(links)
+    spelled = {(language, name): label for language, name, label in known.labels.iter_rows()}
+    for number in sorted(range(len(links)), key=lambda number: links[number] is None):
+        labels = [clean(part[number].answer_forms[0], name) for name, part in rows.items()]
+        english, link = rows["en"][number], links[number]
+        block = found[english.relation]
+        name = link.object_id if link else find_same(labels, block)
+        name = ids[number] = name or own_id(english.relation, english.answer_forms[0])
+        if name not in block:
+            shown = dict(zip(rows, labels, strict=True))
+            ours = restore(english.relation, name, shown, spelled)
+            block[name] = make_entity(name, ours, True, labels)
+    for relation, entity in list_objects(list(rows), known):
+        found[relation].setdefault(entity.id, entity)
+    return dict(found), ids
+
+
+def find_same(labels: Sequence[str], block: Mapping[str, Entity]) -> str:
+    """Return the id of the entity with these labels, '' if there is none."""
+    return next((name for name, entity in block.items() if entity.original == tuple(labels)), "")
+
+
+def restore(
+    relation: str, name: str, labels: Mapping[str, str], spelled: Mapping[tuple[str, str], str]
+) -> list[str]:
+    """Return an entity's labels, with mParaRel's in place of damaged ones.
+
+    A label is damaged if it is cut at a comma, or in WRONG. `labels` is {language: published label}
+    and `spelled` {(language, id): label in mParaRel}.
+    """
+    restored = []
+    for language, label in labels.items():
+        whole = clean(spelled.get((language, name), label), language)
+        damaged = is_cut(label, whole, relation) or (language, name) in WRONG
+        restored.append(whole if damaged else label)
+    return restored
+
+
+def is_cut(label: str, whole: str, relation: str) -> bool:
+    """Return whether a label is the whole one, cut at a comma that is part of the name.
+
+    >>> is_cut("Dallas (seat of Dallas County", "Dallas (seat of Dallas County, Texas)", "P190")
+    True
+    >>> is_cut("Providence", "Providence, Rhode Island", "P36")
+    False
+    """
+    if not whole.startswith(f"{label},"):
+        return False
+    return relation not in OF_PLACES or label.count("(") != label.count(")")
+
+
+def make_entity(
+    name: str, labels: Iterable[str], published: bool = True, original: Iterable[str] | None = None
+) -> Entity:
+    """Return an entity; `original` are its labels before repair (default: `labels`)."""
+    labels = tuple(labels)
+    folded = frozenset((place, fold(label)) for place, label in enumerate(labels) if label)
+    return Entity(name, labels, folded, labels if original is None else tuple(original), published)
+
+
+def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]:
+    """Return (relation, entity) of all known objects with a label in every language, sorted."""
+    labels = (
+        known.labels.rename({"id": "object_id"})
+        .filter(pl.col("language").is_in(languages))
+        .pivot("language", index="object_id", values="label")
+    )
+    objects = known.facts.select("relation", "object_id").unique()
+    table = objects.join(labels.select("object_id", *languages).drop_nulls(), on="object_id")
+    return [
+        (relation, make_entity(name, map(clean, found, languages), False))
+        for relation, name, *found in table.sort("relation", "object_id").iter_rows()
+    ]
+
+
+def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) -> dict[str, Entity]:
+    """Return {id: entity} with the known labels; a missing label is ''."""
+    labels: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
+    asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
+    for language, name, label in known.filter(asked).iter_rows():
+        labels[name][languages.index(language)] = clean(label, language)
+    return {name: make_entity(name, found, False) for name, found in labels.items()}
+
+
+def read_queries(
+    rows: Rows,
+    links: Sequence[Link | None],
+    entities: Mapping[str, Mapping[str, Entity]],
+    answers: Sequence[str],
+) -> list[PublishedQuery]:
+    """Return the rows as ids; candidates are the entities with the English labels.
+
+    If several answers of the relation share an English label (Georgia is a country and a state),
+    the candidate is the one whose labels most languages have at this index; in a tie, the one with
+    the smallest id. A label without an entity gets the id `bmlama:RELATION:LABEL`, which is not in
+    `entities`.
+    """
+    place = list(rows).index("en")
+    by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
+    queries = []
+    for row, link, answer, parallel in zip(
+        rows["en"], links, answers, zip(*rows.values(), strict=True), strict=True
+    ):
+        labels = zip(*(other.candidates for other in parallel), strict=True)
+        homonyms = by_label[row.relation]
+        named = [
+            choose(homonyms.get(clean(shown[place], "en"), ()), shown)
+            or own_id(row.relation, shown[place])
+            for shown in labels
+        ]
+        named[row.answers[0]] = answer
+        subject, repairs = (link.subject_id, ()) if link else ("", ("unlinked",))
+        query = PublishedQuery(row.fact_id, row.relation, subject, answer, tuple(named), repairs)
+        queries.append(query)
+    return queries
+
+
+def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[Entity]]:
+    """Return {label in one language: entities with this label}, sorted by id.
+
+    Objects that are not published answers are included only if no published answer has the label.
+    """
+    found: dict[str, list[Entity]] = defaultdict(list)
+    for entity in sorted(entities, key=lambda entity: (not entity.published, entity.id)):
+        homonyms = found[entity.original[language]]
+        if entity.published or not any(other.published for other in homonyms):
+            homonyms.append(entity)
+    return dict(found)
+
+
+def choose(entities: Sequence[Entity], labels: Sequence[str]) -> str:
+    """Return the id of the first entity with the most of the labels, '' without entities.
+
+    `labels` has one label for each language.
+    """
+    votes = [sum(map(str.__eq__, entity.original, labels)) for entity in entities]
+    return entities[votes.index(max(votes))].id if votes else ""
+
+
+def own_id(relation: str, label: str) -> str:
+    """Return the id of an entity that is known by its English label only."""
+    return f"bmlama:{relation}:{label}"

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from polyprobe.builder.translators.codes import match
-from polyprobe.builder.translators.failures import (
+from polyprobe.builder.translators.sending import (
     BrokenAnswerError,
     NoAnswerError,
+    Pace,
     check_address,
     hide_password,
     http_failures,
 )
-from polyprobe.builder.translators.pace import Pace
 from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.errors import PolyprobeError
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from polyprobe.builder.translators.codes import check_pair, current
-from polyprobe.builder.translators.failures import (
+from polyprobe.builder.translators.sending import (
     BrokenAnswerError,
     check_address,
     hide_password,

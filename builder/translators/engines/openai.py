@@ -1,16 +1,23 @@
-"""Servers with OpenAI's chat API: few-shot prompts with translated names."""
+"""Servers with OpenAI's chat API: few-shot prompts with translated names.
+
+Giving the translations of names, to be inflected in the sentence, follows the Fluent-mLAMA paper
+(arXiv 2510.15115, appendix A); wording and examples are ours.
+"""
 
 import hashlib
 import json
 import math
 import os
+import re
+import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
-from polyprobe.builder.translators.codes import name_language
-from polyprobe.builder.translators.failures import (
-    REMEDIES,
+from polyprobe.builder.translators.codes import match, name_language
+from polyprobe.builder.translators.sending import (
     BrokenAnswerError,
     NoAnswerError,
     check_address,
@@ -19,13 +26,31 @@ from polyprobe.builder.translators.failures import (
 from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.errors import PolyprobeError
 
-from .cleaning import clean_answer
-from .openai_prompt import Example, read_examples, write_prompt
-
 SERVICE = "https://api.openai.com/v1"
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 # Error codes of a single sentence; their HTTP status would otherwise stop a run.
 OF_A_SENTENCE = ("content_filter", "content_policy_violation", "context_length_exceeded")
+TASK = (
+    "Translate from {source} into {target}. Each sentence comes with its names and what they are "
+    "called in {target}: use these and no others, in the grammatical form that the sentence asks "
+    "for, with the articles and prepositions that {target} needs. Verbs and adjectives agree with "
+    "the names in gender and number. Answer with the translated sentence alone, on one line."
+)
+LABEL = "Translation:"
+THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+QUOTES = ('""', "''", "“”", "„“", "„”", "‘’", "«»", "»«", "「」", "『』", "``")
+REFUSAL = re.compile(
+    r"(i['’]?m sorry|i am sorry|sorry, |i can(no|['’])t |i am unable|i['’]m unable|as an ai\b)",
+    re.IGNORECASE,
+)
+
+
+class Example(NamedTuple):
+    """A sentence with a good translation; `terms` are {source label: target label}."""
+
+    sentence: str
+    terms: Mapping[str, str]
+    translation: str
 
 
 class OpenAI(Translator):
@@ -130,7 +155,7 @@ class OpenAI(Translator):
         key = f"set the variable {KEY} to a key of this server"
         options = "some models accept no temperature (temperature=default) or no max_tokens"
         where = f"check the model's name and the address (base_url or {ADDRESS}, up to /v1)"
-        return REMEDIES | {400: f"{where}; {options}", 401: key, 403: key, 404: where}
+        return {400: f"{where}; {options}", 401: key, 403: key, 404: where}
 
 
 def read_content(text: str) -> str:
@@ -176,3 +201,79 @@ def _describe(error: Exception) -> str:
     """Return `connection cut` or `no connection`."""
     cut = "Protocol" in type(error.__cause__).__name__ or "Read" in type(error.__cause__).__name__
     return "connection cut" if cut else "no connection"
+
+
+def write_prompt(
+    sentence: str,
+    terms: Mapping[str, str],
+    languages: tuple[str, str],
+    examples: Sequence[Example] = (),
+) -> str:
+    """Return the task, the examples, and the sentence with its translation open.
+
+    It is one user message, since not every chat template accepts a system message. `languages` are
+    the English names of source and target.
+    """
+    source, target = languages
+    shots = [f"{_write_block(e.sentence, e.terms)} {e.translation}" for e in examples]
+    task = TASK.format(source=source, target=target)
+    return "\n\n".join([task, *shots, _write_block(sentence, terms)])
+
+
+def _write_block(sentence: str, terms: Mapping[str, str]) -> str:
+    names = "; ".join(f"{label} = {translated}" for label, translated in terms.items())
+    given = [f"Names: {names}"] if names else []
+    return "\n".join([f"Sentence: {sentence}", *given, LABEL])
+
+
+def read_examples(source: str, target: str) -> tuple[Example, ...]:
+    """Return our examples of a pair; they are from English into a few languages."""
+    ours = _read_all()
+    language = match(target, ours)
+    return ours[language] if source == "en" and language else ()
+
+
+@cache
+def _read_all() -> dict[str, tuple[Example, ...]]:
+    text = files(__package__).joinpath("openai_examples.toml").read_text(encoding="utf-8")
+    tables = tomllib.loads(text)
+    return {code: tuple(Example(**row) for row in rows) for code, rows in tables.items()}
+
+
+def clean_answer(answer: str, sentence: str, target: str) -> str:
+    """Return the sentence in an answer, without label, surrounding quotes and reasoning.
+
+    A blank answer gives "". Quotes or a label of the source `sentence` are kept in the translation.
+    `target` is the English name of the language, which models may put before their answer.
+
+    Raises:
+        BrokenAnswerError: several lines, or a refusal.
+
+    >>> clean_answer('Spanish: "Oslo está en Noruega."', "Oslo is in Norway.", "Spanish")
+    'Oslo está en Noruega.'
+    """
+    text = THOUGHTS.sub("", answer)
+    lines = [line.strip() for line in text.splitlines() if line.strip(" `\t")]
+    lines = [line for line in lines if not _is_heading(line, sentence)]
+    if len(lines) > 1:
+        raise BrokenAnswerError("several lines")
+    text = _strip(lines[0], sentence, target) if lines else ""
+    if REFUSAL.match(text) and not REFUSAL.match(sentence):
+        raise BrokenAnswerError("a refusal")
+    return text
+
+
+def _is_heading(line: str, sentence: str) -> bool:
+    """Return whether a line is an introduction (`Here is the translation:`) or a code fence."""
+    return line.startswith("```") or (line.endswith((":", ":**")) and not sentence.endswith(":"))
+
+
+def _strip(text: str, sentence: str, target: str) -> str:
+    text = text.replace("**", "") if "**" not in sentence else text
+    text = text.rpartition(LABEL)[2].strip() if LABEL not in sentence else text
+    for label in (f"{target}:", f"{target} translation:"):
+        if text.lower().startswith(label.lower()) and not sentence.startswith(label):
+            text = text[len(label) :].strip()
+    pair = text[:1] + text[-1:]
+    quoted = len(text) > 1 and pair in QUOTES and pair[0] not in text[1:-1]
+    return text[1:-1].strip() if quoted and sentence[:1] not in "\"'“„«‘" else text

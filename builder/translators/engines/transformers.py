@@ -3,33 +3,76 @@
 The languages are part of the input: both for NLLB, M2M100 and mBART-50; the target before the
 sentence for OPUS-MT with several targets and MADLAD; the words of its training for T5 (`translate
 English to German: `); nothing for OPUS-MT with one pair. The vocabulary shows the kind of model
-(`language_tokens.py`). transformers 5 has no translation pipeline, so `generate` is called.
+(SCHEMES). transformers 5 has no translation pipeline, so `generate` is called.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
-from polyprobe.builder.translators.failures import BrokenAnswerError, NoAnswerError
-from polyprobe.builder.translators.pace import Pace
-from polyprobe.builder.translators.translator import Terms, Translation, Translator
+from polyprobe.builder.translators.codes import check_pair, match
+from polyprobe.builder.translators.sending import BrokenAnswerError, NoAnswerError, Pace
+from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.devices import choose_device, find_dtype, is_out_of_memory
-from polyprobe.system.errors import PolyprobeError
-
-from .language_tokens import check_stated, read_languages
-from .model_files import identify, load_network, load_settings, place_model
+from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.hashing import hash_model
 
 FIXED = ("marian", "fsmt")  # models of one pair, without language tokens
+Part = TypeVar("Part")
+
+
+class Scheme(NamedTuple):
+    """The language tokens of a family of models.
+
+    `token` matches a language's token; its group is the code. The target's token begins the answer
+    if `forced`, else precedes the sentence.
+    """
+
+    token: re.Pattern[str]
+    forced: bool
+
+
+SCHEMES = {
+    "nllb": Scheme(re.compile(r"([a-z]{3}_[A-Z][a-z]{3})"), True),
+    "m2m100": Scheme(re.compile(r"__([a-z]{2,3})__"), True),
+    "mbart50": Scheme(re.compile(r"([a-z]{2})_[A-Z]{2}"), True),
+    "opus": Scheme(re.compile(r">>([a-z]{2,3}(?:[_-]\w+)?)<<"), False),
+    "madlad": Scheme(re.compile(r"<2([a-z]{2,3}(?:[_-]\w+)?)>"), False),
+}
+
+
+class Languages(NamedTuple):
+    """The languages of a model: scheme and {code: token}."""
+
+    scheme: Scheme
+    tokens: dict[str, str]
+
+    def find(self, source: str, target: str, model: str) -> tuple[str, str]:
+        """Return the tokens of a pair; the source is returned unchanged if the model ignores it.
+
+        Raises:
+            PolyprobeError: a language without a token.
+        """
+        if self.scheme.forced:
+            codes = check_pair(f"the model {model}", source, target, self.tokens)
+            return self.tokens[codes[0]], self.tokens[codes[1]]
+        known = {*self.tokens, source}
+        return source, self.tokens[check_pair(f"the model {model}", source, target, known)[1]]
 
 
 class Transformers(Translator):
     """A sequence-to-sequence model; greedy or beam search, no sampling.
 
-    If memory runs out, this batch and the following ones are halved.
+    Batches have sentences of similar length, the longest first, so that memory runs out at once or
+    never. If it does, this batch and the following ones are halved.
     """
 
     name = "transformers"
+    longest_first = True
     concurrency = 1
     pace = Pace(tries=1)  # a retry would give the same answer
     _network: Any = None
@@ -62,8 +105,9 @@ class Transformers(Translator):
 
         self.model, self.batch_size = model, batch_size
         self._device, self._dtype = choose_device(device), find_dtype(dtype)
-        self._place = place_model(model, revision)
+        self._place = folder, commit = place_model(model, revision)
         self._config, self._tokenizer = load_settings(self._place, model)
+        name = f"{model}@{commit}" if commit else f"sha256-{hash_model(Path(folder))}"
         own = getattr(self._tokenizer, "lang_code_to_token", {}).values()  # M2M100's
         special = {*self._tokenizer.get_added_vocab(), *own}
         self._languages = read_languages(special, self._tokenizer.get_vocab())
@@ -71,7 +115,7 @@ class Transformers(Translator):
         self._language_ids = set(map(self._id, tokens))
         self._settings = {"num_beams": num_beams, "max_new_tokens": max_new_tokens}
         self.signature = (
-            f"transformers {__version__}|{identify(self._place, model)}|{dtype}|"
+            f"transformers {__version__}|{name}|{dtype}|"
             f"num_beams {num_beams}|max_new_tokens {max_new_tokens}"
         )
         self._fits = batch_size
@@ -82,24 +126,6 @@ class Transformers(Translator):
             return self._languages.find(source, target, self.model)
         self._check_pair(source, target)
         return source, target
-
-    def translate_each(
-        self,
-        sentences: Sequence[str],
-        source: str,
-        target: str,
-        terms: Sequence[Terms] | None = None,
-    ) -> list[Translation]:
-        """Return a translation for each sentence; batches have sentences of similar length.
-
-        The longest come first, so that memory runs out at once or never.
-        """
-        order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place]))
-        of_sentences = None if terms is None else [terms[place] for place in order]
-        ordered = [sentences[place] for place in order]
-        found = super().translate_each(ordered, source, target, of_sentences)
-        by_place = dict(zip(order, found, strict=True))
-        return [by_place[place] for place in range(len(sentences))]
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
@@ -117,6 +143,8 @@ class Transformers(Translator):
         return await asyncio.to_thread(self._translate, batch, source, target)
 
     def _translate(self, batch: Sequence[str], source: str, target: str) -> list[str]:
+        import torch
+
         texts: list[str] = []
         while len(texts) < len(batch):
             part = batch[len(texts) : len(texts) + self._fits]
@@ -125,7 +153,8 @@ class Transformers(Translator):
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-                self._free_memory()
+                if self._device.type == "cuda":
+                    torch.cuda.empty_cache()
                 if len(part) == 1:
                     raise NoAnswerError(f"out of memory on {self._device}") from error
                 self._fits = len(part) // 2
@@ -193,8 +222,93 @@ class Transformers(Translator):
         if length > (most := min(self._tokenizer.model_max_length, places or length)):
             raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {most}")
 
-    def _free_memory(self) -> None:
-        import torch
 
-        if self._device.type == "cuda":
-            torch.cuda.empty_cache()
+def read_languages(special: Collection[str], vocabulary: Collection[str]) -> Languages | None:
+    """Return the languages of a model, None if it has no language tokens.
+
+    Forced tokens must be among the `special` ones: `en_US` may be ordinary text in a vocabulary.
+    """
+    for scheme in SCHEMES.values():
+        among = sorted(special if scheme.forced else vocabulary)
+        found = ((token, scheme.token.fullmatch(token)) for token in among)
+        if tokens := {code[1]: token for token, code in found if code}:
+            return Languages(scheme, tokens)
+    return None
+
+
+def check_stated(stated: tuple[str | None, str | None], asked: tuple[str, str], model: str) -> None:
+    """Raise PolyprobeError if a model states another pair than the requested one.
+
+    Groups of languages (`ROMANCE`, `gmw`) and models that state no pair are not checked.
+    """
+    from babel.core import get_global
+
+    single = {*get_global("likely_subtags"), *get_global("language_aliases")}  # no groups
+    for own, wanted in zip(stated, asked, strict=True):
+        if own and own in single and not match(wanted, [own]):
+            raise PolyprobeError(
+                f"the model {model} translates {stated[0]} to {stated[1]}, not {asked[0]} to "
+                f"{asked[1]}; name a model of that pair"
+            )
+
+
+def place_model(model: str, revision: str | None) -> tuple[str, str | None]:
+    """Return a local folder and None, or an id of the Hub and the commit of its revision."""
+    if os.path.isdir(model):
+        return os.path.abspath(model), None
+    from transformers.utils import cached_file
+
+    # the snapshot's folder is named after the commit
+    file = call(lambda: cached_file(model, "config.json", revision=revision), model)
+    return model, Path(file).parent.name
+
+
+def load_settings(place: tuple[str, str | None], model: str) -> tuple[Any, Any]:
+    """Return configuration and tokenizer; PolyprobeError without an encoder and a decoder."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    name, commit = place
+    config = call(lambda: AutoConfig.from_pretrained(name, revision=commit), model)
+    if not config.is_encoder_decoder:
+        raise PolyprobeError(
+            f"the model {model} ({config.model_type}) is not a translation model; expected an "
+            "encoder with a decoder, such as facebook/nllb-200-distilled-600M"
+        )
+    return config, call(lambda: AutoTokenizer.from_pretrained(name, revision=commit), model)
+
+
+def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: Any) -> Any:
+    """Return the network with its weights on the device, in evaluation mode."""
+    from transformers import AutoModelForSeq2SeqLM
+
+    name, commit = place
+    network, info = call(
+        lambda: AutoModelForSeq2SeqLM.from_pretrained(
+            name, revision=commit, dtype=dtype, output_loading_info=True
+        ),
+        model,
+    )
+    if missing := sorted(info.get("missing_keys", ())):
+        raise PolyprobeError(
+            f"the weights of {model} are incomplete: {len(missing)} tensors are missing, "
+            f"such as {missing[0]}"
+        )
+    network.generation_config.max_length = None  # max_new_tokens applies
+    return call(lambda: network.to(device).eval(), model)
+
+
+def call(load: Callable[[], Part], model: str) -> Part:
+    """Return the result of `load`, with any exception in one line: files can fail in many ways."""
+    try:
+        return load()
+    except Exception as error:
+        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+        if os.path.isdir(model):
+            raise PolyprobeError(
+                f"cannot load the model in {model}: {kind}{one_line(error)}"
+            ) from error
+        raise PolyprobeError(
+            f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or "
+            "its local cache has (HF_HUB_OFFLINE=1 asks the cache alone), or a local folder "
+            f"({kind}{one_line(error)})"
+        ) from error

@@ -1,6 +1,6 @@
 import pytest
 
-from polyprobe.builder.annotated.gender import (
+from polyprobe.builder.annotated.entities import (
     FEM,
     MASC,
     Traits,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, SG, Agreement
-from polyprobe.builder.annotated.inflection import INFLECTIONS, load_inflector
-from polyprobe.builder.annotated.inflector import CasedLabel, keep_capitals
+from polyprobe.builder.annotated.entities import FEM, MASC, NEUT, PL, SG, Agreement
+from polyprobe.builder.annotated.inflection import CasedLabel, keep_capitals
+from polyprobe.builder.annotated.languages import INFLECTIONS, load_inflector
 from polyprobe.system.errors import PolyprobeError
 
 HUMAN, PLACE, LANGUAGE = ("human",), ("city",), ("language",)

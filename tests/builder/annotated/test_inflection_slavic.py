@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, SG, Agreement
-from polyprobe.builder.annotated.inflection import load_inflector
+from polyprobe.builder.annotated.entities import FEM, MASC, NEUT, PL, SG, Agreement
+from polyprobe.builder.annotated.languages import load_inflector
 from polyprobe.builder.annotated.languages import slavic as inflection_slavic
-from polyprobe.builder.annotated.languages.slavic_names import decline_name
+from polyprobe.builder.annotated.languages.slavic import decline_name
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.annotated.test_inflection import HUMAN, LANGUAGE, PLACE, inflect
 

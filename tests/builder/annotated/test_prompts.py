@@ -5,7 +5,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from polyprobe.builder.annotated.gender import list_trait_paths
+from polyprobe.builder.annotated.entities import list_trait_paths
 from polyprobe.builder.annotated.grammar import write_prompt
 from polyprobe.builder.annotated.render import KEPT
 from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty

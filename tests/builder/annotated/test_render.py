@@ -2,11 +2,18 @@
 
 import pytest
 
-from polyprobe.builder.annotated.entities import PromptEntity
-from polyprobe.builder.annotated.gender import FEM, MASC, NEUT, PL, Agreement, Traits
+from polyprobe.builder.annotated.entities import (
+    FEM,
+    MASC,
+    NEUT,
+    PL,
+    Agreement,
+    PromptEntity,
+    Traits,
+)
 from polyprobe.builder.annotated.grammar import parse_prompt
+from polyprobe.builder.annotated.languages import RULES
 from polyprobe.builder.annotated.render import GUESSED, KEPT, PLACES, SINGULAR, UNWRITTEN, Renderer
-from polyprobe.builder.annotated.rules import RULES
 
 
 def of(*kinds, sex=""):

@@ -10,7 +10,7 @@ import pytest
 
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines.apertium import CHARACTERS, cut, fix_blanks
-from polyprobe.builder.translators.pace import Pace
+from polyprobe.builder.translators.sending import Pace
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.translators.apy import find_port, needs_apertium, start_apy
 

@@ -7,7 +7,7 @@ import pytest
 from polyprobe.builder.translators import load_translator
 from polyprobe.builder.translators.engines.googletrans import Googletrans, read_text
 from polyprobe.builder.translators.engines.openai import OpenAI
-from polyprobe.builder.translators.pace import Pace
+from polyprobe.builder.translators.sending import Pace
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.translators.server import serving
 

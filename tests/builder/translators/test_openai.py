@@ -7,11 +7,13 @@ import sqlite3
 
 import pytest
 
-from polyprobe.builder.translators.engines.cleaning import clean_answer
-from polyprobe.builder.translators.engines.openai import OpenAI, read_content
-from polyprobe.builder.translators.engines.openai_prompt import read_examples
-from polyprobe.builder.translators.failures import BrokenAnswerError
-from polyprobe.builder.translators.pace import Pace
+from polyprobe.builder.translators.engines.openai import (
+    OpenAI,
+    clean_answer,
+    read_content,
+    read_examples,
+)
+from polyprobe.builder.translators.sending import BrokenAnswerError, Pace
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import cache_folder
 from polyprobe.tests.builder.translators.server import serving

@@ -14,7 +14,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from polyprobe.builder.translators.engines.openai import OpenAI
-from polyprobe.builder.translators.pace import Pace
+from polyprobe.builder.translators.sending import Pace
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 

@@ -9,13 +9,13 @@ import pytest
 
 from polyprobe.builder.translators import TRANSLATORS, Translator
 from polyprobe.builder.translators.engines import __path__ as folder
-from polyprobe.builder.translators.failures import (
+from polyprobe.builder.translators.sending import (
     BrokenAnswerError,
     NoAnswerError,
+    Pace,
     read_retry_after,
 )
-from polyprobe.builder.translators.pace import Pace
-from polyprobe.builder.translators.run import run
+from polyprobe.builder.translators.translator import run
 from polyprobe.system.errors import PolyprobeError
 
 

@@ -1,14 +1,20 @@
-"""Failures of a translator's requests: no answer, an unreadable answer, an error of the user."""
+"""Requests of a translator: rate, retries and waits, and the failures of an HTTP engine."""
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import missing
 
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+Send = Callable[[], Awaitable[list[str]]]
 RETRIED = frozenset({302, 303, 307, 408, 409, 425, 429})  # Google redirects to its captcha
 REMEDIES = {
     400: "the request is invalid; check the model's name and the languages",
@@ -21,9 +27,8 @@ REMEDIES = {
 class NoAnswerError(Exception):
     """No answer: a timeout, a lost connection, HTTP 429 or 5xx. The request is retried.
 
-    Args:
-        reason: a few words: `HTTP 429`, `timeout`.
-        retry_after: seconds to wait before the next request, None if the server does not say.
+    `reason` is a few words: `HTTP 429`, `timeout`. `retry_after` are the seconds to wait before the
+    next request, None if the server does not say.
     """
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
@@ -39,13 +44,100 @@ class WrongNumberError(Exception):
     """The number of texts differs from the batch: its sentences are then requested one by one."""
 
 
+class Pace(NamedTuple):
+    """Retries of a translator's requests.
+
+    The waits double from `first_wait` to `longest_wait`, with a random part of up to `first_wait`,
+    so that several processes do not retry at the same moment. A longer Retry-After replaces the
+    wait. After a Retry-After above `longest_wait` there is no retry.
+
+    Args:
+        tries: requests for a batch, the first one included.
+        first_wait: seconds before the second request.
+        longest_wait: seconds.
+        give_up: consecutive failed batches after which a run stops.
+    """
+
+    tries: int = 5
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+    give_up: int = 6
+
+
+class Requests:
+    """The requests of one run: limited to a rate, retried according to `Pace`.
+
+    A Retry-After delays all requests of the run.
+    """
+
+    def __init__(self, pace: Pace, per_second: float | None, timeout: float | None) -> None:
+        from aiolimiter import AsyncLimiter
+        from tenacity import wait_exponential, wait_random
+
+        self._pace, self._timeout = pace, timeout
+        self._limiter = AsyncLimiter(1, 1 / per_second) if per_second else None
+        growing = wait_exponential(multiplier=pace.first_wait, max=pace.longest_wait)
+        self._wait = growing + wait_random(0, pace.first_wait)
+        self._quiet_until = 0.0
+
+    async def send(self, send: Send) -> list[str]:
+        """Return the result of `send`, retried; the message of the last failure counts the tries.
+
+        Raises:
+            NoAnswerError: the last try failed.
+            BrokenAnswerError: the last answer was unreadable.
+            WrongNumberError: at once, without a retry.
+        """
+        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type((NoAnswerError, BrokenAnswerError)),
+            stop=stop_after_attempt(self._pace.tries) | self._is_too_long,
+            wait=self._choose_wait,
+            reraise=True,
+        )
+        try:
+            return await retrying(self._send_once, send)
+        except (NoAnswerError, BrokenAnswerError) as error:
+            tries = retrying.statistics["attempt_number"]
+            times = "once" if tries == 1 else f"{tries} times"
+            raise type(error)(f"{error}, {times}") from error
+
+    async def _send_once(self, send: Send) -> list[str]:
+        left = self._quiet_until - asyncio.get_running_loop().time()
+        if left > 0:
+            await asyncio.sleep(left)
+        if self._limiter:
+            await self._limiter.acquire()
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await send()
+        except TimeoutError as error:
+            raise NoAnswerError("timeout") from error
+
+    def _choose_wait(self, state: "RetryCallState") -> float:
+        asked = _read_wait(state)
+        if asked > 0:
+            now = asyncio.get_running_loop().time()
+            self._quiet_until = max(self._quiet_until, now + asked)
+        return max(self._wait(state), asked)
+
+    def _is_too_long(self, state: "RetryCallState") -> bool:
+        return _read_wait(state) > self._pace.longest_wait
+
+
+def _read_wait(state: "RetryCallState") -> float:
+    """Return the Retry-After of the last failure in seconds, 0 without one."""
+    error = state.outcome.exception() if state.outcome else None
+    return getattr(error, "retry_after", None) or 0.0
+
+
 def status_failure(
     engine: str, status: int, headers: Mapping[str, str], remedies: Mapping[int, str] = REMEDIES
 ) -> Exception:
     """Return the exception for an HTTP status.
 
-    Timeouts, conflicts, 429, 5xx and redirects are retried (NoAnswerError). Any other status is a
-    PolyprobeError with a remedy.
+    RETRIED and 5xx are a NoAnswerError, any other status is a PolyprobeError with a remedy.
     """
     if status in RETRIED or status >= 500:
         return NoAnswerError(f"HTTP {status}", read_retry_after(headers.get("retry-after")))
@@ -105,11 +197,8 @@ def hide_password(address: str) -> str:
 def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterator[None]:
     """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module.
 
-    The block may call `response.raise_for_status()` and `response.json()`.
-
-    Args:
-        engine: its name, for messages.
-        remedies: {HTTP status: remedy}; REMEDIES has the rest.
+    The block may call `response.raise_for_status()` and `response.json()`. `remedies` is {HTTP
+    status: remedy}; REMEDIES has the rest.
     """
     import httpx
 
