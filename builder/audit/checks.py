@@ -3,9 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from polyprobe.builder.facts.alphabets import unmix
-from polyprobe.builder.facts.invisible import find_invisible
-from polyprobe.builder.facts.labels import fold
+from polyprobe.builder.facts.labels import find_invisible, fold, unmix
 from polyprobe.schema.columns import SLOT
 
 from .answers import find_second_answers

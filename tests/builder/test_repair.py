@@ -6,7 +6,7 @@ import re
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts.facts import FACTS
+from polyprobe.builder.facts import FACTS
 from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
 from polyprobe.builder.recipes.bmlama.candidates import repair_query
 from polyprobe.builder.recipes.bmlama.correct import find_correct

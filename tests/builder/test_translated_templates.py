@@ -6,7 +6,7 @@ from itertools import product
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts.facts import TEMPLATES, is_template
+from polyprobe.builder.facts import TEMPLATES, is_template
 from polyprobe.builder.recipes.balanced.templates.slots import STYLES, put_slots, restore_slots
 from polyprobe.builder.recipes.balanced.templates.translate import (
     OUTCOMES,

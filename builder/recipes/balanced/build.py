@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from polyprobe.builder.facts.facts import PROMPTS, empty
+from polyprobe.builder.facts import PROMPTS, empty
 from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.builder.sources import read_truths

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from polyprobe.builder.facts.facts import Facts
+from polyprobe.builder.facts import Facts
 
 COSTS = {
     "language": pl.String,

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts.alphabets import unmix_column
-from polyprobe.builder.facts.facts import LABELS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import tidy
+from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts.labels import tidy, unmix_column
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source, load_truth_source, read_source
 from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError

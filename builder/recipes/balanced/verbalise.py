@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import Facts
+from polyprobe.builder.facts import Facts
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track

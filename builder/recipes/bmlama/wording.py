@@ -4,9 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from polyprobe.builder.facts.alphabets import unmix
-from polyprobe.builder.facts.invisible import find_invisible
-from polyprobe.builder.facts.labels import clean
+from polyprobe.builder.facts.labels import clean, find_invisible, unmix
 from polyprobe.builder.sources.bmlama.queries import REPAIRS, PublishedQuery
 from polyprobe.schema.columns import Row
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from polyprobe.builder.facts.invisible import normalise
+from polyprobe.builder.facts.labels import normalise
 from polyprobe.builder.translators import Translation, Translator
 from polyprobe.schema.columns import SLOT, Row
 

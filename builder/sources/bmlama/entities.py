@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import Facts
+from polyprobe.builder.facts import Facts
 from polyprobe.builder.facts.labels import clean, fold
 from polyprobe.builder.facts.linking import Link
 from polyprobe.schema.columns import Row

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions
 
 from .files import PUBLISHED, REPOSITORY, list_paths, read_rows

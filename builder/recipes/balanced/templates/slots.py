@@ -9,7 +9,7 @@ is a Russian preposition).
 import re
 from typing import NamedTuple
 
-from polyprobe.builder.facts.facts import is_template
+from polyprobe.builder.facts import is_template
 from polyprobe.builder.recipes.balanced.verbalise import SUBJECT
 from polyprobe.schema.columns import SLOT
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import TEMPLATES
-from polyprobe.builder.facts.invisible import normalise
+from polyprobe.builder.facts import TEMPLATES
+from polyprobe.builder.facts.labels import normalise
 from polyprobe.builder.translators import Translator, load_translator, read_pairs
 from polyprobe.system.errors import PolyprobeError, unknown
 
