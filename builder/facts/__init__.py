@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+SUBJECT = "[X]"  # place of the subject in a template
 FACTS = {"relation": pl.String, "subject_id": pl.String, "object_id": pl.String}
 LABELS = {"language": pl.String, "id": pl.String, "label": pl.String}
 ALIASES = {"language": pl.String, "id": pl.String, "alias": pl.String}
