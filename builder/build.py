@@ -15,18 +15,17 @@ from .output.folder import (
     list_known,
     recover,
     write_card,
+    write_config,
 )
-from .output.write import write_config
-from .recipes.table import BALANCED, choose_configs, list_own, load_recipe
+from .recipes import BALANCED, choose_configs, list_own, load_recipe
+from .translators import Translator, load_translator
 
 if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
     import polars as pl
 
-    from .output import sentence_part
     from .recipes.balanced.build import Notes
     from .recipes.balanced.request import Request
-    from .recipes.sentences import request as sentences
-    from .translators import Translator
+    from .recipes.sentences.build import SentenceNotes, SentenceRequest
 
 
 def build_dataset(
@@ -38,7 +37,7 @@ def build_dataset(
     """Build configurations of the published dataset `name` and return its folder.
 
     Args:
-        name: a dataset of `recipes.table.RECIPES`.
+        name: a dataset of `recipes.RECIPES`.
         configs: configurations to build; by default all of the recipe.
         mirror: folder with the upstream archives; by default they are downloaded.
         output: folder to write to; by default `datasets/NAME` in the current folder. Other
@@ -59,10 +58,9 @@ def build_dataset(
 
 
 def plan_balanced(request: "Request", mirror: Path | None = None) -> "pl.DataFrame":
-    """Return the cost of each language in facts (`coverage.COSTS`); build nothing."""
+    """Return the cost of each language in facts (`material.COSTS`); build nothing."""
     with explain_missing_extras("building"):
-        from .recipes.balanced.coverage import trace_costs
-        from .recipes.balanced.material import gather
+        from .recipes.balanced.material import gather, trace_costs
 
         check_mirror(mirror)
         return trace_costs(gather(request, mirror).coverage, request.languages)
@@ -77,27 +75,25 @@ def build_balanced(
     """Build a balanced set and return its folder, and notes on how it was made.
 
     Other configurations in the folder are kept. `announce` receives the costs of the languages
-    (`coverage.COSTS`) before anything is built.
+    (`material.COSTS`) before anything is built.
     """
     folder = output or Path("datasets", BALANCED)
     with explain_missing_extras("building"):
-        from .recipes.balanced import card as balanced_card
-        from .recipes.balanced.build import balance
-        from .recipes.balanced.coverage import trace_costs
-        from .recipes.balanced.material import gather
+        from .recipes.balanced import build as balanced
+        from .recipes.balanced.material import gather, trace_costs
         from .recipes.balanced.request import check_buildable
 
         check_buildable(request)
-        name, command = request.name, request.command
+        name = request.name
         check_mirror(mirror)
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
         recover(folder, name)
-        check_same(folder, name, command)
+        check_same(folder, name, request.command)
         material = gather(request, mirror)
         announce(trace_costs(material.coverage, request.languages))
-        made = balance(request, material, mirror)
-        write_config(folder, name, made.rows, balanced_card.dump(made.notes))
-        write_card(folder, BALANCED, list_configs(folder), balanced_card)
+        made = balanced.balance(request, material, mirror)
+        write_config(folder, name, made.rows, balanced.dump(made.notes))
+        write_card(folder, BALANCED, list_configs(folder), balanced)
     return folder, made.notes
 
 
@@ -116,7 +112,7 @@ def check_same(folder: Path, name: str, command: str) -> None:
 def build_sentences(
     dataset: str,
     config: str = "default",
-    translator: "str | Translator" = "googletrans",
+    translator: str | Translator = "googletrans",
     languages: Sequence[str] = (),
     lemmatizer: str = "auto",
     stanza_dir: Path | None = None,
@@ -125,7 +121,7 @@ def build_sentences(
     translator_options: Mapping[str, str] | None = None,
     mirror: Path | None = None,
     output: Path | None = None,
-) -> "tuple[Path, sentence_part.SentenceNotes]":
+) -> "tuple[Path, SentenceNotes]":
     """Build `CONFIG-sentence`, the sentence version of `CONFIG`, in the folder of `CONFIG`.
 
     Args:
@@ -151,19 +147,21 @@ def build_sentences(
             language. Translations are cached (`translators/memory.py`), and every excluded row is
             written with its reason.
     """
-    from .recipes.sentences.build import prepare_translator
-
-    engine = prepare_translator(translator, translator_options or {})
+    engine = translator
+    if isinstance(engine, str):
+        engine = load_translator(engine, **(translator_options or {}))
     options = (engine.name, tuple(languages), lemmatizer, float(threshold), source_language)
     with explain_missing_extras("building"):
-        from .recipes.sentences.base import choose_languages, read_base
         from .recipes.sentences.build import (
+            SentenceRequest,
+            check_request,
             check_settings,
+            choose_languages,
             find_settings,
+            read_base,
             translate_all,
             write_version,
         )
-        from .recipes.sentences.request import SentenceRequest, check_request
 
         request = SentenceRequest(dataset, config, *options)
         check_request(request)
@@ -180,9 +178,7 @@ def build_sentences(
     return folder, notes
 
 
-def find_base(
-    request: "sentences.SentenceRequest", mirror: Path | None, output: Path | None
-) -> Path:
+def find_base(request: "SentenceRequest", mirror: Path | None, output: Path | None) -> Path:
     """Return the folder of the configuration of templates; build it if it is missing."""
     dataset, config = request.dataset, request.config
     folder = output or Path("datasets", dataset)

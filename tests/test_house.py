@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.builder.recipes.table import RECIPES
+from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
 from polyprobe.eval.run.protocol import PROTOCOLS
 from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS

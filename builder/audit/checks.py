@@ -7,9 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chisquare
 
-from polyprobe.builder.facts.alphabets import unmix
-from polyprobe.builder.facts.invisible import find_invisible
-from polyprobe.builder.facts.labels import fold
+from polyprobe.builder.facts.labels import find_invisible, fold, unmix
 from polyprobe.builder.facts.truths import SYMMETRIC
 from polyprobe.schema.columns import SLOT
 

@@ -1,1 +1,56 @@
-"""Facts, labels and templates in one form, and inference from known facts."""
+"""The common form of all sources: facts, labels, aliases, templates and prompts.
+
+An entity is identified by its Wikidata id, or by `SOURCE:NAME` if the source has none for it. The
+latter is stable over versions and unique to the source.
+"""
+
+import re
+from typing import NamedTuple
+
+import polars as pl
+
+SUBJECT = "[X]"  # place of the subject in a template
+FACTS = {"relation": pl.String, "subject_id": pl.String, "object_id": pl.String}
+LABELS = {"language": pl.String, "id": pl.String, "label": pl.String}
+ALIASES = {"language": pl.String, "id": pl.String, "alias": pl.String}
+TEMPLATES = {
+    "language": pl.String,
+    "relation": pl.String,
+    "template_id": pl.String,
+    "template": pl.String,
+}
+PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.String}
+
+
+class Facts(NamedTuple):
+    """The content of a source.
+
+    - `facts` (FACTS): each true triple once, independent of language.
+    - `labels` (LABELS): at most one label for each language and id.
+    - `aliases` (ALIASES): further names, possibly including the label.
+    - `templates` (TEMPLATES): `[X]` and `[Y]` exactly once each, in order of preference within a
+      language and relation.
+    - `prompts` (PROMPTS): whole sentences with exactly one `[Y]`, if the source has them; `form` is
+      the object's form in the sentence.
+    - `repairs`: {name of a repair or exclusion: count}.
+
+    Tables have no duplicates and are sorted by their columns, except that the templates of one
+    language and relation keep their order.
+    """
+
+    facts: pl.DataFrame
+    labels: pl.DataFrame
+    aliases: pl.DataFrame
+    templates: pl.DataFrame
+    prompts: pl.DataFrame
+    repairs: dict[str, int]
+
+
+def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return a table without rows."""
+    return pl.DataFrame(schema=columns)
+
+
+def is_template(text: str) -> bool:
+    """Return whether the text has `[X]` and `[Y]` once each and no other brackets."""
+    return sorted(re.findall(r"\[[XY]\]|[][]", text)) == ["[X]", "[Y]"]

@@ -1,12 +1,82 @@
-"""Comparison, clean-up and choice of labels."""
+"""Clean, compare and choose labels and other texts of a source.
 
+Invisible characters and words that mix alphabets make a text that looks right but consists of other
+tokens.
+
+The following characters are invisible:
+
+- all spaces except U+0020 (U+00A0, U+202F, U+2000 ... U+200A, ...), including the no-break space
+  before `:` in French;
+- line and paragraph separators, and control characters;
+- format characters (category Cf: U+200B, U+2060, U+FEFF, the soft hyphen U+00AD, marks and
+  embeddings of writing direction U+200E, U+200F, U+202A ... U+202E, U+2066 ... U+2069, ...), except
+  those with a glyph (U+0600 ... U+0605 and others);
+- filler letters (U+115F, U+1160, U+3164, U+FFA0).
+
+Characters that are part of the spelling are neither found nor changed:
+
+- U+200C and U+200D after a virama, since they determine the shape of the letters, even before a
+  space; also between two letters of a script with joined or stacked letters (Persian می‌رود, Hindi,
+  Bengali). They have no effect before a space or a hyphen, or in Latin script.
+- U+200B between two letters of Khmer, Lao, Burmese or Thai, as a word boundary.
+- U+3000 in Chinese and Japanese, as the ordinary space. It is found in other languages.
+
+In a word of two alphabets (a Greek word with a Latin A), only letters of the same shape are
+replaced (a subset of the confusables of Unicode Technical Standard 39), and only by letters of the
+alphabet that most of the word's letters have. A name such as `μTorrent` is unchanged. So is a Latin
+I in Cyrillic, since it is ambiguous: the Ukrainian I, or the palochka of Caucasian languages.
+"""
+
+import re
+import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import permutations
 
 import polars as pl
 
-from .alphabets import unmix
-from .invisible import INVISIBLE, normalise
+FILLERS = "\u115f\u1160\u3164\uffa0"
+DRAWN = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+CATEGORIES = ("Cf", "Zs", "Zl", "Zp", "Cc")
+WIDE, WIDE_LANGUAGES = "\u3000", ("ja", "zh")
+
+INVISIBLE = "".join(
+    character
+    for character in map(chr, range(sys.maxunicode + 1))
+    if (unicodedata.category(character) in CATEGORIES or character in FILLERS)
+    and character not in f" {DRAWN}"
+)
+BLANKS = frozenset(character for character in f" {INVISIBLE}" if character.isspace())
+
+JOINERS = "\u200c\u200d"
+_JOINED = (
+    *("ARABIC", "SYRIAC", "MANDAIC", "NKO", "MONGOLIAN", "DEVANAGARI", "BENGALI", "GURMUKHI"),
+    *("GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "TIBETAN"),
+    *("MYANMAR", "KHMER", "BALINESE", "JAVANESE"),
+)
+_UNSPACED = ("KHMER", "LAO", "MYANMAR", "THAI")
+SPELLING = {"\u200b": _UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
+"""{character: scripts in which it is part of the spelling}, by the first word of Unicode names."""
+
+VIRAMA = 9  # canonical combining class in all scripts
+
+# Each group consists of Latin, Greek and Cyrillic letters of one shape.
+# fmt: off
+_SHAPES = (
+    "AΑА", "BΒВ", "CС", "EΕЕ", "HΗН", "IΙ", "JЈ", "KΚК", "MΜМ", "NΝ", "OΟО", "PΡР", "SЅ", "TΤТ",
+    "XΧХ", "YΥУ", "ZΖ", "aа", "cс", "eе", "iі", "jј", "oοо", "pр", "sѕ", "xх", "yу", "əә", "ƏӘ",
+    "çҫ", "ÇҪ",
+)
+# fmt: on
+_ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")
+_WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f]*")
+# Preselects texts that `unmix` may change; polars' regular expressions support scripts.
+_MIXED = "|".join(
+    rf"\p{{{one}}}\w*[\p{{{two}}}\p{{{three}}}]"
+    for one, two, three in permutations(("Latin", "Greek", "Cyrillic"))
+)
 
 
 def fold(text: str) -> str:
@@ -24,11 +94,116 @@ def clean(text: str, language: str) -> str:
     return unmix(normalise(text, language))
 
 
+def _compile(characters: str) -> re.Pattern[str]:
+    inside = re.escape(characters)
+    return re.compile(f"[ {inside}]*[{inside}][ {inside}]*")
+
+
+_RUNS = {True: _compile(INVISIBLE.replace(WIDE, "")), False: _compile(INVISIBLE)}
+
+
+def find_invisible(text: str, language: str) -> bool:
+    r"""Return whether the text has an invisible character that is not part of the spelling.
+
+    >>> find_invisible("Valencia e [Y] son \u200bciudades.", "es")
+    True
+    >>> find_invisible("می\u200cرود", "fa")
+    False
+    """
+    return normalise(text, language) != text
+
+
+@lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
+def normalise(text: str, language: str) -> str:
+    r"""Return the text without invisible characters, except those that are part of the spelling.
+
+    A run of spaces and invisible characters is replaced by one U+0020, or removed if it contains no
+    space or is at an end of the text. Runs of U+0020 alone are unchanged.
+
+    >>> normalise("son \u200b\u200bciudades\u00a0", "es")
+    'son ciudades'
+    """
+    wide = re.split("[-_]", language)[0] in WIDE_LANGUAGES
+    return _RUNS[wide].sub(_replace_run, text)
+
+
+def _replace_run(match: re.Match[str]) -> str:
+    """Return the replacement of a run: a character of the spelling, then a space, if any."""
+    text, run = match.string, match[0]
+    before, after = text[max(match.start() - 1, 0) : match.start()], text[match.end() :][:1]
+    blank = any(character in BLANKS for character in run)
+    if before and unicodedata.combining(before) == VIRAMA and run[0] in JOINERS:
+        kept = run[0]
+    elif blank:
+        kept = ""
+    else:
+        kept = next((c for c in run if _joins(before, c, after)), "")
+    return kept + (" " if blank and before and after else "")
+
+
+def _joins(before: str, character: str, after: str) -> bool:
+    """Return whether the character is part of the spelling between two characters."""
+    scripts = SPELLING.get(character, ())
+    return all(neighbour and _script(neighbour) in scripts for neighbour in (before, after))
+
+
+def _script(character: str) -> str:
+    """Return the script of a letter or combining mark, '' for other characters."""
+    if unicodedata.category(character)[0] not in "LM":
+        return ""
+    return unicodedata.name(character, "").partition(" ")[0]
+
+
+@lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
+def unmix(text: str) -> str:
+    """Return the text with each word in one alphabet, if its letters allow it.
+
+    >>> unmix("Aρμενικά") == "Αρμενικά"  # a Latin and a Greek A
+    True
+    >>> unmix("μTorrent")
+    'μTorrent'
+    """
+    return text if text.isascii() else _WORD.sub(_unmix_word, text)
+
+
+def _unmix_word(match: re.Match[str]) -> str:
+    """Return a word in the alphabet of most of its letters, or unchanged."""
+    word = match[0]
+    counts = Counter(alphabet for letter in word if (alphabet := _alphabet(letter)))
+    if len(counts) < 2:
+        return word
+    (best, most), (_, second) = counts.most_common(2)
+    letters = [_render(letter, best) for letter in word]
+    return "".join(filter(None, letters)) if most > second and all(letters) else word
+
+
+def _render(letter: str, alphabet: str) -> str:
+    """Return the letter of the same shape in an alphabet, with accents; '' if there is none."""
+    if _alphabet(letter) in ("", alphabet):
+        return letter
+    if whole := _TWINS.get((letter, alphabet)):
+        return whole
+    apart = unicodedata.normalize("NFD", letter)
+    base = _TWINS.get((apart[0], alphabet), "")
+    return unicodedata.normalize("NFC", base + apart[1:]) if base else ""
+
+
+def _alphabet(character: str) -> str:
+    """Return the character's alphabet, '' if it is not one of the three."""
+    name = unicodedata.name(character, "").partition(" ")[0]
+    return name if name in _ALPHABETS else ""
+
+
+_TWINS = {
+    (letter, _alphabet(other)): other for shape in _SHAPES for letter in shape for other in shape
+}
+
+
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Return the rows in the same order, with normalised and stripped texts in the columns.
 
     The column `language` determines which characters are part of the spelling
-    (`invisible.normalise`). Null values stay null.
+    (`normalise`). Null values stay null.
     """
     for column in columns:
         untidy = rows.filter(pl.col(column).str.contains_any(list(INVISIBLE)))
@@ -56,7 +231,7 @@ def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[s
 def choose_labels(named: pl.DataFrame) -> pl.DataFrame:
     """Return one label for each language and id: the most frequent, in a tie the first in order.
 
-    `named` has the columns of `facts.LABELS` with repetitions. The result has the same columns and
+    `named` has the columns of LABELS with repetitions. The result has the same columns and
     is sorted.
     """
     return (
@@ -72,3 +247,11 @@ def count_contradictions(named: pl.DataFrame) -> int:
     """Count the pairs of language and id with several labels."""
     several = named.group_by("language", "id").agg(pl.col("label").n_unique())
     return several.filter(pl.col("label") > 1).height
+
+
+def unmix_column(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return the rows in the same order, with the column's words unmixed."""
+    texts = rows[column].unique()
+    mixed = texts.filter(texts.str.contains(_MIXED)).to_list()
+    changed = {text: unmix(text) for text in mixed}
+    return rows.with_columns(pl.col(column).replace(changed))

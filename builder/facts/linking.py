@@ -7,7 +7,7 @@ import polars as pl
 
 from polyprobe.schema.columns import Row
 
-from .facts import Facts
+from . import Facts
 
 MINIMUM = 1 / 4  # share of the languages that must agree
 

@@ -7,7 +7,8 @@ label of the call is excluded. Comparison with the paper's extraction: bench/obj
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,9 @@ from rapidfuzz.fuzz import partial_ratio_alignment
 from polyprobe.system.errors import PolyprobeError
 
 from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
-from .shared_nouns import drop_heads, find_shared
+from .similarity import compare_words
 from .spans import (
+    LEAST,
     Name,
     Span,
     choose_span,
@@ -34,6 +36,8 @@ MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
 ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, unless it is a separate word
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
 SHORT = 3  # letters; shorter aliases can be codes (en, es, ru)
+SHARED_BY, ENDED_BY = 3, 4  # labels
+SHARE_SMALL, SHARE_MOST = 0.2, 0.6  # of the labels of several words
 
 
 class ObjectSpan(NamedTuple):
@@ -46,6 +50,20 @@ class ObjectSpan(NamedTuple):
     end: int
     form: str
     score: float
+
+
+class Shared(NamedTuple):
+    """Nouns that many labels share.
+
+    Attributes:
+        generic: lemmas that a sentence may omit.
+        edges: lemmas at the same end of three labels or more.
+        heads: words of head nouns, for `drop_heads`.
+    """
+
+    generic: frozenset[str]
+    edges: frozenset[str]
+    heads: frozenset[Word]
 
 
 def find_objects(
@@ -106,6 +124,29 @@ def list_short(label: str) -> list[str]:
     """Return the label without its location: `Boston` of `Boston, Massachusetts`."""
     short, comma, _ = label.partition(", ")
     return [short] if comma and short.strip() else []
+
+
+def find_characters(sentence: str, names: Sequence[str], threshold: float) -> ObjectSpan | None:
+    """Return the rightmost occurrence in a sentence of the first name that it contains.
+
+    If it contains none, return the characters most similar to the label, if above the threshold.
+    """
+    names = [PARENTHESIS.sub("", name) or name for name in names if re.search(r"\w", name)]
+    for name in names:
+        place = sentence.rfind(name)
+        if place >= 0:
+            return ObjectSpan(place, place + len(name), name, 100.0)
+    if not names:
+        return None
+    near = partial_ratio_alignment(names[0], sentence, score_cutoff=threshold)
+    if not near or near.dest_end - near.dest_start < len(names[0]) * threshold / 100:
+        return None
+    form = sentence[near.dest_start : near.dest_end]
+    return ObjectSpan(near.dest_start, near.dest_end, form, near.score)
+
+
+SHARED_BY, ENDED_BY = 3, 4  # labels
+SHARE_SMALL, SHARE_MOST = 0.2, 0.6  # of the labels of several words
 
 
 class Reader:
@@ -198,20 +239,40 @@ class Reader:
         return bool(noun and behind and behind[0].lemma == noun.lemma)
 
 
-def find_characters(sentence: str, names: Sequence[str], threshold: float) -> ObjectSpan | None:
-    """Return the rightmost occurrence in a sentence of the first name that it contains.
+def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
+    """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`.
 
-    If it contains none, return the characters most similar to the label, if above the threshold.
+    Only labels of several words count. A shared noun is at the same end of three labels or more and
+    at most a third as often at the other end. It is a head noun if it is lower-case in most of
+    these labels and in a fifth of all labels, or in 60 % of all labels (`New` among cities is in
+    fewer). Sentences may also omit the last noun of four labels (`Records`).
     """
-    names = [PARENTHESIS.sub("", name) or name for name in names if re.search(r"\w", name)]
-    for name in names:
-        place = sentence.rfind(name)
-        if place >= 0:
-            return ObjectSpan(place, place + len(name), name, 100.0)
-    if not names:
-        return None
-    near = partial_ratio_alignment(names[0], sentence, score_cutoff=threshold)
-    if not near or near.dest_end - near.dest_start < len(names[0]) * threshold / 100:
-        return None
-    form = sentence[near.dest_start : near.dest_end]
-    return ObjectSpan(near.dest_start, near.dest_end, form, near.score)
+    several = {label: words for label, words in labels.items() if len(words) > 1}
+    edges: dict[tuple[str, int], list[Word]] = defaultdict(list)
+    small: Counter[tuple[str, int]] = Counter()
+    for label, words in several.items():
+        for place in (0, -1):
+            edge = (words[place].lemma, place)
+            edges[edge].append(words[place]._replace(start=0, end=0))
+            small[edge] += label[words[place].start].islower()
+    generic, shared, heads = set(), set(), set()
+    for (lemma, place), found in edges.items():
+        if len(found) < max(SHARED_BY, SHARED_BY * len(edges.get((lemma, -1 - place), []))):
+            continue
+        shared.add(lemma)
+        share = len(found) / len(several)
+        common = share >= SHARE_SMALL and small[lemma, place] > len(found) / 2
+        if common or share >= SHARE_MOST:
+            heads.update(found)
+        if common or share >= SHARE_MOST or (place == -1 and len(found) >= ENDED_BY):
+            generic.add(lemma)
+    return Shared(frozenset(generic), frozenset(shared), frozenset(heads))
+
+
+def drop_heads(words: Sequence[Word], heads: Collection[Word]) -> Sequence[Word]:
+    """Return words without head nouns at either end, inflected or not; at least one remains."""
+    while len(words) > 1 and any(compare_words(words[-1], head) >= LEAST for head in heads):
+        words = words[:-1]
+    while len(words) > 1 and any(compare_words(words[0], head) >= LEAST for head in heads):
+        words = words[1:]
+    return words

@@ -1,28 +1,85 @@
-"""The dataset card: text from `recipes/NAME/card.md`, figures from the Parquet files."""
+"""The dataset card and `eval.yaml`: text of `recipes/NAME/card.md`, figures of the Parquet files.
 
+The fields of `eval.yaml`, the benchmark file that the Hub reads, are documented at
+https://huggingface.co/docs/hub/eval-results. The name of the framework "could be your own", from a
+list maintained by the Hub. polyprobe is not in that list yet, so the Hub marks the field as invalid
+(as in huggingface.js#2096) and shows no leaderboard. `inspect-ai` would be accepted but wrong: its
+solvers and scorers generate and judge text, while polyprobe ranks candidates by probability and
+compares languages.
+"""
+
+import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from huggingface_hub import DatasetCard, DatasetCardData
+from huggingface_hub.utils import yaml_dump
 
+from polyprobe.metrics.joint import HEADLINES
+from polyprobe.schema.columns import DESCRIPTIONS, split_name
 from polyprobe.system.errors import PolyprobeError
 
-from . import sentence_part as sentence_card
-from .tables import Config, SplitSize, columns_table, relations_table, statistics_table
-from .write import NOTES
-
+NOTES = "polyprobe"  # key of the notes in the metadata of a Parquet file
 MARK = "<!-- made by `polyprobe build {name}`"
 EDIT = " from builder/recipes/{folder}/card.md: edit there -->"
 DTYPES = {"float": "float32"}  # name in Arrow: name in `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
+SENTENCE_HEAD = ("language", "asked", "translated", "found", "last", "costs", "kept", "kept last")
+MEANING = """\
+*Translated* are the rows for which the translator gave a sentence, *found* those in which the \
+answer stood, *last* those of them with nothing but punctuation behind it; *costs* are those that \
+every other language has and this one lacks; *kept* are those that all have, of a fact told in \
+several templates all rows or none."""
+STALE = "**Out of date**: `{}` is not what this twin was made of; build it again by the line above."
+PARTIAL = "rows that all have are left out, since another row of their fact is lost."
+FRAMEWORK = "polyprobe"
+BENCHMARK_HEAD = """\
+# made by `polyprobe build {name}`: do not edit, it is written again with the card
+# A task is a figure of a configuration as `polyprobe eval` computes it, at most 1 (rankc_adjusted
+# may fall below 0): its mean over the splits, which are languages (accuracy), or over all pairs of
+# them. So no task names a `split`.
+# Which languages, rows and scoring a result is of stands in its notes.
+# The Hub knows `evaluation_framework` by a list that polyprobe is not in. To have a leaderboard
+# here, have it added to packages/tasks/src/eval.ts of huggingface/huggingface.js by a pull request,
+# and ask the Hub for this dataset's place in its list of benchmarks:
+# https://huggingface.co/docs/hub/eval-results
+"""
+
+
+class SplitSize(NamedTuple):
+    """One language of a configuration: its file, its rows, and its sizes in bytes."""
+
+    name: str
+    path: str
+    rows: int
+    bytes_on_disk: int
+    bytes_in_memory: int
+
+
+class Config(NamedTuple):
+    """A configuration on disk: its splits, and counts of its queries.
+
+    `relations` counts queries by relation, `sizes` by number of candidates; both are the same in
+    every language and read from the first. `repairs` counts queries with a code in at least one
+    language. `notes` describe the build; they are empty if the dataset depends only on its source.
+    """
+
+    name: str
+    splits: list[SplitSize]
+    schema: pa.Schema
+    relations: Counter[str]
+    sizes: Counter[int]
+    repairs: Counter[str]
+    notes: dict[str, Any]
+
 
 Describe = Callable[[Sequence[Config]], dict[str, str]]
 
@@ -52,8 +109,8 @@ def render_card(
         "columns": columns_table(present),
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
-        **describe([config for config in present if not sentence_card.is_sentence_version(config)]),
-        **sentence_card.describe(present, folder),
+        **describe([config for config in present if not is_sentence_version(config)]),
+        **describe_sentences(present, folder),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
     mark = MARK.format(name=name) + EDIT.format(folder=name.replace("-", "_"))
@@ -87,10 +144,15 @@ def read_config(folder: Path, name: str) -> Config:
     )
 
 
-def count_repairs(tables: Sequence[pa.Table]) -> Counter[str]:
-    """Return the number of rows with each code in at least one language."""
-    found = zip(*(table["repairs"].to_pylist() for table in tables), strict=True)
-    return Counter(code for row in found for code in set().union(*row))
+def read_parquet(path: Path) -> pa.Table:
+    """Return the table of a split; PolyprobeError with the path of a damaged file."""
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        config = path.parent.name
+        raise PolyprobeError(
+            f"{path} is no Parquet file; build it again: --config {config}"
+        ) from error
 
 
 def describe_split(path: Path, table: pa.Table, folder: Path) -> SplitSize:
@@ -104,15 +166,16 @@ def describe_split(path: Path, table: pa.Table, folder: Path) -> SplitSize:
     )
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """Return the table of a split; PolyprobeError with the path of a damaged file."""
-    try:
-        return pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        config = path.parent.name
-        raise PolyprobeError(
-            f"{path} is no Parquet file; build it again: --config {config}"
-        ) from error
+def count_repairs(tables: Sequence[pa.Table]) -> Counter[str]:
+    """Return the number of rows with each code in at least one language."""
+    found = zip(*(table["repairs"].to_pylist() for table in tables), strict=True)
+    return Counter(code for row in found for code in set().union(*row))
+
+
+def size_category(configs: list[Config]) -> str:
+    """Return the Hub's size category for the rows of all configurations and languages."""
+    rows = sum(split.rows for config in configs for split in config.splits)
+    return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")
 
 
 def describe_files(config: Config, default: str) -> dict[str, Any]:
@@ -145,7 +208,156 @@ def describe_feature(field: pa.Field) -> dict[str, str]:
     return {"name": field.name, "dtype": DTYPES.get(str(field.type), str(field.type))}
 
 
-def size_category(configs: list[Config]) -> str:
-    """Return the Hub's size category for the rows of all configurations and languages."""
-    rows = sum(split.rows for config in configs for split in config.splits)
-    return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")
+def columns_table(configs: Sequence[Config]) -> str:
+    """Return the table of columns with their types and descriptions."""
+    fields = {field.name: field for config in configs for field in config.schema}
+    rows = [
+        (f"`{name}`", f"`{field.type}`".replace("element: ", ""), DESCRIPTIONS[name])
+        for name, field in fields.items()
+    ]
+    return markdown_table(("column", "type", "description"), rows)
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown, with bars in cells escaped."""
+    lines = [head, ("---",) * len(head), *rows]
+    safe = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in safe)
+
+
+def statistics_table(configs: Sequence[Config]) -> str:
+    """Return one line for each configuration: languages, queries, relations, candidates."""
+    head = ("configuration", "languages", "queries", "relations", "candidates", "fewest", "most")
+    return markdown_table(head, [describe_statistics(config) for config in configs])
+
+
+def describe_statistics(config: Config) -> tuple[str, ...]:
+    """Return the configuration's line, for one language; `candidates` is the mean."""
+    queries = config.sizes.total()
+    candidates = sum(size * count for size, count in config.sizes.items()) / queries
+    return (
+        f"`{config.name}`",
+        f"{len(config.splits)}",
+        f"{queries:,}",
+        f"{len(config.relations)}",
+        f"{candidates:.2f}",
+        f"{min(config.sizes)}",
+        f"{max(config.sizes)}",
+    )
+
+
+def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
+    """Return one line for each relation: its number of queries in each configuration."""
+    order = dict.fromkeys(relation for config in configs for relation in config.relations)
+    rows = [
+        (
+            f"[{relation}](https://www.wikidata.org/wiki/Property:{relation})",
+            names.get(relation, ""),
+            *(f"{config.relations[relation]}" for config in configs),
+        )
+        for relation in order
+    ]
+    return markdown_table(("relation", "name", *(f"`{c.name}`" for c in configs)), rows)
+
+
+def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
+    """Return one line for each code: the number of queries with it in at least one language."""
+    repaired = [config for config in configs if config.repairs]
+    if not repaired:
+        return "None of the configurations here is repaired."
+    rows = [
+        (f"`{code}`", meaning, *(f"{config.repairs[code]:,}" for config in repaired))
+        for code, meaning in meanings.items()
+    ]
+    return markdown_table(("code", "what", *(f"`{c.name}`" for c in repaired)), rows)
+
+
+def is_sentence_version(config: Config) -> bool:
+    """Return whether a configuration is a sentence version built by polyprobe."""
+    return "twin_of" in config.notes
+
+
+def describe_sentences(configs: Sequence[Config], folder: Path) -> dict[str, str]:
+    """Return the part of the card on the twins in a folder, empty without one."""
+    twins = [describe_version(config, folder) for config in configs if is_sentence_version(config)]
+    introduction = files(__package__).joinpath("sentences.md").read_text(encoding="utf-8").rstrip()
+    return {"sentences": "\n\n".join(["", introduction, *twins]) if twins else ""}
+
+
+def describe_version(config: Config, folder: Path) -> str:
+    """Return the command, the cost of each language, and the reasons for lost rows."""
+    notes = config.notes
+    named = [f"{language}: {name}" for language, name in notes["lemmatizers"].items()]
+    costs = [(language, *(f"{n:,}" for n in counts)) for language, *counts in notes["costs"]]
+    parts = [
+        f"### `{config.name}`",
+        f"```\n{notes['command']}\n```",
+        *([STALE.format(notes["twin_of"])] if is_stale(notes, folder) else []),
+        f"{notes['rows']:,} of {notes['costs'][0][1]:,} rows. Translator: `{notes['translator']}`. "
+        f"Lemmatiser: {', '.join(named)}. Least likeness of object and label: "
+        f"{notes['threshold']:g} of 100.",
+        markdown_table(SENTENCE_HEAD, costs),
+        MEANING,
+    ]
+    if notes.get("partial"):
+        parts.append(f"{notes['partial']:,} {PARTIAL}")
+    if notes["lost"]:
+        lost = [(language, status, f"{rows:,}") for language, status, rows in notes["lost"]]
+        parts.append(markdown_table(("language", "lost for", "rows"), lost))
+    return "\n\n".join(parts)
+
+
+def is_stale(notes: dict[str, Any], folder: Path) -> bool:
+    """Return whether the base configuration changed after the sentence version was built."""
+    languages = [notes["source_language"], *notes["languages"]]
+    return notes.get("base") not in (None, hash_base(folder, notes["twin_of"], languages))
+
+
+def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
+    """Return a hash of a configuration's files in some languages; "" if one is missing."""
+    digest = hashlib.sha256()
+    for language in sorted(languages):
+        file = folder / "data" / config / f"{split_name(language)}.parquet"
+        if not file.is_file():
+            return ""
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def render_benchmark(folder: Path, name: str, configs: Sequence[str]) -> str:
+    """Return `eval.yaml` for the `configs` that exist in the folder."""
+    source = DatasetCard(read_prose(name))
+    tasks = [
+        {"id": name_task(config, figure), "config": config}
+        for config in configs
+        if is_built(folder, config)
+        for figure in HEADLINES
+    ]
+    benchmark = {
+        "name": source.data.get("pretty_name", name),
+        "description": first_paragraph(source.text),
+        "evaluation_framework": FRAMEWORK,
+        "tasks": tasks,
+    }
+    return BENCHMARK_HEAD.format(name=name) + yaml_dump(benchmark, sort_keys=False)
+
+
+def name_task(config: str, figure: str) -> str:
+    """Return the id of a task, the name used in `.eval_results/` of model repositories.
+
+    >>> name_task("53-repaired", "rankc")
+    '53-repaired_rankc'
+    """
+    return f"{config}_{figure}"
+
+
+def first_paragraph(text: str) -> str:
+    r"""Return the first paragraph after a card's title, on one line, without Markdown.
+
+    >>> first_paragraph("# Title\n\nA *set*\nof [facts](https://x.y).\n\nMore.")
+    'A set of facts.'
+    """
+    blocks = (block.strip() for block in text.split("\n\n"))
+    found = next((x for x in blocks if x and not x.startswith(("#", "<!--"))), "")
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found)
+    return " ".join(re.sub(r"[*`]", "", plain).split())

@@ -1,18 +1,22 @@
-"""Checks of the folder that a build writes to."""
+"""The folder of a dataset: checks, Parquet files and card; a configuration is replaced whole."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from polyprobe.schema.columns import SENTENCE
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import part_of, write_text
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from .card import MARK, render_card
-from .eval_yaml import render_benchmark
+from polyprobe.schema.columns import SENTENCE, Row, split_name, to_table
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import cleared, explain_errors, part_of, replace_folder, write_text
+from polyprobe.system.progress import track
+
+from .card import MARK, NOTES, render_benchmark, render_card
 
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: complete, new, old
+LEVEL = 9  # of zstd
 
 
 def list_configs(folder: Path) -> list[str]:
@@ -52,7 +56,7 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     if card.is_file():
         ours = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
     else:
-        ours = all(path in own_paths(folder, configs) for path in list_paths(folder))
+        ours = own_paths(folder, configs).issuperset([*folder.glob("*"), *folder.glob("data/*")])
     if not ours:
         raise PolyprobeError(
             f"{folder} holds something other than a build of {name}; give another --output"
@@ -60,11 +64,6 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise PolyprobeError(f"cannot write to {place}; give another --output")
-
-
-def list_paths(folder: Path) -> list[Path]:
-    """Return the paths in the folder and in its `data`."""
-    return [*folder.glob("*"), *folder.glob("data/*")]
 
 
 def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
@@ -81,16 +80,61 @@ def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
     } | states
 
 
-def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
-    """Write card and `eval.yaml` of the folder; `source` is a module with `describe`."""
-    default = getattr(source, "DEFAULT_CONFIG", configs[0])
-    write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
-    write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))
-
-
 def recover(folder: Path, config: str) -> None:
     """Restore a configuration if a build was killed between its two renames."""
     target = folder / "data" / config
     old = target.with_name(f".{config}.old")
     if old.exists() and not target.exists():
         old.rename(target)
+
+
+def write_config(
+    folder: Path, config: str, splits: Mapping[str, Sequence[Row]], notes: str = ""
+) -> None:
+    """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none.
+
+    `notes` describe the build, in the metadata of each file under NOTES.
+
+    The files are written to `data/.CONFIG.new` and moved into place when all are complete: after a
+    full disk or Ctrl-C, the previous configuration remains. The bytes depend only on the rows and
+    the version of pyarrow.
+    """
+    rows = track(splits.items(), f"writing {config}")
+    write_tables(folder, config, ((language, to_table(part)) for language, part in rows), notes)
+
+
+def write_tables(
+    folder: Path, config: str, tables: Iterable[tuple[str, pa.Table]], notes: str = ""
+) -> None:
+    """Write a configuration from pairs (language, table), as `write_config` does."""
+    target = folder / "data" / config
+    new = target.with_name(f".{config}.new")
+    with explain_errors(folder), cleared(new):
+        new.mkdir(parents=True)
+        for language, table in tables:
+            noted = table.replace_schema_metadata({NOTES: notes}) if notes else table
+            write_split(noted, new / f"{split_name(language)}.parquet")
+        replace_folder(new, target)
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write one Parquet file atomically, and create its folder if missing."""
+    new = part_of(path)
+    with explain_errors(path.parent), cleared(new):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_split(table, new)
+        os.replace(new, path)
+
+
+def write_split(table: pa.Table, path: Path) -> None:
+    """Write one split as Parquet with zstd."""
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer, compression="zstd", compression_level=LEVEL)
+    path.write_bytes(buffer.getvalue())
+
+
+def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
+    """Write card and `eval.yaml` of the folder; `source` is a module with `describe`."""
+    default = getattr(source, "DEFAULT_CONFIG", configs[0])
+    write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
+    write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))

@@ -1,1 +1,74 @@
-"""Published datasets: one package for each."""
+"""The published datasets, one package each. Imports are light: the command line reads the names."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple
+
+from polyprobe.system.errors import unknown
+
+
+class Recipe(NamedTuple):
+    """A dataset: its build module, a short title, and the names of its configurations.
+
+    The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` and
+    `describe(configs)`, which returns the parts of the card that only this dataset has.
+    """
+
+    module: str
+    title: str
+    configs: tuple[str, ...]
+
+
+BALANCED = "balanced"  # the dataset with one configuration for each request
+RECIPES = {
+    "bmlama": Recipe(
+        "polyprobe.builder.recipes.bmlama.build",
+        "BMLAMA as published and repaired",
+        ("17", "53", "17-repaired", "53-repaired"),
+    ),
+    "fluent-mlama": Recipe(
+        "polyprobe.builder.recipes.fluent_mlama.build",
+        "the rows of Fluent-mLAMA, as templates and as sentences",
+        tuple(
+            language + wording
+            for language in ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
+            for wording in ("", "-sentence", "-chatgpt")
+            if wording != "-chatgpt" or language in ("cs", "hr", "ru", "uk")
+        ),
+    ),
+    "geofacts": Recipe(
+        "polyprobe.builder.recipes.geofacts.build",
+        "geographic facts with labels of Unicode CLDR",
+        ("default",),
+    ),
+}
+
+
+def load_recipe(name: str) -> ModuleType:
+    """Return the module that builds the dataset `name`."""
+    if name not in RECIPES:
+        raise unknown("dataset", name, "polyprobe", (*RECIPES, BALANCED))
+    return import_module(RECIPES[name].module)
+
+
+def load_describer(name: str) -> ModuleType:
+    """Return the module whose `describe` returns the dataset-specific parts of the card."""
+    if name == BALANCED:
+        return import_module("polyprobe.builder.recipes.balanced.build")
+    return load_recipe(name)
+
+
+def list_own(name: str) -> Sequence[str]:
+    """Return the configurations that a recipe defines; none for `balanced`."""
+    own: Sequence[str] = () if name == BALANCED else load_recipe(name).CONFIGS
+    return own
+
+
+def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
+    """Return the requested configurations in the recipe's order, or all if none is requested."""
+    known = load_recipe(name).CONFIGS
+    for config in configs:
+        if config not in known:
+            raise unknown("configuration", config, name, known)
+    return [config for config in known if config in configs or not configs]

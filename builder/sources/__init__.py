@@ -11,7 +11,7 @@ from polyprobe.system.errors import unknown
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
 
-    from polyprobe.builder.facts.facts import Facts
+    from polyprobe.builder.facts import Facts
 
 FACT_SOURCES = {
     "bmlama": "polyprobe.builder.sources.bmlama.facts",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import FACTS
+from polyprobe.builder.facts import FACTS
 
 LICENCE = "Apache-2.0, as polyprobe"
 URL = "polyprobe"

@@ -38,9 +38,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
-from polyprobe.builder.facts.invisible import normalise
-from polyprobe.builder.facts.labels import choose_labels, count_contradictions
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions, normalise
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.errors import PolyprobeError
@@ -142,7 +141,7 @@ def read_records(content: bytes, languages: Sequence[str]) -> Iterator[Record]:
 
 
 def parse_records(language: str, relation: str, content: bytes) -> Iterator[Record]:
-    """Yield the rows of one TSV; texts are normalised (`invisible.normalise`)."""
+    """Yield the rows of one TSV; texts are normalised (`labels.normalise`)."""
     text = io.StringIO(content.decode("utf-8"), newline="")
     for row in csv.DictReader(text, delimiter="\t", strict=True):
         fields = (*FIELDS, *(field for field in CHATGPT if field in row))

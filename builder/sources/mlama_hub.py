@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.builder.facts.facts import Facts
+from polyprobe.builder.facts import Facts
 from polyprobe.system.errors import PolyprobeError
 
 from . import mlama

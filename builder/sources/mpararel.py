@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import ALIASES, PROMPTS, TEMPLATES, Facts, empty, is_template
+from polyprobe.builder.facts import ALIASES, PROMPTS, TEMPLATES, Facts, empty, is_template
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
 

@@ -30,7 +30,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.labels import choose_labels, count_changed, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, parse_sums, read_files

@@ -29,7 +29,7 @@ from polyprobe.builder.annotated.grammar import (
     parse_prompt,
     write_node,
 )
-from polyprobe.builder.facts.facts import (
+from polyprobe.builder.facts import (
     ALIASES,
     FACTS,
     PROMPTS,

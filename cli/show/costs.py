@@ -1,4 +1,4 @@
-"""What a balanced set costs and excludes, as tables."""
+"""What a balanced set or a sentence version costs and excludes, as tables."""
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,8 +10,10 @@ if TYPE_CHECKING:  # polars is an extra
     import polars as pl
 
     from polyprobe.builder.recipes.balanced.build import Notes
+    from polyprobe.builder.recipes.sentences.build import SentenceNotes
 
 HEAD = ("language", "facts so far", "lost", "relations", "labelled")
+LOST = ("language", "reason", "rows")
 OTHERS = ("if added alone", "facts", "lost", "relations", "labelled")
 MEANING = (
     "facts: with labels and a sentence in all languages so far; labelled: with labels (if facts "
@@ -20,7 +22,7 @@ MEANING = (
 
 
 def show_costs(costs: "pl.DataFrame", others: int | None = None) -> None:
-    """Print the cost of each chosen language (`coverage.COSTS`), then of the other languages.
+    """Print the cost of each chosen language (`material.COSTS`), then of the other languages.
 
     `others` limits the other languages to the cheapest; None shows all.
     """
@@ -59,6 +61,23 @@ def show_templates(notes: "Notes") -> None:
             f"{', '.join(parts)}",
             highlight=False,
         )
+
+
+def show_sentences(notes: "SentenceNotes") -> None:
+    """Print what each language costs, why rows were excluded, and the tools that were used."""
+    from polyprobe.builder.output.card import SENTENCE_HEAD
+
+    console = Console()
+    console.print(draw_table(SENTENCE_HEAD, notes.costs))
+    if notes.lost.height:
+        console.print(draw_table(LOST, notes.lost))
+    used = ", ".join(f"{lang}: {name}" for lang, name in notes.settings.lemmatizers.items())
+    console.print(
+        f"translator: {notes.settings.translator}; lemmatizer: {used}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:

@@ -5,8 +5,8 @@ import unicodedata
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import alphabets
-from polyprobe.builder.facts.alphabets import unmix, unmix_column
+from polyprobe.builder.facts import labels as alphabets
+from polyprobe.builder.facts.labels import unmix, unmix_column
 
 GREEK = "\u0391\u03c1\u03bc\u03b5\u03bd\u03b9\u03ba\u03ac"  # Armenian, all in Greek
 

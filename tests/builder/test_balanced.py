@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.builder.build import build_balanced
-from polyprobe.builder.facts.facts import TEMPLATES, empty
+from polyprobe.builder.facts import TEMPLATES, empty
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.coverage import trace_costs
+from polyprobe.builder.recipes.balanced.material import trace_costs
 from polyprobe.builder.recipes.balanced.request import Request
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files

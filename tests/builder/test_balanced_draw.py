@@ -7,7 +7,7 @@ import pytest
 
 from polyprobe.builder.facts.labels import fold
 from polyprobe.builder.facts.truths import Knowledge
-from polyprobe.builder.recipes.balanced.distractors import (
+from polyprobe.builder.recipes.balanced.draw import (
     CorrectAnswers,
     Fact,
     Homonyms,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from polyprobe.builder.build import build_balanced
-from polyprobe.builder.facts.facts import TEMPLATES
+from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import build as balanced
-from polyprobe.builder.recipes.balanced import card as balanced_card
+from polyprobe.builder.recipes.balanced import build as balanced_card
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.build import level_templates
 from polyprobe.builder.recipes.balanced.material import choose_templates

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyprobe.builder.facts.facts import TEMPLATES, empty
+from polyprobe.builder.facts import TEMPLATES, empty
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.request import Request, check_request

@@ -8,9 +8,9 @@ import yaml
 from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.output import eval_yaml as benchmark
+from polyprobe.builder.output import card as benchmark
 from polyprobe.builder.output.folder import list_known
-from polyprobe.builder.recipes.table import RECIPES
+from polyprobe.builder.recipes import RECIPES
 
 DATASETS = Path(__file__).parents[2] / "datasets"
 # https://huggingface.co/docs/hub/eval-results: name -> whether it is required

@@ -3,7 +3,7 @@ from importlib import resources
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.table import RECIPES, load_recipe
+from polyprobe.builder.recipes import RECIPES, load_recipe
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
 from polyprobe.system.errors import PolyprobeError
 

@@ -6,10 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import DatasetCard
 
-from polyprobe.builder.output.card import render_card, size_category
-from polyprobe.builder.output.tables import Config as CardConfig
-from polyprobe.builder.output.tables import SplitSize
-from polyprobe.builder.recipes.table import RECIPES, load_recipe
+from polyprobe.builder.output.card import Config as CardConfig
+from polyprobe.builder.output.card import SplitSize, render_card, size_category
+from polyprobe.builder.recipes import RECIPES, load_recipe
 from polyprobe.schema.columns import DESCRIPTIONS, REPAIRED, SCHEMA, SENTENCES
 
 DATASETS = Path(__file__).parents[2] / "datasets"

@@ -5,7 +5,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE, empty_slots, read_facts
 from polyprobe.system.errors import PolyprobeError

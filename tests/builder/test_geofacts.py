@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from babel.languages import get_official_languages
 
-from polyprobe.builder.output.write import write_config
+from polyprobe.builder.output.folder import write_config
 from polyprobe.builder.recipes.geofacts import build as geofacts
 from polyprobe.builder.recipes.geofacts.build import GeoFact, leaks, shares_stem
 from polyprobe.builder.recipes.geofacts.labels import LANGUAGES, clean, unwrapped, without_bracket

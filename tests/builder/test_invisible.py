@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyprobe.builder.facts.invisible import INVISIBLE, find_invisible, normalise
+from polyprobe.builder.facts.labels import INVISIBLE, find_invisible, normalise
 from polyprobe.builder.sources.bmlama.files import read_rows
 
 FIXES = (

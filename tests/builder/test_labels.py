@@ -1,6 +1,6 @@
 import polars as pl
 
-from polyprobe.builder.facts.facts import LABELS
+from polyprobe.builder.facts import LABELS
 from polyprobe.builder.facts.labels import choose_labels, count_changed, count_contradictions, tidy
 
 NAMED = pl.DataFrame(

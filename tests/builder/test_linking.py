@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.linking import Link, link_rows
 from polyprobe.schema.columns import Row
 

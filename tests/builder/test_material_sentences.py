@@ -2,10 +2,10 @@
 
 import pytest
 
-from polyprobe.builder.facts.facts import TEMPLATES, empty
+from polyprobe.builder.facts import TEMPLATES, empty
 from polyprobe.builder.recipes.balanced import material
+from polyprobe.builder.recipes.balanced import templates as translated_templates
 from polyprobe.builder.recipes.balanced.request import Request, check_request
-from polyprobe.builder.recipes.balanced.templates import translate as translated_templates
 from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
 from polyprobe.system.errors import PolyprobeError

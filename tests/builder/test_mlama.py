@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.facts.facts import FACTS, LABELS, TEMPLATES, Facts
+from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
 from polyprobe.builder.sources import mlama, mlama_hub
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError

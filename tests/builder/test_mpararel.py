@@ -3,7 +3,7 @@ import json
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts.facts import FACTS, LABELS, TEMPLATES
+from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES
 from polyprobe.builder.sources import mpararel, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError

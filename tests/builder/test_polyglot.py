@@ -3,7 +3,7 @@ import io
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.sources import mpararel, polyglot, read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.tiny import describe, pack

@@ -6,11 +6,15 @@ import re
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts.facts import FACTS
+from polyprobe.builder.facts import FACTS
 from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
-from polyprobe.builder.recipes.bmlama.candidates import repair_query
-from polyprobe.builder.recipes.bmlama.correct import find_correct
-from polyprobe.builder.recipes.bmlama.wording import Wording, move_answer, write_row
+from polyprobe.builder.recipes.bmlama.build import (
+    Wording,
+    find_correct,
+    move_answer,
+    repair_query,
+    write_row,
+)
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.linked import (
     REPAIRS,

@@ -5,8 +5,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.output.folder import recover
-from polyprobe.builder.output.write import write_config
+from polyprobe.builder.output.folder import recover, write_config
 from polyprobe.schema.columns import SCHEMA, Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
@@ -59,7 +58,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from polyprobe import PolyprobeError
-from polyprobe.builder.output.write import write_config
+from polyprobe.builder.output.folder import write_config
 from polyprobe.schema.columns import Row
 rows = [Row(str(i), "", "", "", str(i), f"{i} [Y]", ["a"], [], [0], ["a"], "") for i in range(9999)]
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))

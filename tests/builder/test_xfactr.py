@@ -6,7 +6,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, TEMPLATES, is_template
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, is_template
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.xfactr import reduce_prompt

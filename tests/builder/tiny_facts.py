@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
 from polyprobe.system.download import Repository
 

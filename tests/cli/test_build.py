@@ -6,8 +6,8 @@ import typer
 from typer.testing import CliRunner
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
+from polyprobe.builder.recipes import BALANCED, RECIPES
 from polyprobe.builder.recipes.balanced.request import WORDINGS, Request
-from polyprobe.builder.recipes.table import BALANCED, RECIPES
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.cli.build import app

@@ -23,7 +23,7 @@ def test_a_twin_is_built_and_its_costs_and_losses_are_shown(tiny, monkeypatch):
         made.append((name, options))
         return phrasebook(Told, hu=["Semmi.", "Budapesten ül.", "London.", "Londonban ül."])
 
-    monkeypatch.setattr("polyprobe.builder.recipes.sentences.build.load_translator", load)
+    monkeypatch.setattr("polyprobe.builder.build.load_translator", load)
     options = ["--translator", "phrasebook", "--translator-option", "url=http://a/?b=c"]
     more = ["--translator-option", "key=1", "--lemmatizer", "none", "--languages", "hu"]
     result = run("tiny", "--config", "default", *options, *more, "--output", tiny)

@@ -1,34 +1,20 @@
-"""The general builder: the largest multi-parallel set of a source for the requested languages."""
+"""Build a balanced set: the largest multi-parallel set of a source for the requested languages."""
 
+import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from polyprobe.builder.facts.facts import PROMPTS, empty
-from polyprobe.builder.recipes.sentences.forms import inflect_candidates
-from polyprobe.builder.recipes.sentences.outcomes import Outcome
-from polyprobe.builder.sources import read_truths
+from polyprobe.builder.output.card import Config, markdown_table
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import track
 
-from .coverage import LABELLED, can_be_asked, mark, trace_costs
-from .distractors import (
-    CorrectAnswers,
-    Fact,
-    Query,
-    draw_distractors,
-    find_homonyms,
-    gather_correct,
-    order_by_hash,
-    place_answer,
-)
-from .material import Material, Provenance, gather
+from .draw import draw, total
+from .material import LABELLED, Material, Provenance, can_be_asked, gather, trace_costs
 from .request import Request, check_buildable
 from .verbalise import verbalise
 
@@ -38,8 +24,12 @@ NOT_ASKED = "relation not asked for"
 NO_LABEL = "no label"
 NO_SENTENCE = "no template"
 NOT_BOTH = "no template or no sentence"
-ALONE = "one candidate"
-OVER = "over --max-per-relation"
+PARAPHRASES = (
+    " With `--templates N` the fact has a row for each of its relation's first N templates, or for "
+    "as many as every language has (equal texts are one); a sentence of its own stays its only "
+    "row. The rows of a fact stand together, in the source's order of templates: the same row in "
+    "another language is the same fact, but no translation of the template."
+)
 
 
 class Notes(NamedTuple):
@@ -52,7 +42,7 @@ class Notes(NamedTuple):
     `left_out` (LEFT_OUT) counts the facts of the source without a row. A line with an empty detail
     counts each fact of a reason once. A line with a language or relation as its detail counts the
     facts concerned there (a fact may lack labels in several languages). `costs` is the result of
-    `coverage.trace_costs`. `borrowed` is the number of labels that each source of `--labels`
+    `material.trace_costs`. `borrowed` is the number of labels that each source of `--labels`
     completed, in all languages. `repairs` counts the repairs and exclusions by the source's reader
     ({description: count}), in all its languages.
     """
@@ -104,9 +94,9 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
             "relations or fewer languages"
         )
-    rows = write_rows(request, material, drawn)
+    rows = verbalise(request, material, drawn)
     missing = [*list_missing(request, material, layers), *left_out]
-    return Balanced(rows, describe(request, material, rows, missing))
+    return Balanced(rows, take_notes(request, material, rows, missing))
 
 
 def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int) -> pl.DataFrame:
@@ -126,98 +116,20 @@ def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int
     )
 
 
-def write_rows(
-    request: Request, material: Material, drawn: Sequence[Query]
-) -> dict[str, list[Row]]:
-    """Return {language: rows} of the queries in the requested wording."""
-    known, languages = material.known, request.languages
-    if request.wording == "template":
-        known = known._replace(prompts=empty(PROMPTS))
-    rows = verbalise(drawn, known, material.templates, languages, request.source)
-    if request.wording == "sentence":
-        rows = {language: inflect_rows(part, language) for language, part in rows.items()}
-    return rows
-
-
-def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
-    """Return the rows of one language with candidates inflected for their sentences.
-
-    The answer is the form found in the sentence, the last of `answer_forms`. Distractors take the
-    forms that they have as answers in other rows (`forms.choose_forms`). If two candidates of a row
-    would then be equal, all of its candidates keep their labels.
-    """
-    outcomes = [
-        Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
-        for number, row in enumerate(rows)
+def explain_empty(request: Request, material: Material, layers: np.ndarray) -> PolyprobeError:
+    """Return the error for languages without a common fact."""
+    coverage = material.coverage
+    labelled = int(layers[LABELLED].sum())
+    mute = [
+        language
+        for language in request.languages
+        if not can_be_asked(coverage.within([language])).any()
     ]
-    worded = inflect_candidates(rows, outcomes).candidates
-    return [
-        row._replace(candidates=worded.get(number, row.candidates))
-        for number, row in enumerate(rows)
-    ]
-
-
-def draw(
-    request: Request, material: Material, facts: pl.DataFrame, mirror: Path | None
-) -> tuple[list[Query], list[tuple[str, str, int]]]:
-    """Return the kept queries, sorted, and counts of excluded facts (LEFT_OUT)."""
-    correct = prepare_correct(request, material, mirror)
-    objects = list_objects(request, material)
-    queries: list[Query] = []
-    alone: dict[str, int] = {}
-    over = 0
-    parts = facts.sort(facts.columns).partition_by("relation", maintain_order=True)
-    for part in track(parts, "drawing candidates"):
-        asked = list(map(Fact._make, part.iter_rows()))
-        relation = asked[0].relation
-        found, tried = draw_relation(asked, objects[relation], correct, request)
-        queries += found
-        alone[relation] = tried - len(found)
-        over += len(asked) - tried
-    return queries, [*total(ALONE, alone), (OVER, "", over)]
-
-
-def draw_relation(
-    facts: Sequence[Fact], objects: Collection[str], correct: CorrectAnswers, request: Request
-) -> tuple[list[Query], int]:
-    """Return the queries of a relation, sorted, and the number of facts tried.
-
-    Distractors are drawn from the objects of the facts, then from the other objects of the relation
-    if more are needed. Facts are tried in the order of their hash until `max_per_relation` facts
-    have a distractor.
-    """
-    own = {fact.object_id for fact in facts}
-    pools = (sorted(own), sorted({*objects} - own))
-    limit = request.max_per_relation or len(facts)
-    found: list[Query] = []
-    tried = 0
-    for fact in order_by_hash(facts, request.seed):
-        if len(found) == limit:
-            break
-        tried += 1
-        distractors = draw_distractors(fact, pools, correct, request.candidates - 1, request.seed)
-        if distractors:
-            found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
-    return sorted(found, key=attrgetter("fact")), tried
-
-
-def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
-    """Return {relation: objects with a label in all requested languages}."""
-    objects = material.coverage.facts.select("relation", id="object_id").unique()
-    named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
-    return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
-
-
-def prepare_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:
-    """Return the correct answers, from all known facts and the requested languages' wordings.
-
-    `material` contains the templates in use (`level_templates`).
-    """
-    facts = {"": material.known.facts, **read_truths(mirror, material.truths)}
-    asked = pl.col("language").is_in(list(request.languages))
-    known = material.known
-    homonyms = find_homonyms(known.labels.filter(asked))
-    return gather_correct(facts, material.templates, known.prompts.filter(asked), homonyms)
+    why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
+    return PolyprobeError(
+        f"no fact of {request.source} can be asked in every language asked for ({labelled} have "
+        f"labels in all of them{why}); leave some out, --plan shows their cost"
+    )
 
 
 def list_missing(
@@ -250,13 +162,7 @@ def list_without_template(request: Request, material: Material, relation: str) -
     return [language for language in request.languages if language not in present]
 
 
-def total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
-    """Yield lines of LEFT_OUT for a reason: the sum of the counts, then each count."""
-    yield (reason, "", sum(counts.values()))
-    yield from ((reason, detail, count) for detail, count in counts.items())
-
-
-def describe(
+def take_notes(
     request: Request,
     material: Material,
     rows: dict[str, list[Row]],
@@ -296,17 +202,85 @@ def count_templates(rows: Sequence[Row]) -> pl.DataFrame:
     return pl.DataFrame(lines, USED_TEMPLATES, orient="row")
 
 
-def explain_empty(request: Request, material: Material, layers: np.ndarray) -> PolyprobeError:
-    """Return the error for languages without a common fact."""
-    coverage = material.coverage
-    labelled = int(layers[LABELLED].sum())
-    mute = [
-        language
-        for language in request.languages
-        if not can_be_asked(coverage.within([language])).any()
-    ]
-    why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
-    return PolyprobeError(
-        f"no fact of {request.source} can be asked in every language asked for ({labelled} have "
-        f"labels in all of them{why}); leave some out, --plan shows their cost"
+def dump(notes: Notes) -> str:
+    """Return the notes as JSON, for the metadata of the Parquet files."""
+    several = (
+        {"facts": notes.facts, "told": notes.used_templates.rows()}
+        if notes.used_templates.height
+        else {}
     )
+    shown = {
+        "command": notes.command,
+        "source_facts": notes.source_facts,
+        "rows": notes.rows,
+        **several,
+        "left_out": notes.left_out.rows(),
+        "lent": notes.borrowed,
+        "repairs": notes.repairs,
+        "costs": notes.costs.filter(notes.costs["asked"]).select("language", "facts").rows(),
+        "sources": [list(source) for source in notes.sources],
+    }
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def describe(configs: Sequence[Config]) -> dict[str, str]:
+    """Return the parts of the card that only balanced sets have."""
+    return {
+        "builds": "\n\n".join(describe_build(config) for config in configs),
+        "paraphrases": PARAPHRASES if any("told" in config.notes for config in configs) else "",
+    }
+
+
+def describe_build(config: Config) -> str:
+    """Return a section on one configuration: command, sources, and excluded facts by reason."""
+    notes = config.notes
+    lent = [f"{count:,} labels of {source}" for source, count in notes["lent"].items()]
+    parts = [
+        f"### `{config.name}`",
+        f"```\n{notes['command']}\n```",
+        f"{notes.get('facts', notes['rows']):,} of {notes['source_facts']:,} facts of the source"
+        + (f", with {' and '.join(lent)} in all languages." if lent else "."),
+        *templates_table(notes),
+        sources_table(notes),
+        left_out_table(notes),
+        *repairs_table(notes),
+        "Facts left as languages are added, the one that costs least at each step: "
+        + ", ".join(f"{language} {facts:,}" for language, facts in notes["costs"])
+        + ".",
+    ]
+    return "\n\n".join(parts)
+
+
+def templates_table(notes: dict[str, Any]) -> list[str]:
+    """Return a text and a table on facts with several rows; an empty list if there are none."""
+    if "told" not in notes:
+        return []
+    rows = [(relation, *(f"{n:,}" for n in counts)) for relation, *counts in notes["told"]]
+    text = (
+        f"{notes['rows']:,} rows a language: a fact has one for each template of its relation, "
+        "with the same `fact_id` and the same candidates. Accuracy, RankC and COverlap count rows, "
+        "so a fact counts as often as it has templates; `polyprobe metrics RUN --cluster subject` "
+        "draws its rows together for the intervals, and mParaRel's consistency compares them."
+    )
+    return [text, markdown_table(("relation", "templates", "facts", "rows"), rows)]
+
+
+def sources_table(notes: dict[str, Any]) -> str:
+    """Return one line for each source: its contribution, commit, and licence as it states it."""
+    rows = [
+        (name, role, home, f"`{commit[:12]}`" if commit else "", licence)
+        for name, role, home, commit, licence in notes["sources"]
+    ]
+    return markdown_table(("source", "gave", "home", "commit", "licence"), rows)
+
+
+def left_out_table(notes: dict[str, Any]) -> str:
+    """Return one line for each reason of exclusion and the language or relation concerned."""
+    rows = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
+    return markdown_table(("left out for", "where", "facts"), rows)
+
+
+def repairs_table(notes: dict[str, Any]) -> list[str]:
+    """Return the table of repairs to the source's files, in all its languages; [] if none."""
+    rows = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
+    return [markdown_table(("mended or passed over in the source", "times"), rows)] if rows else []

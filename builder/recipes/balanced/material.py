@@ -1,24 +1,32 @@
-"""Material of a balanced set: a source, borrowed labels and templates, and their provenance."""
+"""Material of a balanced set: facts, borrowed labels and templates, and their coverage."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
-from polyprobe.builder.facts.alphabets import unmix_column
-from polyprobe.builder.facts.facts import LABELS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import tidy
+from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts.labels import tidy, unmix_column
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source, load_truth_source, read_source
 from polyprobe.system.download import check_archive
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import report
 
-from .coverage import Coverage, measure_coverage
-from .request import Request, check_languages, check_relations, check_request
+from .request import Request, check_request
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
+COSTS = {
+    "language": pl.String,
+    "asked": pl.Boolean,
+    "facts": pl.Int64,
+    "lost": pl.Int64,
+    "relations": pl.Int64,
+    "labelled": pl.Int64,
+}
+LABELLED, PROMPTED, TEMPLATED = range(3)  # the layers of a coverage
 
 
 class Provenance(NamedTuple):
@@ -33,6 +41,34 @@ class Provenance(NamedTuple):
     home: str
     commit: str
     licence: str
+
+
+class Coverage(NamedTuple):
+    """Availability of facts: the boolean array `layers[layer, fact, language]`.
+
+    LABELLED: subject and object have labels. PROMPTED: LABELLED, and the source has a sentence for
+    the fact. TEMPLATED: LABELLED, and the relation has a template. Facts and languages are in the
+    order of `facts` and `languages`. A fact can be asked in a set of languages if it is PROMPTED in
+    all of them or TEMPLATED in all of them.
+    """
+
+    facts: pl.DataFrame
+    languages: tuple[str, ...]
+    layers: np.ndarray
+
+    def columns(self, languages: Sequence[str]) -> list[int]:
+        """Return the column indices of the languages."""
+        return [self.languages.index(language) for language in languages]
+
+    def within(self, languages: Sequence[str]) -> np.ndarray:
+        """Return an array (layers, facts): whether a fact is available in all of the languages."""
+        return np.all(self.layers[:, :, self.columns(languages)], axis=2)
+
+    def require_both(self) -> "Coverage":
+        """Return a coverage that requires both a sentence of the source and a template."""
+        layers = self.layers.copy()
+        layers[[PROMPTED, TEMPLATED]] = layers[PROMPTED] & layers[TEMPLATED]
+        return self._replace(layers=layers)
 
 
 class Material(NamedTuple):
@@ -61,8 +97,7 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     """Check the request and return its material, in every language of the source."""
     check_request(request)
     source = load_source(request.source)
-    check_languages(request.languages, request.source, source.LANGUAGES)
-    check_label_sources(request)
+    check_languages(request, source.LANGUAGES)
     truth_sources = {name: load_truth_source(name) for name in TRUTH_SOURCES}
     for module in (source, *map(load_source, request.labels), *truth_sources.values()):
         if repository := getattr(module, "REPOSITORY", None):
@@ -95,6 +130,46 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     )
 
 
+def check_languages(request: Request, known: Collection[str]) -> None:
+    """Raise PolyprobeError for a language that the source lacks, or `--labels` without any."""
+    for language in request.languages:
+        if language not in known:
+            raise unknown("language", language, request.source, known)
+    for name in request.labels:
+        has = load_source(name).LANGUAGES
+        if request.languages and not {*request.languages} & {*has}:
+            raise PolyprobeError(
+                f"--labels {name}: it has none of {', '.join(request.languages)}; "
+                f"available: {', '.join(has)}"
+            )
+
+
+def check_relations(request: Request, known: Collection[str]) -> None:
+    """Raise PolyprobeError for a relation that the source does not have, or if none remains."""
+    for relation in (*request.relations, *request.exclude):
+        if relation not in known:
+            raise unknown("relation", relation, request.source, known)
+    if not set(request.relations or known) - set(request.exclude):
+        raise PolyprobeError(f"--exclude leaves no relation of {request.source}; name fewer")
+
+
+def describe(name: str, source: ModuleType, role: str) -> Provenance:
+    """Return the provenance of a source."""
+    repository = getattr(source, "REPOSITORY", None)
+    home = repository.name if repository else source.URL
+    return Provenance(name, role, home, repository.commit if repository else "", source.LICENCE)
+
+
+def complete(known: Facts, borrowed: pl.DataFrame) -> Facts:
+    """Return the facts with borrowed labels for their entities without one."""
+    entities = pl.concat([known.facts["subject_id"], known.facts["object_id"]]).unique()
+    new = borrowed.join(known.labels, on=["language", "id"], how="anti").join(
+        entities.alias("id").to_frame(), on="id", how="semi"
+    )
+    labels = pl.concat([known.labels.select(LABELS.keys()), new.select(LABELS.keys())])
+    return known._replace(labels=labels.sort(*LABELS))
+
+
 def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Path | None) -> Facts:
     """Return the facts with the source's own sentences, rendered if its prompts are annotated."""
     if getattr(source, "MARKED_PROMPTS", False):
@@ -110,15 +185,18 @@ def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Pa
     return known
 
 
+def lacks_templates(known: Facts, languages: Sequence[str]) -> bool:
+    """Return whether a relation has no template in one of the languages."""
+    pairs = len(set(languages)) * known.facts["relation"].n_unique()
+    asked = known.templates.filter(pl.col("language").is_in(list(languages)))
+    return asked.select("language", "relation").n_unique() < pairs
+
+
 def translate_missing(
     request: Request, known: Facts, fallback: pl.DataFrame
 ) -> tuple[pl.DataFrame, str]:
     """Return translated templates (TEMPLATES) for languages without one, and the signatures."""
-    from polyprobe.builder.recipes.balanced.templates.translate import (
-        describe_outcomes,
-        fill_missing,
-        load_translators,
-    )
+    from .templates import describe_outcomes, fill_missing, load_translators
 
     engines = load_translators(request.template_translators)
     asked = set(choose_relations(known.facts, request)["relation"])
@@ -167,36 +245,88 @@ def choose_relations(facts: pl.DataFrame, request: Request) -> pl.DataFrame:
     return facts.filter(pl.col("relation").is_in(sorted(chosen)))
 
 
-def complete(known: Facts, borrowed: pl.DataFrame) -> Facts:
-    """Return the facts with borrowed labels for their entities without one."""
-    entities = pl.concat([known.facts["subject_id"], known.facts["object_id"]]).unique()
-    new = borrowed.join(known.labels, on=["language", "id"], how="anti").join(
-        entities.alias("id").to_frame(), on="id", how="semi"
+def measure_coverage(
+    known: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
+) -> Coverage:
+    """Return the coverage of `facts` by the labels and prompts in `known` and by `templates`."""
+    entities = pl.DataFrame({"id": pl.concat([facts["subject_id"], facts["object_id"]]).unique()})
+    named = mark(known.labels, entities, languages)
+    labelled = named[places(facts["subject_id"], entities["id"])]
+    labelled &= named[places(facts["object_id"], entities["id"])]
+    relations = facts.select(pl.col("relation").unique())
+    templated = mark(templates, relations, languages)
+    templated = templated[places(facts["relation"], relations["relation"])]
+    prompted = mark(known.prompts, facts, languages)
+    layers = np.stack([labelled, labelled & prompted, labelled & templated])
+    return Coverage(facts, tuple(languages), layers)
+
+
+def mark(found: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> np.ndarray:
+    """Return an array (rows, languages): whether `found` has the row's values in the language."""
+    columns = pl.DataFrame({"language": languages}, schema={"language": pl.String})
+    hits = (
+        found.select("language", *rows.columns)
+        .unique()
+        .join(rows.with_row_index("row"), on=rows.columns)
+        .join(columns.with_row_index("column"), on="language")
     )
-    labels = pl.concat([known.labels.select(LABELS.keys()), new.select(LABELS.keys())])
-    return known._replace(labels=labels.sort(*LABELS))
+    marks = np.zeros((rows.height, columns.height), dtype=bool)
+    marks[hits["row"].to_numpy(), hits["column"].to_numpy()] = True
+    return marks
 
 
-def check_label_sources(request: Request) -> None:
-    """Raise PolyprobeError if a source of `--labels` has none of the requested languages."""
-    for name in request.labels:
-        has = load_source(name).LANGUAGES
-        if request.languages and not {*request.languages} & {*has}:
-            raise PolyprobeError(
-                f"--labels {name}: it has none of {', '.join(request.languages)}; "
-                f"available: {', '.join(has)}"
-            )
+def places(values: pl.Series, among: pl.Series) -> np.ndarray:
+    """Return the index of each value in `among`, whose values are unique."""
+    index = among.alias("value").to_frame().with_row_index("place")
+    found = values.alias("value").to_frame().join(index, on="value", maintain_order="left")
+    return found["place"].to_numpy()
 
 
-def lacks_templates(known: Facts, languages: Sequence[str]) -> bool:
-    """Return whether a relation has no template in one of the languages."""
-    pairs = len(set(languages)) * known.facts["relation"].n_unique()
-    asked = known.templates.filter(pl.col("language").is_in(list(languages)))
-    return asked.select("language", "relation").n_unique() < pairs
+def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:
+    """Return the cost of each language in facts, one row for each language (COSTS).
+
+    The requested languages come first, in the order in which each step keeps most facts (then most
+    labelled facts, then by code). `facts` counts the facts that can be asked in all languages so
+    far, `lost` the facts lost with this language (with the first one, out of all facts),
+    `relations` the remaining relations, and `labelled` the facts with labels in all languages so
+    far. The other languages follow, each as if added alone to the requested ones, the cheapest
+    first.
+    """
+    asked = asked or coverage.languages
+    alive = np.ones(coverage.layers.shape[:2], dtype=bool)
+    steps, left, before = [], sorted(set(asked)), coverage.facts.height
+    while left:
+        [best, *_] = try_each(coverage, alive, left, before)
+        steps.append((best[0], True, *best[1:]))
+        before = best[1]
+        left.remove(best[0])
+        alive &= coverage.layers[:, :, coverage.languages.index(best[0])]
+    others = sorted(set(coverage.languages) - set(asked))
+    steps += [(row[0], False, *row[1:]) for row in try_each(coverage, alive, others, before)]
+    return pl.DataFrame(steps, schema=COSTS, orient="row")
 
 
-def describe(name: str, source: ModuleType, role: str) -> Provenance:
-    """Return the provenance of a source."""
-    repository = getattr(source, "REPOSITORY", None)
-    home = repository.name if repository else source.URL
-    return Provenance(name, role, home, repository.commit if repository else "", source.LICENCE)
+def try_each(
+    coverage: Coverage, alive: np.ndarray, languages: Sequence[str], before: int
+) -> list[tuple[str, int, int, int, int]]:
+    """Return (language, facts, lost, relations, labelled) of each single addition, best first.
+
+    `alive` (layers, facts) marks the facts available in all languages so far; `before` is their
+    number.
+    """
+    kept = alive[LABELLED].nonzero()[0]
+    relations = coverage.facts["relation"].cast(pl.Categorical).to_physical().to_numpy()[kept]
+    columns = coverage.columns(languages)
+    after = coverage.layers[:, kept][:, :, columns] & alive[:, kept, None]
+    asked = can_be_asked(after)
+    rows = [
+        (language, int(n := asked[:, i].sum()), before - int(n),
+         np.unique(relations[asked[:, i]]).size, int(after[LABELLED, :, i].sum()))
+        for i, language in enumerate(languages)
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: (-row[1], -row[4], row[0]))
+
+
+def can_be_asked(layers: np.ndarray) -> np.ndarray:
+    """Return whether each fact has the source's sentences in all languages, or templates in all."""
+    return layers[PROMPTED] | layers[TEMPLATED]

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from polyprobe.builder.sources import FACT_SOURCES
@@ -27,7 +26,7 @@ class Request(NamedTuple):
     sentences; the name then ends in `-sentence`. `unimorph` is a folder with UniMorph's tables, for
     rendered sentences (X-FACTR's).
 
-    `template_translators` are the arguments of `templates.translate.load_translators`. They
+    `template_translators` are the arguments of `templates.load_translators`. They
     translate English templates for languages without one. Translations by `trusted` ones need no
     agreement.
     """
@@ -127,19 +126,3 @@ def check_buildable(request: Request) -> None:
     check_request(request)
     if not request.languages:
         raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")
-
-
-def check_languages(languages: Sequence[str], source: str, known: Collection[str]) -> None:
-    """Raise PolyprobeError for a language that the source does not have."""
-    for language in languages:
-        if language not in known:
-            raise unknown("language", language, source, known)
-
-
-def check_relations(request: Request, known: Collection[str]) -> None:
-    """Raise PolyprobeError for a relation that the source does not have, or if none remains."""
-    for relation in (*request.relations, *request.exclude):
-        if relation not in known:
-            raise unknown("relation", relation, request.source, known)
-    if not set(request.relations or known) - set(request.exclude):
-        raise PolyprobeError(f"--exclude leaves no relation of {request.source}; name fewer")

@@ -13,7 +13,7 @@ from polyprobe.builder.annotated.grammar import Prompt, parse_prompt
 from polyprobe.builder.annotated.inflection import find_table
 from polyprobe.builder.annotated.languages import load_inflector
 from polyprobe.builder.annotated.render import UNKNOWN, Renderer
-from polyprobe.builder.facts.facts import FACTS, PROMPTS, Facts, empty
+from polyprobe.builder.facts import FACTS, PROMPTS, Facts, empty
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError, unknown

@@ -5,14 +5,16 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import Facts
+from polyprobe.builder.facts import PROMPTS, SUBJECT, empty
+from polyprobe.builder.recipes.sentences.forms import inflect_candidates
+from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from .distractors import Fact, Query
-
-SUBJECT = "[X]"
+from .draw import Fact, Query
+from .material import Material
+from .request import Request
 
 
 class Sentence(NamedTuple):
@@ -35,29 +37,36 @@ class LanguageTexts(NamedTuple):
 
 
 def verbalise(
-    queries: Sequence[Query],
-    known: Facts,
-    templates: pl.DataFrame,
-    languages: Sequence[str],
-    source: str,
+    request: Request, material: Material, queries: Sequence[Query]
 ) -> dict[str, list[Row]]:
-    """Return {language: rows}: consecutive rows for each query, as many in every language.
+    """Return {language: rows} in the requested wording, as many in every language.
 
     A fact with a sentence of the source in every language has one row with that sentence. Any other
-    fact has one row for each template of its relation, filled with the subject's label. `templates`
-    has the same number of templates in every language (`level_templates`). The candidates are the
-    same in all rows of a query.
+    fact has consecutive rows, one for each template of its relation, filled with the subject's
+    label. `material` has the same number of templates in every language (`level_templates`). The
+    candidates are the same in all rows of a query.
     """
-    prompted = find_prompted(known.prompts, languages)
+    known, languages = material.known, request.languages
+    prompts = empty(PROMPTS) if request.wording == "template" else known.prompts
+    prompted = find_prompted(prompts, languages)
     rows = {}
     for language in track(languages, "writing sentences"):
         texts = LanguageTexts(
             labels=dict(of_language(known.labels, language).select("id", "label").iter_rows()),
-            templates=group_templates(of_language(templates, language)),
-            prompts=dict(read_prompts(known.prompts, language, prompted, source)),
+            templates=group_templates(of_language(material.templates, language)),
+            prompts=dict(read_prompts(prompts, language, prompted, request.source)),
         )
-        rows[language] = [row for query in queries for row in make_rows(query, texts, language)]
+        own = [row for query in queries for row in make_rows(query, texts, language)]
+        rows[language] = inflect_rows(own, language) if request.wording == "sentence" else own
     return rows
+
+
+def find_prompted(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
+    """Return the facts with a prompt in all of the languages."""
+    key = ["relation", "subject_id", "object_id"]
+    asked = prompts.filter(pl.col("language").is_in(list(languages)))
+    counts = asked.group_by(key).agg(pl.col("language").n_unique().alias("languages"))
+    return counts.filter(pl.col("languages") == len(set(languages))).select(key)
 
 
 def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
@@ -71,14 +80,6 @@ def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]
     for relation, template_id, template in templates.iter_rows():
         grouped.setdefault(relation, []).append((template, template_id))
     return grouped
-
-
-def find_prompted(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
-    """Return the facts with a prompt in all of the languages."""
-    key = ["relation", "subject_id", "object_id"]
-    asked = prompts.filter(pl.col("language").is_in(list(languages)))
-    counts = asked.group_by(key).agg(pl.col("language").n_unique().alias("languages"))
-    return counts.filter(pl.col("languages") == len(set(languages))).select(key)
 
 
 def read_prompts(
@@ -122,9 +123,29 @@ def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row
 def list_sentences(fact: Fact, texts: LanguageTexts, subject: str) -> list[Sentence]:
     """Return the fact's own sentence, or the filled templates of its relation."""
     own = texts.prompts.get(fact)
-    return [own] if own else [fill(*pair, subject) for pair in texts.templates[fact.relation]]
+    return (
+        [own]
+        if own
+        else [
+            Sentence(template.replace(SUBJECT, subject), "", template_id)
+            for template, template_id in texts.templates[fact.relation]
+        ]
+    )
 
 
-def fill(template: str, template_id: str, subject: str) -> Sentence:
-    """Return the sentence of a template, with the subject's label."""
-    return Sentence(template.replace(SUBJECT, subject), "", template_id)
+def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
+    """Return the rows of one language with candidates inflected for their sentences.
+
+    The answer is the form found in the sentence, the last of `answer_forms`. Distractors take the
+    forms that they have as answers in other rows (`forms.choose_forms`). If two candidates of a row
+    would then be equal, all of its candidates keep their labels.
+    """
+    outcomes = [
+        Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
+        for number, row in enumerate(rows)
+    ]
+    worded = inflect_candidates(rows, outcomes).candidates
+    return [
+        row._replace(candidates=worded.get(number, row.candidates))
+        for number, row in enumerate(rows)
+    ]

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from polyprobe.builder.audit import Audit
 from polyprobe.builder.audit.report import find_pair
-from polyprobe.builder.output.tables import Config, markdown_table, repairs_table
+from polyprobe.builder.output.card import Config, markdown_table, repairs_table
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
 

@@ -30,8 +30,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.builder.output.tables import Config
-from polyprobe.builder.recipes.table import RECIPES
+from polyprobe.builder.output.card import Config
+from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_archive
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.hashing import hash_text

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from babel.core import get_global
 
-from polyprobe.builder.output.tables import Config
-from polyprobe.builder.recipes.table import RECIPES
+from polyprobe.builder.output.card import Config
+from polyprobe.builder.recipes import RECIPES
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_text

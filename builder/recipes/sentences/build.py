@@ -1,31 +1,171 @@
-"""Build a sentence version of a configuration: rows, translations, objects, files, card."""
+"""Build a sentence version of a configuration: request, base rows, translations, kept rows."""
 
-from collections.abc import Mapping
+import json
+import shlex
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from polyprobe.builder.objects.lemmatizers import load_lemmatizer
-from polyprobe.builder.output import sentence_part as sentence_card
-from polyprobe.builder.output.card import is_built, read_config
-from polyprobe.builder.output.folder import list_known, write_card
-from polyprobe.builder.output.sentence_part import SentenceNotes, SentenceSettings
-from polyprobe.builder.output.write import write_tables
-from polyprobe.builder.recipes.table import list_own, load_describer
-from polyprobe.builder.translators import Translator, load_translator
+import polars as pl
+import pyarrow as pa
+
+from polyprobe.builder.objects.lemmatizers import LEMMATIZERS, load_lemmatizer
+from polyprobe.builder.output.card import hash_base, is_built, read_config, read_parquet
+from polyprobe.builder.output.folder import list_known, write_card, write_tables
+from polyprobe.builder.recipes import list_own, load_describer
+from polyprobe.builder.translators import Translator
 from polyprobe.builder.translators.sending import packages_explained
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.schema.columns import SCHEMA, SENTENCE, SENTENCES, SLOT, Row
+from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import track
 
-from .base import Base
 from .forms import Inflected, inflect_candidates, keep_candidates
-from .outcomes import write_outcomes
-from .request import SentenceRequest
-from .translate import keep_source, translate_rows
+from .outcomes import (
+    FOUND,
+    UNTRANSLATED,
+    Outcome,
+    keep_source,
+    translate_rows,
+    write_outcomes,
+)
+
+Base = dict[str, list[Row]]
+COSTS = {
+    "language": pl.String,
+    "asked": pl.Int64,
+    "translated": pl.Int64,
+    "found": pl.Int64,
+    "last": pl.Int64,
+    "alone": pl.Int64,
+    "kept": pl.Int64,
+    "kept_last": pl.Int64,
+}
+LOST = {"language": pl.String, "status": pl.String, "rows": pl.Int64}
 
 
-def prepare_translator(translator: str | Translator, options: Mapping[str, str]) -> Translator:
-    """Return the translator with this name, or the given translator."""
-    return load_translator(translator, **options) if isinstance(translator, str) else translator
+class SentenceRequest(NamedTuple):
+    """A sentence version: its base configuration, its languages, and the search for objects.
+
+    `languages` defaults to all languages of the configuration. `threshold` is the minimum
+    similarity of a span to the label, 0 to 100. `translator` is a translator's name.
+    """
+
+    dataset: str
+    config: str
+    translator: str
+    languages: tuple[str, ...] = ()
+    lemmatizer: str = "auto"
+    threshold: float = 75
+    source_language: str = "en"
+
+    @property
+    def name(self) -> str:
+        """Return the version's name."""
+        return self.config + SENTENCE
+
+    @property
+    def command(self) -> str:
+        """Return the command that rebuilds the sentence version, without the translator's options.
+
+        Options may be secret or change between days (a key, a port).
+        """
+        given = (
+            ("--config", self.config),
+            ("--translator", self.translator),
+            ("--languages", ",".join(self.languages)),
+            ("--lemmatizer", self.lemmatizer),
+            ("--threshold", f"{self.threshold:g}"),
+            ("--source-language", self.source_language),
+        )
+        words = [word for option, value in given for word in (option, value)]
+        return shlex.join(["polyprobe", "build", "sentences", self.dataset, *words])
+
+
+class SentenceSettings(NamedTuple):
+    """All settings that a twin's rows depend on, apart from its base configuration.
+
+    `translator` is the signature of the engine, `lemmatizers` {language: lemmatizer}.
+    """
+
+    twin_of: str
+    source_language: str
+    languages: tuple[str, ...]
+    translator: str
+    lemmatizers: dict[str, str]
+    threshold: float
+
+
+class SentenceNotes(NamedTuple):
+    """How a twin was built; `costs` are COSTS, `lost` LOST.
+
+    `rows` counts the kept rows. `base` is the `hash_base` of the base splits. `partial` counts rows
+    found in every language but left out because another row of their fact is lost.
+    """
+
+    settings: SentenceSettings
+    command: str
+    base: str
+    partial: int
+    rows: int
+    costs: pl.DataFrame
+    lost: pl.DataFrame
+
+
+def check_request(request: SentenceRequest) -> None:
+    """Raise PolyprobeError for an invalid threshold, lemmatizer or name of a configuration."""
+    if request.lemmatizer not in LEMMATIZERS:
+        raise unknown("lemmatizer", request.lemmatizer, "polyprobe", LEMMATIZERS)
+    if not 0 <= request.threshold <= 100:
+        raise PolyprobeError(f"--threshold {request.threshold:g}: expected 0 to 100")
+    if not request.config or request.config.endswith(SENTENCE):
+        raise PolyprobeError(
+            f"--config {request.config!r}: expected a configuration of templates, whose name does "
+            f"not end in {SENTENCE}"
+        )
+
+
+def read_base(folder: Path, config: str) -> Base:
+    """Return {language: rows} of a configuration on disk, sorted by language."""
+    if not is_built(folder, config):
+        raise PolyprobeError(f"no configuration {config} in {folder}")
+    base = {
+        path.stem.replace("_", "-"): [
+            Row(**row) for row in read_parquet(path).select(SCHEMA.names).to_pylist()
+        ]
+        for path in sorted((folder / "data" / config).glob("*.parquet"))
+    }
+    check_parallel(base, f"{folder}/{config}")
+    return base
+
+
+def check_parallel(base: Base, place: str) -> None:
+    """Raise PolyprobeError unless each row has the same fact and answers in all languages."""
+    first, *others = base
+    keys = [(row.fact_id, row.answers, len(row.candidates)) for row in base[first]]
+    for language in others:
+        if [(row.fact_id, row.answers, len(row.candidates)) for row in base[language]] != keys:
+            raise PolyprobeError(
+                f"{place}: the splits {first} and {language} are not parallel; build it again"
+            )
+
+
+def choose_languages(base: Base, languages: Sequence[str], source: str, place: str) -> list[str]:
+    """Return the target languages: the requested ones or all, except the source language.
+
+    They are sorted, so that equal requests have equal results.
+    """
+    for language in (source, *languages):
+        if language not in base:
+            raise unknown("language", language, place, base)
+    chosen = sorted({*(languages or base)} - {source})
+    if not chosen:
+        raise PolyprobeError(
+            f"nothing to translate: {source} is the source language; name others with --languages"
+        )
+    return chosen
 
 
 def find_settings(
@@ -53,7 +193,8 @@ def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSet
     if not is_built(folder, request.name):
         return
     notes = read_config(folder, request.name).notes
-    if sentence_card.read_settings(notes) != settings:
+    wanted = {**settings._asdict(), "languages": list(settings.languages)}
+    if any(notes.get(name) != value for name, value in wanted.items()):
         command = notes.get("command", "another program")
         raise PolyprobeError(
             f"{folder} holds another {request.name}, made by `{command}`; give another --output, "
@@ -65,7 +206,7 @@ def translate_all(
     request: SentenceRequest, base: Base, translator: Translator, stanza_dir: Path | None
 ) -> dict[str, Inflected]:
     """Return the outcomes and candidates of each language, the source language first."""
-    from polyprobe.builder.objects.find import find_objects
+    from polyprobe.builder.objects.find import find_objects  # local: it needs rapidfuzz
 
     find = partial(
         find_objects,
@@ -90,8 +231,6 @@ def write_version(
     inflected: Mapping[str, Inflected],
 ) -> SentenceNotes:
     """Write the table of outcomes, the sentence version and the card; return the notes."""
-    from .common import count_costs, count_lost, find_common, find_kept, make_tables
-
     told = write_outcomes(
         folder, request.name, [outcome for part in inflected.values() for outcome in part.outcomes]
     )
@@ -103,12 +242,113 @@ def write_version(
             f"no fact of {request.config} was found in every language ({counts}); see {told}"
         )
     partial = len(find_common(inflected)) - len(kept)
-    made_of = sentence_card.hash_base(folder, request.config, base.keys() & inflected.keys())
+    made_of = hash_base(folder, request.config, base.keys() & inflected.keys())
     costs = count_costs(inflected, kept)
     notes = SentenceNotes(settings, request.command, made_of, partial, len(kept), costs, lost)
     tables = make_tables(base, inflected, kept)
     pairs = track(tables.items(), f"writing {request.name}")
-    write_tables(folder, request.name, pairs, sentence_card.dump(notes))
+    write_tables(folder, request.name, pairs, dump(notes))
     configs = list_known(folder, list_own(request.dataset))
     write_card(folder, request.dataset, configs, load_describer(request.dataset))
     return notes
+
+
+def find_kept(inflected: Mapping[str, Inflected]) -> list[int]:
+    """Return the rows found in every language, without those of incomplete facts.
+
+    A fact in several templates keeps all of its rows or none: rows are matched by fact and by
+    number within the fact, which a missing row would shift.
+    """
+    [outcomes, *_] = [part.outcomes for part in inflected.values()]
+    common = find_common(inflected)
+    lost = {outcomes[n].fact_id for n in set(range(len(outcomes))).difference(common)}
+    return [number for number in common if outcomes[number].fact_id not in lost]
+
+
+def find_common(inflected: Mapping[str, Inflected]) -> list[int]:
+    """Return the numbers of the rows found in every language, sorted."""
+    return sorted(set.intersection(*(set(part.candidates) for part in inflected.values())))
+
+
+def count_lost(inflected: Mapping[str, Inflected]) -> pl.DataFrame:
+    """Return the number of lost rows by language and status (LOST), the most frequent first."""
+    lines = [
+        (language, status, count)
+        for language, part in inflected.items()
+        for status, count in Counter(outcome.status for outcome in part.outcomes).most_common()
+        if status != FOUND
+    ]
+    return pl.DataFrame(lines, LOST, orient="row")
+
+
+def count_costs(inflected: Mapping[str, Inflected], kept: Sequence[int]) -> pl.DataFrame:
+    """Return the cost of each language (COSTS), in rows.
+
+    `asked`, `translated`, `found` and `last` (found, with the object last) count the language's own
+    rows. `alone` counts the rows missing only in this language: without it, the set would have as
+    many more. `kept` and `kept_last` count rows of the set.
+    """
+    lines = []
+    for language, part in inflected.items():
+        last = {number for number in part.candidates if is_last(cut(part.outcomes[number]))}
+        others = [set(other.candidates) for name, other in inflected.items() if name != language]
+        lines.append(
+            (
+                language,
+                len(part.outcomes),
+                sum(outcome.status not in UNTRANSLATED for outcome in part.outcomes),
+                len(part.candidates),
+                len(last),
+                len(set.intersection(*others) - set(part.candidates)),
+                len(kept),
+                len(last.intersection(kept)),
+            )
+        )
+    return pl.DataFrame(lines, COSTS, orient="row")
+
+
+def is_last(prompt: str) -> bool:
+    """Return whether only punctuation and spaces follow the slot.
+
+    >>> is_last("Die Hauptstadt ist [Y]."), is_last("[Y] ist die Hauptstadt.")
+    (True, False)
+    """
+    rest = prompt.partition(SLOT)[2]
+    return all(letter.isspace() or unicodedata.category(letter)[0] == "P" for letter in rest)
+
+
+def cut(outcome: Outcome) -> str:
+    """Return the translation with the slot in place of the object."""
+    text = outcome.translation
+    return text[: outcome.start] + SLOT + text[outcome.end :]
+
+
+def make_tables(
+    base: Base, inflected: Mapping[str, Inflected], kept: Sequence[int]
+) -> dict[str, pa.Table]:
+    """Return {language: table of SENTENCES} of the kept rows, aligned by row number."""
+    return {
+        language: pa.Table.from_pylist(
+            [make_row(base[language][n], part.outcomes[n], part.candidates[n]) for n in kept],
+            schema=SENTENCES,
+        )
+        for language, part in inflected.items()
+    }
+
+
+def make_row(row: Row, outcome: Outcome, candidates: list[str]) -> dict[str, object]:
+    """Return one row of SENTENCES: the base row with a prompt made from the translation."""
+    prompt = cut(outcome)
+    twin = row._replace(
+        prompt=prompt,
+        candidates=candidates,
+        answer_forms=list(dict.fromkeys((outcome.label, outcome.form))),
+    )
+    return {**twin._asdict(), "object_last": is_last(prompt), "confidence": outcome.score}
+
+
+def dump(notes: SentenceNotes) -> str:
+    """Return the notes as JSON, for the metadata of the Parquet files."""
+    shown = {**notes.settings._asdict(), **notes._asdict()}
+    del shown["settings"]
+    return json.dumps(shown, ensure_ascii=False, default=pl.DataFrame.rows)

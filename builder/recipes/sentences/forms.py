@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from polyprobe.schema.columns import Row
 
-from .base import answer_label
-from .outcomes import COLLISION, FOUND, Outcome
+from .outcomes import COLLISION, FOUND, Outcome, answer_label
 
 Forms = Mapping[tuple[str, str], Counter[str]]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions
 from polyprobe.schema.columns import Row
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts.facts import Facts
+from polyprobe.builder.facts import Facts
 from polyprobe.builder.facts.labels import clean, fold
 from polyprobe.builder.facts.linking import Link, link_rows
 from polyprobe.builder.sources import read_source

@@ -8,7 +8,7 @@ import pytest
 from polyprobe.builder.annotated.entities import list_trait_paths
 from polyprobe.builder.annotated.grammar import write_prompt
 from polyprobe.builder.annotated.render import KEPT
-from polyprobe.builder.facts.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.recipes.balanced import sentences as prompts
 from polyprobe.builder.recipes.balanced.sentences import (
     UNLABELLED,

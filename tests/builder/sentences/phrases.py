@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from polyprobe.builder import recipes as table
 from polyprobe.builder.output import card
-from polyprobe.builder.recipes import table
 from polyprobe.builder.translators import Translation, Translator
 from polyprobe.schema.columns import Row
 

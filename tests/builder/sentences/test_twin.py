@@ -9,8 +9,12 @@ import pytest
 from polyprobe.builder.build import build_balanced, build_dataset, build_sentences
 from polyprobe.builder.output import card
 from polyprobe.builder.recipes.balanced.request import Request
-from polyprobe.builder.recipes.sentences.outcomes import OUTCOMES, STATUSES, Outcome
-from polyprobe.builder.recipes.sentences.translate import reject_untranslated
+from polyprobe.builder.recipes.sentences.outcomes import (
+    OUTCOMES,
+    STATUSES,
+    Outcome,
+    reject_untranslated,
+)
 from polyprobe.builder.translators import Translation
 from polyprobe.schema.columns import SENTENCES
 from polyprobe.system.errors import PolyprobeError

@@ -1,1 +1,0 @@
-"""Templates: translation, votes, slots."""
