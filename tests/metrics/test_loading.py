@@ -4,6 +4,7 @@ By path: test_modules.py. From the Hub: tests/cli/hub/test_push_and_load.py.
 """
 
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -27,11 +28,11 @@ for name in CASES:
     answer[name] = evaluate.load({{place}}).compute(**CASES[name])[RESULTS[name][0]]
 """
 WITHOUT = "sys.meta_path[:] = map(Without, sys.meta_path)"
-UNPACKED = """
+INSTALLED = """
 sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(f).lower()]
-sys.path.insert(0, {parent!r})
+sys.path.insert(0, {site!r})
 import polyprobe
-assert [*polyprobe.__path__] == [{root!r}], polyprobe.__path__
+assert [*polyprobe.__path__] == [{site!r} + "/polyprobe"], polyprobe.__path__
 """
 
 
@@ -46,7 +47,7 @@ def test_by_bare_name_after_install(tmp_path):
 
 
 @pytest.mark.acceptance
-def test_from_a_zip_of_the_repository(tmp_path):
+def test_from_a_zip_of_the_repository_and_after_pip_install_from_it(tmp_path):
     """Python's zipfile, like pip and a download of main.zip on Windows, unpacks no links."""
     archive = tmp_path / "main.zip"
     command = ["git", "archive", "--format=zip", f"--output={archive}", "HEAD"]
@@ -54,6 +55,10 @@ def test_from_a_zip_of_the_repository(tmp_path):
     root = tmp_path / "unpacked" / "polyprobe"
     with zipfile.ZipFile(archive) as files:
         files.extractall(root)
-    setup = UNPACKED.format(parent=str(root.parent), root=str(root))
-    place = f"{str(root / 'metrics')!r} + '/' + name"
-    assert run_client(LOAD.format(setup=setup, place=place), tmp_path / "home") == EXPECTED
+    site = str(tmp_path / "site")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--target", site, root], cwd=tmp_path, check=True)
+    setup = INSTALLED.format(site=site)
+    for metrics in (root / "metrics", Path(site, "polyprobe", "metrics")):
+        code = LOAD.format(setup=setup, place=f"{str(metrics)!r} + '/' + name")
+        assert run_client(code, tmp_path / "home") == EXPECTED
