@@ -10,7 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -87,45 +88,38 @@ def addresses(tmp_path_factory):
     env = {**os.environ, **OFFLINE, "GRADIO_TEMP_DIR": str(root / "uploads")}
     server = Path(__file__).with_name("serve_spaces.py")
     others = [f"{root / name}={port}" for name, port in ports.items() if name != ALONE]
+    alone = {**env, "GRADIO_SERVER_PORT": str(ports[ALONE])}
+    log = root / "log"
     started = [
-        start([sys.executable, str(server), *others], root, env),
-        start(
-            [sys.executable, "app.py"],
-            root / ALONE,
-            {**env, "GRADIO_SERVER_PORT": str(ports[ALONE])},
-        ),
+        start([sys.executable, str(server), *others], root, env, log),
+        start([sys.executable, "app.py"], root / ALONE, alone, log),
     ]
     try:
-        wait_for(started[0], len(others))
-        wait_for(started[1], 1)
+        for name, port in ports.items():
+            wait_for(name, port, started, log)
         yield {name: f"http://127.0.0.1:{port}/" for name, port in ports.items()}
     finally:
         for process in started:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            process.stdout.close()
 
 
-def start(command, folder, env):
+def start(command, folder, env, log):
     """Start a process in a group of its own, which can be ended with all that it starts."""
-    return subprocess.Popen(
-        command,
-        cwd=folder,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+    with log.open("a") as output:
+        return subprocess.Popen(
+            command, cwd=folder, env=env, stdout=output, stderr=output, start_new_session=True
+        )
 
 
-def wait_for(process, count):
-    """Read what the process says until so many Spaces run."""
-    said = []
-    while sum("Running on local URL" in line for line in said) < count:
-        line = process.stdout.readline()
-        assert line, "".join(said)
-        said.append(line)
+def wait_for(name, port, processes, log):
+    """Wait until a Space accepts connections."""
+    for _ in range(3000):
+        with suppress(OSError), closing(socket.create_connection(("127.0.0.1", port))):
+            return
+        assert all(process.poll() is None for process in processes), log.read_text()
+        time.sleep(0.1)
+    pytest.fail(f"{name} does not answer:\n{log.read_text()}")
 
 
 @pytest.fixture(scope="module")
