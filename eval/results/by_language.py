@@ -10,7 +10,7 @@ from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
-from polyprobe.metrics.shared.subsets import take
+from polyprobe.metrics.shared.intervals import take
 from polyprobe.system.errors import PolyprobeError
 
 from .facts import ScoredFacts

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.eval.run.folder import Run, read_aligned
-from polyprobe.metrics.joint.all_languages import count_right
 from polyprobe.metrics.joint.figures import estimate_figure
+from polyprobe.metrics.joint.measures import count_right
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 

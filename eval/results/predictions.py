@@ -10,9 +10,9 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import (
     find_matches,
     measure_factual_accuracy,
 )
-from polyprobe.metrics.joint.all_languages import count_right
 from polyprobe.metrics.joint.figures import Figure, estimate_figure, mean_of, name_pairs
-from polyprobe.metrics.shared.subsets import take
+from polyprobe.metrics.joint.measures import count_right
+from polyprobe.metrics.shared.intervals import take
 
 from .by_language import without_groups
 from .facts import read_clusters

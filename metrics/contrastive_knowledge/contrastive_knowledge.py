@@ -19,7 +19,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import check_name, summarize
 from polyprobe.metrics.shared.rows import Scores, read_rows
 
 _DESCRIPTION = """\
@@ -112,8 +112,7 @@ def measure_knowledge(
 
     `options` are those of `intervals.Resampling`.
     """
-    if ties not in TIE_VALUES:
-        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIE_VALUES)}")
+    check_name(ties, TIE_VALUES, "ties")
     signs = compare_contrasts(predictions)
     recalled = np.where(signs == 0, 0.5 if ties == "half" else 0, signs > 0)
     measures = {"accuracy": recalled, "tie_share": signs == 0}
@@ -127,6 +126,8 @@ def measure_knowledge(
 class ContrastiveKnowledge(evaluate.Metric):
     """Compare the probability of facts with that of their counterfacts."""
 
+    _compute = staticmethod(measure_knowledge)
+
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -136,9 +137,6 @@ class ContrastiveKnowledge(evaluate.Metric):
                 {"predictions": datasets.Sequence(datasets.Value("float64"))}
             ),
         )
-
-    def _compute(self, predictions: Scores, **options: Any) -> dict[str, Any]:
-        return measure_knowledge(predictions, **options)
 
 
 def _check(flat: np.ndarray, sizes: np.ndarray) -> None:

@@ -18,9 +18,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
-from polyprobe.metrics.shared.subsets import count_by_group, pick_counted, take
-from polyprobe.metrics.shared.texts import check_length, check_lists, check_texts
+from polyprobe.metrics.shared.intervals import count_by_group, pick_counted, summarize, take
+from polyprobe.metrics.shared.rows import check_length, check_lists, check_texts
 
 _DESCRIPTION = """\
 Factual accuracy is the share of facts whose predicted text reads like an accepted one, averaged \
@@ -164,6 +163,8 @@ def measure_factual_accuracy(
 class FactualAccuracy(evaluate.Metric):
     """Compare predicted texts with accepted ones."""
 
+    _compute = staticmethod(measure_factual_accuracy)
+
     def _info(self) -> evaluate.MetricInfo:
         # Not "string": evaluate refuses a batch of strings whose first entry is None.
         text = datasets.Value("large_string")
@@ -186,14 +187,6 @@ class FactualAccuracy(evaluate.Metric):
         """Add a query."""
         row = {"predictions": prediction, "references": reference, **other}
         self.add_batch(**{name: [value] for name, value in row.items()})
-
-    def _compute(
-        self,
-        predictions: Sequence[str | None],
-        references: Sequence[Sequence[str]],
-        **options: Any,
-    ) -> dict[str, Any]:
-        return measure_factual_accuracy(predictions, references, **options)
 
 
 def _fold(text: str, language: str | None) -> str:

@@ -94,6 +94,8 @@ def measure_preference(predictions: Ranks, references: Ranks, **options: Any) ->
 class InflectionDelta(evaluate.Metric):
     """Compare the ranks of an answer's label and of its inflected form."""
 
+    _compute = staticmethod(measure_preference)
+
     def _info(self) -> evaluate.MetricInfo:
         rank = datasets.Value("float64")
         return evaluate.MetricInfo(
@@ -102,9 +104,6 @@ class InflectionDelta(evaluate.Metric):
             inputs_description=_KWARGS_DESCRIPTION,
             features=datasets.Features({"predictions": rank, "references": rank}),
         )
-
-    def _compute(self, predictions: Ranks, references: Ranks, **options: Any) -> dict[str, Any]:
-        return measure_preference(predictions, references, **options)
 
 
 def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:

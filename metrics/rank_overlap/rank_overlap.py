@@ -192,6 +192,8 @@ def measure_rank_overlap(
 class RankOverlap(evaluate.Metric):
     """Compare two languages' scores of the same candidates."""
 
+    _compute = staticmethod(measure_rank_overlap)
+
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("float64"))
         return evaluate.MetricInfo(
@@ -200,9 +202,6 @@ class RankOverlap(evaluate.Metric):
             inputs_description=_KWARGS_DESCRIPTION,
             features=datasets.Features({"predictions": row, "references": row}),
         )
-
-    def _compute(self, predictions: Scores, references: Scores, **options: Any) -> dict[str, Any]:
-        return measure_rank_overlap(predictions, references, **options)
 
 
 def _check_persistence(p: float) -> None:

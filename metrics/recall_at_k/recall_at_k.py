@@ -169,6 +169,8 @@ def measure_recall(
 class RecallAtK(evaluate.Metric):
     """Score how high a correct candidate ranks."""
 
+    _compute = staticmethod(measure_recall)
+
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -181,9 +183,6 @@ class RecallAtK(evaluate.Metric):
                 }
             ),
         )
-
-    def _compute(self, predictions: Scores, references: Answers, **options: Any) -> dict[str, Any]:
-        return measure_recall(predictions, references, **options)
 
 
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import evaluate
 
-from polyprobe.metrics.space.output import (
+from polyprobe.metrics.space.entries import (
     HEADERS,
     Entry,
     Output,

@@ -7,7 +7,7 @@ from typing import Any
 from polyprobe.eval.report.template import HERE as REPORT
 from polyprobe.eval.report.template import write_page
 from polyprobe.eval.results.table import interval, number, p_value
-from polyprobe.metrics.joint.averages import Paired
+from polyprobe.metrics.joint.significance import Paired
 
 from .compare import VersionComparison, Versions
 from .table import DIRECTION, SIDES, as_json, list_figures, list_notes

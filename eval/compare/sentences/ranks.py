@@ -8,7 +8,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from polyprobe.eval.results.facts import masked_scores
-from polyprobe.metrics.joint.averages import Averages, compare_averages
+from polyprobe.metrics.joint.significance import Averages, compare_averages
 from polyprobe.metrics.recall_at_k.recall_at_k import (
     expected_rank,
     find_standing,

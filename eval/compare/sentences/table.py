@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyprobe.eval.results.table import difference_cells
-from polyprobe.metrics.joint.averages import Averages, Paired
+from polyprobe.metrics.joint.significance import Averages, Paired
 
 from .compare import VersionComparison
 
