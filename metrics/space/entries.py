@@ -171,11 +171,6 @@ def show_number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def tabulate(entries: Sequence[Entry]) -> list[list[Any]]:
-    """Return one row of HEADERS for each entry; numbers stay numbers, for sorting."""
-    return [[e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n] for e in entries]
-
-
 def write_headline(output: Output) -> str:
     """Format the first entry and the notes as Markdown."""
     first = output.entries[0]

@@ -88,18 +88,16 @@ def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:
 def _check_like(scores: LanguageScores, first: str, name: str) -> None:
     """Reject a language whose pools or correct answers differ from those of the first."""
     place = f"in {name!r} than in {first!r}; expected the same"
-    pools = enumerate(zip(scores.rows[first], scores.rows[name], strict=False), start=1)
-    for row in (row for row, (one, other) in pools if len(one) != len(other)):
-        raise ValueError(f"row {row} has other candidates {place}")
+    for row, (one, other) in enumerate(zip(scores.rows[first], scores.rows[name], strict=False), 1):
+        if len(one) != len(other):
+            raise ValueError(f"row {row} has other candidates {place}")
     answers, others = scores.answers.get(first) or [], scores.answers.get(name) or []
-    pairs = enumerate(zip(answers, others, strict=False), start=1)
-    for row in (row for row, (one, other) in pairs if [*one] != [*other]):
-        raise ValueError(f"row {row} has other correct answers {place}")
-    places = enumerate(zip(scores.rows[name], answers, strict=False), start=1)
-    for row in (
-        row for row, (own, known) in places if not 0 <= min(known) <= max(known) < len(own)
-    ):
-        raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
+    for row, (right, given) in enumerate(zip(answers, others, strict=False), 1):
+        if [*right] != [*given]:
+            raise ValueError(f"row {row} has other correct answers {place}")
+    for row, (own, known) in enumerate(zip(scores.rows[name], answers, strict=False), 1):
+        if not 0 <= min(known) <= max(known) < len(own):
+            raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
 
 
 def read_language_choices(sheets: Mapping[str, Sheet]) -> LanguageChoices:

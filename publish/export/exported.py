@@ -19,7 +19,7 @@ from polyprobe.eval.scoring.revision import is_hash
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.locate import locate
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import write_whole
+from polyprobe.system.files import write_text
 
 MANY = 10  # more languages than this are counted, not listed
 MEAN = "mean"  # in place of a language: the mean over languages or pairs
@@ -127,7 +127,10 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     name = dataset_id or (settings.dataset if own else None)
     if name:
         check_repository_name(name)
-    return Exported(folder, settings, results, rows, name, find_config(settings), _last_scored(run))
+    files = [*folder.glob("scores/*.parquet"), *folder.glob("predictions/*.parquet")]
+    newest = max(file.stat().st_mtime for file in files or [folder / "run.json"])
+    scored = datetime.fromtimestamp(newest, UTC)
+    return Exported(folder, settings, results, rows, name, find_config(settings), scored)
 
 
 def find_config(settings: Settings) -> str:
@@ -168,12 +171,6 @@ def _remedy(run: Run) -> str:
     return f"make it with `polyprobe metrics {run.folder}`"
 
 
-def _last_scored(run: Run) -> datetime:
-    files = [*run.folder.glob("scores/*.parquet"), *run.folder.glob("predictions/*.parquet")]
-    newest = max(file.stat().st_mtime for file in files or [run.folder / "run.json"])
-    return datetime.fromtimestamp(newest, UTC)
-
-
 def write_export(file: Path, text: str) -> Path:
     """Write an exported file and return its path.
 
@@ -187,7 +184,7 @@ def write_export(file: Path, text: str) -> Path:
         with file.open(encoding="utf-8", errors="replace") as handle:
             if handle.readline().rstrip("\n") != first:
                 raise PolyprobeError(f"{file} is not an export of this format; {REMEDY}")
-    write_whole(file, lambda part: part.write_text(text, encoding="utf-8", newline="\n"), REMEDY)
+    write_text(file, text, REMEDY)
     return file
 
 
@@ -205,7 +202,8 @@ def list_rows(results: Mapping[str, Any]) -> list[Row]:
     rows = [*_rows_of_figures(results), *_rows_of_modules(results), *_rows_of_all(results)]
     for row in rows:
         for value in row[3:]:
-            if value is not None and not _is_finite(value):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and math.isfinite(value)):
                 raise PolyprobeError(
                     f"results.json has {value!r} in {row.figure} of "
                     f"{row.language} {row.other_language}".rstrip()
@@ -231,11 +229,6 @@ def find_mean(rows: Sequence[Row], figure: str) -> Row | None:
     """Return the row of a figure's mean; None if missing or undefined."""
     found = (row for row in rows if (row.figure, row.language) == (figure, MEAN))
     return next((row for row in found if row.value is not None), None)
-
-
-def _is_finite(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
 
 
 def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
