@@ -109,14 +109,8 @@ class AccuracyAt1(evaluate.Metric):
     _compute = staticmethod(measure_accuracy)
 
     def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": datasets.Sequence(datasets.Value("float64"))}
-            ),
-        )
+        features = datasets.Features({"predictions": datasets.Sequence(datasets.Value("float64"))})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _count(marked: np.ndarray, starts: np.ndarray) -> np.ndarray:

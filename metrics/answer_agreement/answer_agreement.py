@@ -271,9 +271,5 @@ class AnswerAgreement(evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("int64"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": row}),
-        )
+        features = datasets.Features({"predictions": row})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)

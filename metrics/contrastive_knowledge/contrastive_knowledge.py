@@ -119,7 +119,8 @@ def measure_knowledge(
     result = summarize(measures, n_resamples=n_resamples, **options)
     if n_resamples:
         for figures in (result, *result.get("by_group", {}).values()):
-            figures["half_width"] = _halve(figures["accuracy_ci"])
+            bounds = figures["accuracy_ci"]
+            figures["half_width"] = None if bounds is None else (bounds[1] - bounds[0]) / 2
     return {**result, "n_queries": len(signs)}
 
 
@@ -129,14 +130,8 @@ class ContrastiveKnowledge(evaluate.Metric):
     _compute = staticmethod(measure_knowledge)
 
     def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": datasets.Sequence(datasets.Value("float64"))}
-            ),
-        )
+        features = datasets.Features({"predictions": datasets.Sequence(datasets.Value("float64"))})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
@@ -158,7 +153,3 @@ def _compare_exactly(fact: float, others: Sequence[float]) -> int:
     stored = len(others) * Fraction(fact) - sum(map(Fraction, others))
     written = len(others) * Fraction(repr(fact)) - sum(Fraction(repr(other)) for other in others)
     return 0 if not written else (stored > 0) - (stored < 0)
-
-
-def _halve(interval: list[float] | None) -> float | None:
-    return None if interval is None else (interval[1] - interval[0]) / 2

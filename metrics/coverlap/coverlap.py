@@ -108,12 +108,8 @@ class Coverlap(evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         index = datasets.Value("int64")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": index, "references": index}),
-        )
+        features = datasets.Features({"predictions": index, "references": index})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _stack_probabilities(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:

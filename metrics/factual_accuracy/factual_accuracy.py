@@ -168,14 +168,8 @@ class FactualAccuracy(evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         # Not "string": evaluate refuses a batch of strings whose first entry is None.
         text = datasets.Value("large_string")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": text, "references": datasets.Sequence(text)}
-            ),
-        )
+        features = datasets.Features({"predictions": text, "references": datasets.Sequence(text)})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
         """Add queries; a value that is not a text raises an error before evaluate converts it."""

@@ -98,12 +98,8 @@ class InflectionDelta(evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         rank = datasets.Value("float64")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": rank, "references": rank}),
-        )
+        features = datasets.Features({"predictions": rank, "references": rank})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:

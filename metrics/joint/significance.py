@@ -17,7 +17,7 @@ Both are computed from one set of sums: both averages, all languages and their m
 and swapped together.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -194,16 +194,11 @@ def _known(value: float) -> float | None:
 
 
 class Paired(NamedTuple):
-    """The values of one language (or `mean`, of all languages) in two runs.
+    """The values of one language (or `mean`, of all languages) in two runs, as in `Difference`.
 
-    Attributes:
-        name: the language.
-        first, second: the two runs' values; None where undefined.
-        first_ci, second_ci: their own 95 % bootstrap intervals, from at most 1,000 resamples.
-        difference: first - second.
-        ci: its interval, from facts drawn for both runs and all languages at once.
-        p: of the test, uncorrected.
-        p_adjusted: corrected over the languages; not corrected for `mean`.
+    `first_ci` and `second_ci` are the runs' own 95 % bootstrap intervals, from at most 1,000
+    resamples; for `ci` facts are drawn for both runs and all languages at once. `p_adjusted` is
+    corrected over the languages, and not for `mean`.
     """
 
     name: str
@@ -275,7 +270,8 @@ def compare_averages(
     size = max(1, _SUMS // (columns * n_resamples))
     band = {name: options[name] for name in ("seed", "clusters") if name in options}
     found: dict[str, Averages] = {}
-    for part in _cut(measures, size):
+    for start in range(0, len(measures), size):
+        part = dict(islice(measures.items(), start, start + size))
         pairs = {name: _define_alike(*pair) for name, pair in part.items()}
         one, other = (
             find_averages(languages, {name: pair[i] for name, pair in pairs.items()}, relations)
@@ -288,12 +284,6 @@ def compare_averages(
         ]
         found |= _sort_rows(list(part), languages, rows, bounds, correction)
     return found
-
-
-def _cut(measures: Mapping[str, tuple[Ratio, Ratio]], size: int) -> Iterator[dict]:
-    names = list(measures)
-    for start in range(0, len(names), size):
-        yield {name: measures[name] for name in names[start : start + size]}
 
 
 def _define_alike(first: Ratio, second: Ratio) -> tuple[Ratio, Ratio]:
@@ -340,15 +330,9 @@ def _sort_rows(
         adjusted = [*correct(p[:-1], correction).tolist(), p[-1].item()]
         found[measure][average] = [
             Paired(
-                name,
-                row.first,
-                bounds[0].get(f"{row.name}_ci"),
-                row.second,
-                bounds[1].get(f"{row.name}_ci"),
-                row.difference,
-                row.ci,
-                row.p,
-                None if row.p is None else new,
+                **row._asdict() | {"name": name, "p_adjusted": None if row.p is None else new},
+                first_ci=bounds[0].get(f"{row.name}_ci"),
+                second_ci=bounds[1].get(f"{row.name}_ci"),
             )
             for name, row, new in zip(names, part, adjusted, strict=True)
         ]

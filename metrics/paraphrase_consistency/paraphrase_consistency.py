@@ -168,14 +168,8 @@ class ParaphraseConsistency(evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": datasets.Sequence(text), "references": text}
-            ),
-        )
+        features = datasets.Features({"predictions": datasets.Sequence(text), "references": text})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
         """Add tuples; a value that is not a text raises an error before evaluate converts it."""

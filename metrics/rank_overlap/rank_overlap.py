@@ -196,12 +196,8 @@ class RankOverlap(evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("float64"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": row, "references": row}),
-        )
+        features = datasets.Features({"predictions": row, "references": row})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _check_persistence(p: float) -> None:

@@ -172,17 +172,9 @@ class RecallAtK(evaluate.Metric):
     _compute = staticmethod(measure_recall)
 
     def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Sequence(datasets.Value("float64")),
-                    "references": datasets.Sequence(datasets.Value("int64")),
-                }
-            ),
-        )
+        scores, indices = (datasets.Sequence(datasets.Value(x)) for x in ("float64", "int64"))
+        features = datasets.Features({"predictions": scores, "references": indices})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:

@@ -66,7 +66,8 @@ def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageSc
     if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
         return _read_run(sheets)
     sheet = read_only(sheets)
-    if "query" in sheet or "candidate" in sheet or not _holds_rows(sheet):
+    of_lists = all(cells and isinstance(cells[0], list) for cells in sheet.values())
+    if "query" in sheet or "candidate" in sheet or not sheet or not of_lists:
         return _read_lines(sheet, marked)
     rows = {name: _read_rows(cells, name) for name, cells in sheet.items() if name != "answers"}
     if marked and "answers" not in sheet:
@@ -209,10 +210,6 @@ def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:
     }
     answers = [[names[t] for t in known] for names, known in zip(index, right, strict=True)]
     return chosen, answers
-
-
-def _holds_rows(sheet: Sheet) -> bool:
-    return bool(sheet) and all(cells and isinstance(cells[0], list) for cells in sheet.values())
 
 
 def _check_languages(languages: Sequence[str] | Mapping[str, Any]) -> None:

@@ -143,9 +143,9 @@ def _split_list(cell: Any) -> list[str]:
     return texts if any(texts) else []
 
 
-# Not by pandas: read_csv fills short rows, takes the first cells of longer rows as an index, renames
-# equal columns and accepts a quotation mark within a cell. read_json and read_parquet turn integers
-# beside an empty cell into floats; read_parquet also turns lists into arrays.
+# Not by pandas: read_csv fills short rows, takes the first cells of longer rows as an index,
+# renames equal columns and accepts a quotation mark within a cell. read_json and read_parquet turn
+# integers beside an empty cell into floats; read_parquet also turns lists into arrays.
 def _read_cells(text: str) -> Sheet:
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
     lines = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)

@@ -46,16 +46,11 @@ class Row(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """A run to be exported.
+    """A run to be exported: its folder, the contents of run.json and results.json, its figures.
 
-    Attributes:
-        folder: of the run.
-        settings: content of run.json.
-        results: content of results.json.
-        rows: its figures.
-        dataset_id: OWNER/NAME on the Hub; None for a folder without a given name.
-        config: name of the configuration, also if the run took the default.
-        scored: time of the last scores, in UTC, by the file system's clock.
+    `dataset_id` is OWNER/NAME on the Hub, None for a folder without a given name; `config` is the
+    name of the configuration, also if the run took the default; `scored` is the time of the last
+    scores, in UTC, by the file system's clock.
     """
 
     folder: Path
