@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.joint.all_languages import find_kappa
 from polyprobe.metrics.joint.figures import estimate_figure, find_coverlap, find_rankc, name_pairs
-from polyprobe.metrics.joint.outcomes import find_excess
+from polyprobe.metrics.joint.measures import find_excess, find_kappa
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.rankc import rankc_pairs
 from polyprobe.metrics.shared.intervals import summarize

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from polyprobe.metrics.joint.all_languages import find_agreement
 from polyprobe.metrics.joint.figures import estimate_figure, find_coverlap, find_rankc, name_pairs
+from polyprobe.metrics.joint.measures import find_agreement
 from polyprobe.metrics.rankc.rankc import rankc_pairs, rankc_per_query
 
 LANGUAGES, QUERIES, CANDIDATES = 53, 3070, 10

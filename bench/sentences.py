@@ -25,7 +25,7 @@ from polyprobe.eval.compare.runs import match_runs
 from polyprobe.eval.compare.sentences.compare import TwinComparison, Twins, compare_twins
 from polyprobe.eval.compare.sentences.deltas import read_ranks
 from polyprobe.eval.run.folder import Run
-from polyprobe.metrics.joint.averages import Paired
+from polyprobe.metrics.joint.significance import Paired
 
 from .smollm2 import RUNS, fetch_model
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, unknown
 
 from .options import parse_splits
 
@@ -33,6 +33,7 @@ def audit(
 ) -> None:
     """Count the defects of a dataset by language, and their effect on RankC."""
     from polyprobe.system.extras import explain_missing_extras
+    from polyprobe.system.files import write_text
 
     with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_tables
@@ -43,9 +44,10 @@ def audit(
     found = audit_tables(tables, f"{Path(dataset).resolve().name}/{config or 'default'}")
     Console().print(audit_table(found))
     if json_file:
-        write(json_file, json.dumps(to_json(found), ensure_ascii=False, indent=1) + "\n")
+        text = json.dumps(to_json(found), ensure_ascii=False, indent=1) + "\n"
+        write_text(json_file, text, "choose another file")
     if html_file:
-        write(html_file, render_page(found))
+        write_text(html_file, render_page(found), "choose another file")
 
 
 def read_tables(
@@ -54,7 +56,6 @@ def read_tables(
     """Return the tables of a dataset, unchecked, or of a folder with the TSV files of BMLAMA."""
     from polyprobe.builder.sources.bmlama.files import is_raw, read_raw
     from polyprobe.schema.load import locate, read_splits
-    from polyprobe.system.errors import unknown
 
     if languages == []:
         raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
@@ -80,10 +81,3 @@ def read_tables(
         if language not in tables:
             raise unknown("language", language, dataset, tables)
     return {language: tables[language] for language in languages or tables}
-
-
-def write(file: Path, text: str) -> None:
-    """Write a text file completely or not at all."""
-    from polyprobe.system.files import write_whole
-
-    write_whole(file, lambda part: part.write_text(text, encoding="utf-8"), "choose another file")

@@ -65,7 +65,7 @@ def compare(
     from polyprobe.eval.compare.sentences.compare import Wanted
     from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
     from polyprobe.eval.run.folder import Run
-    from polyprobe.system.files import write_whole
+    from polyprobe.system.files import write_text
 
     if stanza and not gender:
         raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
@@ -88,9 +88,7 @@ def compare(
         console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
     if output:
         text = json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n"
-        write_whole(
-            output, lambda part: part.write_text(text, encoding="utf-8"), "choose another --json"
-        )
+        write_text(output, text, "choose another --json")
     if page:
         outcome.write_page(page)
         console.print(f"report: {page}", markup=False, highlight=False, soft_wrap=True)

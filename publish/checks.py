@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 from huggingface_hub import DatasetCard
+from packaging.utils import canonicalize_name
 
 from polyprobe.builder.output.card import describe_feature
 from polyprobe.schema.checks import check
@@ -224,7 +225,7 @@ def missing_requirement(metric: Subject) -> Iterator[str]:
         known = relative or f"{name}.py" in metric.files or name == "gradio"
         if known or name in sys.stdlib_module_names:
             continue
-        if not named & {normalize_name(n) for n in (name, *distributions.get(name, ()))}:
+        if not named & {canonicalize_name(n) for n in (name, *distributions.get(name, ()))}:
             yield f"requirements.txt: {name} is missing, which {file} imports"
 
 
@@ -245,16 +246,7 @@ def read_requirements(metric: Subject) -> set[str]:
         lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     except UnicodeDecodeError as error:
         raise PolyprobeError(f"{file} is not UTF-8 text: {error.reason}") from error
-    return {normalize_name(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
-
-
-def normalize_name(name: str) -> str:
-    """Return a package's name as package indexes compare it.
-
-    >>> normalize_name("Scikit_Learn")
-    'scikit-learn'
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return {canonicalize_name(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
 
 
 def not_loading(metric: Subject) -> Iterator[str]:

@@ -195,7 +195,8 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
     except Exception as error:  # answers of the Hub, errors of the transport and of hf_xet
         if refusal := find_refusal(error):
             raise PolyprobeError(f"{repo_id}: {explain_refusal(refusal)}; {state.text}") from None
-        if is_connection(error):
+        # A broken or missing connection.
+        if any(isinstance(cause, (HTTPError, ConnectionError)) for cause in list_causes(error)):
             raise UnreachableError(
                 f"{repo_id}: no connection to {endpoint()} ({redact(error)}); {state.text}; {AGAIN}"
             ) from None
@@ -212,16 +213,22 @@ class Refusal(NamedTuple):
     wait: str = ""
 
 
-def find_refusal(error: BaseException | None) -> Refusal | None:
-    """Return the Hub's answer behind an error; hf_xet has it in its message only."""
+def list_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what is behind it."""
     while error is not None:
-        if isinstance(error, HfHubHTTPError):
-            answer = error.response
-            message = redact(error.server_message or answer.reason_phrase)
-            return Refusal(answer.status_code, message, answer.headers.get("Retry-After") or "")
-        if found := _XET_STATUS.search(str(error)):
-            return Refusal(int(found[1]), redact(found[2]))
+        yield error
         error = error.__cause__ or error.__context__
+
+
+def find_refusal(error: BaseException) -> Refusal | None:
+    """Return the Hub's answer behind an error; hf_xet has it in its message only."""
+    for cause in list_causes(error):
+        if isinstance(cause, HfHubHTTPError):
+            answer = cause.response
+            message = redact(cause.server_message or answer.reason_phrase)
+            return Refusal(answer.status_code, message, answer.headers.get("Retry-After") or "")
+        if found := _XET_STATUS.search(str(cause)):
+            return Refusal(int(found[1]), redact(found[2]))
     return None
 
 
@@ -259,15 +266,6 @@ def endpoint() -> str:
     """Return the Hub's address without a user and password."""
     url = urlsplit(constants.ENDPOINT)
     return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
-
-
-def is_connection(error: BaseException | None) -> bool:
-    """Return whether a broken or missing connection is behind an error."""
-    while error is not None:
-        if isinstance(error, (HTTPError, ConnectionError)):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def redact(error: object) -> str:

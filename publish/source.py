@@ -13,7 +13,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -46,13 +45,10 @@ class File(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A folder to push.
+    """A folder to push, of the kind `dataset` or `space`.
 
-    Attributes:
-        folder: the folder.
-        kind: `dataset` or `space`.
-        files: files to upload by their path in the repository, sorted.
-        left_out: other paths in the folder, sorted.
+    `files` are the files to upload by their path in the repository, `left_out` the other paths in
+    the folder, both sorted.
     """
 
     folder: Path
@@ -147,7 +143,13 @@ def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
     found = sorted(walk(folder))
     published = [path for path in found if is_published(path, kind)]
     for path in published:
-        check_link(folder, path)
+        target, home = (folder / path).resolve(), folder.resolve()
+        if not target.is_file():
+            raise PolyprobeError(f"{folder / path} is a broken link; repair or remove it")
+        if not target.is_relative_to(home):
+            raise PolyprobeError(
+                f"{folder / path} links to {target}, outside {home}; copy the file into the folder"
+            )
     return published, [path for path in found if path not in published]
 
 
@@ -157,11 +159,8 @@ def is_published(path: str, kind: str) -> bool:
     >>> [is_published(f"data/{path}.parquet", "dataset") for path in ("17/en", "17/x/en")]
     [True, False]
     """
-    parts = path.split("/")
-    return any(
-        len(parts) == len(pattern.split("/")) and all(map(fnmatchcase, parts, pattern.split("/")))
-        for pattern in PUBLISHED[kind]
-    )
+    patterns = (p for p in PUBLISHED[kind] if p.count("/") == path.count("/"))
+    return any(PurePosixPath(path).match(pattern) for pattern in patterns)
 
 
 def walk(folder: Path) -> Iterator[str]:
@@ -170,17 +169,6 @@ def walk(folder: Path) -> Iterator[str]:
         folders[:] = [n for n in folders if not n.startswith(".") and n != "__pycache__"]
         at = PurePosixPath(Path(place).relative_to(folder).as_posix())
         yield from (str(at / name) for name in names if not name.startswith("."))
-
-
-def check_link(folder: Path, path: str) -> None:
-    """Refuse a broken link and a link out of the folder."""
-    target, home = (folder / path).resolve(), folder.resolve()
-    if not target.is_file():
-        raise PolyprobeError(f"{folder / path} is a broken link; repair or remove it")
-    if not target.is_relative_to(home):
-        raise PolyprobeError(
-            f"{folder / path} links to {target}, outside {home}; copy the file into the folder"
-        )
 
 
 def identify_file(path: Path) -> File:

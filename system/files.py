@@ -44,13 +44,9 @@ def write_whole(file: Path, write: Callable[[Path], object], remedy: str) -> Non
         raise PolyprobeError(f"cannot write {file}: {reason}; {remedy}") from error
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file in UTF-8, completely or not at all."""
-    write_whole(
-        path,
-        lambda part: part.write_text(text, encoding="utf-8", newline="\n"),
-        "its old content is unchanged",
-    )
+def write_text(path: Path, text: str, remedy: str = "its old content is unchanged") -> None:
+    """Write a text file in UTF-8, completely or not at all, as `write_whole` does."""
+    write_whole(path, lambda part: part.write_text(text, encoding="utf-8", newline="\n"), remedy)
 
 
 def replace_folder(new: Path, target: Path) -> None:

@@ -9,15 +9,22 @@ from typing import Any, NamedTuple
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.metrics.joint.all_languages import find_agreement, find_kappa, find_right_counts
 from polyprobe.metrics.joint.figures import (
     Figure,
     find_accuracy,
     find_coverlap,
     find_rankc,
 )
-from polyprobe.metrics.joint.outcomes import condition_rankc, find_excess
-from polyprobe.metrics.joint.rankings import find_kendall, find_rankc_adjusted, find_rbo
+from polyprobe.metrics.joint.measures import (
+    condition_rankc,
+    find_agreement,
+    find_excess,
+    find_kappa,
+    find_kendall,
+    find_rankc_adjusted,
+    find_rbo,
+    find_right_counts,
+)
 from polyprobe.metrics.rankc.rankc import rankc_chance
 
 from .facts import ScoredFacts

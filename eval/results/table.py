@@ -8,8 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from polyprobe.metrics.joint.averages import Paired
-from polyprobe.metrics.joint.significance import Difference
+from polyprobe.metrics.joint.significance import Difference, Paired
 
 from .figures import (
     HEADLINE,

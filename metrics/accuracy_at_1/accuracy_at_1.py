@@ -89,7 +89,7 @@ def chance_accuracy(scores: Scores, answers: Answers | None) -> np.ndarray:
 
 
 def measure_accuracy(
-    predictions: Scores, answers: Answers | None, ties: str = "expected", **options: Any
+    predictions: Scores, answers: Answers | None = None, ties: str = "expected", **options: Any
 ) -> dict[str, Any]:
     """Return accuracy@1 with its chance level, intervals and the counts they come from.
 
@@ -106,20 +106,11 @@ def measure_accuracy(
 class AccuracyAt1(evaluate.Metric):
     """Score how often the best candidate is correct."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": datasets.Sequence(datasets.Value("float64"))}
-            ),
-        )
+    _compute = staticmethod(measure_accuracy)
 
-    def _compute(
-        self, predictions: Scores, answers: Answers | None = None, **options: Any
-    ) -> dict[str, Any]:
-        return measure_accuracy(predictions, answers, **options)
+    def _info(self) -> evaluate.MetricInfo:
+        features = datasets.Features({"predictions": datasets.Sequence(datasets.Value("float64"))})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _count(marked: np.ndarray, starts: np.ndarray) -> np.ndarray:

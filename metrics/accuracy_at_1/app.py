@@ -1,13 +1,12 @@
 """The Space of accuracy@1: a table of scores as input, one figure for each language."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
-from polyprobe.metrics.space.entries import list_means
+from polyprobe.metrics.space.entries import Output, list_means
 from polyprobe.metrics.space.languages import read_scores
-from polyprobe.metrics.space.output import Entry, Output
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet
@@ -59,13 +58,9 @@ def compute(sheets: Mapping[str, Sheet], ties: str = "expected") -> Output:
     return Output(entries, notes)
 
 
-def draw(entries: Sequence[Entry]) -> Any:
-    """Draw one bar for each language."""
-    return draw_bars(entries, ["accuracy_at_1"])
-
-
 CHOICES = {"ties": ["expected", "released"]}
-PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, draw, CHOICES, several=True)
+DRAW = partial(draw_bars, names=["accuracy_at_1"])
+PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, DRAW, CHOICES, several=True)
 
 
 if __name__ == "__main__":

@@ -20,18 +20,16 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.choices import (
+from polyprobe.metrics.shared.intervals import Resampling, estimate, index_labels, summarize
+from polyprobe.metrics.shared.rows import (
+    Answers,
     Choices,
+    Scores,
+    check_answers,
     find_right,
     name_languages,
     read_choices,
     read_columns,
-)
-from polyprobe.metrics.shared.intervals import Resampling, estimate, index_labels, summarize
-from polyprobe.metrics.shared.rows import (
-    Answers,
-    Scores,
-    check_answers,
     read_languages,
     split_by_size,
 )
@@ -269,20 +267,9 @@ def pair_agreement(choices: np.ndarray) -> np.ndarray:
 class AnswerAgreement(evaluate.Metric):
     """Compare which candidate each language chooses."""
 
+    _compute = staticmethod(measure_agreement)
+
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("int64"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": row}),
-        )
-
-    def _compute(
-        self,
-        predictions: Sequence[Sequence[int]],
-        languages: Sequence[str] | None = None,
-        answers: Answers | None = None,
-        **options: Any,
-    ) -> dict[str, Any]:
-        return measure_agreement(predictions, languages, answers, **options)
+        features = datasets.Features({"predictions": row})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)

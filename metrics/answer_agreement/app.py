@@ -1,14 +1,13 @@
 """The Space of answer agreement: predicted answers as input, figures for each pair."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.space.entries import list_means, pick
+from polyprobe.metrics.space.entries import Output, list_pairs, pick
 from polyprobe.metrics.space.languages import read_language_choices
-from polyprobe.metrics.space.output import Entry, Output
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet
@@ -55,14 +54,14 @@ def compute(sheets: Mapping[str, Sheet]) -> Output:
         answers=choices.answers,
         clusters=choices.clusters,
     )
-    pairs, n, chance = [*combinations(choices.chosen, 2)], found["n_queries"], choices.chance
-    same = module.divide_pairs(table)["agreement"].astype(np.float64)
-    name, chances = "agreement", [chance] * len(pairs)
-    joint = list_means(pairs, "all pairs", name, same, chances, clusters=choices.clusters)
-    found["agreement_ci"] = joint[0].interval
+    name, n, chance = "agreement", found["n_queries"], choices.chance
+    same = module.divide_pairs(table)[name].astype(np.float64)
+    [joint, *_] = list_pairs([*choices.chosen], [(name, same, chance)], choices.clusters)
+    found["agreement_ci"] = joint.interval
     parts = (*PARTS, "right_in_all", "right_in_any")
     entries = [pick(found, ("all pairs",), name, n, chance)]
     entries += [pick(found, ("all pairs",), part, n) for part in parts]
+    pairs = combinations(choices.chosen, 2)
     for pair, of_pair in zip(pairs, found["pairs"].values(), strict=True):
         entries.append(pick(of_pair, pair, name, n, chance))
         entries += [pick(of_pair, pair, part, n) for part in PARTS]
@@ -73,12 +72,8 @@ def compute(sheets: Mapping[str, Sheet]) -> Output:
     return Output(entries, [note] if choices.tied else [])
 
 
-def draw(entries: Sequence[Entry]) -> Any:
-    """Draw all pairs on a scale from 0 to 1."""
-    return draw_pairs(entries, low=0)
-
-
-PAGE = Page("Answer agreement", ASK, READING, EXAMPLES, compute, draw, several=True)
+DRAW = partial(draw_pairs, low=0)
+PAGE = Page("Answer agreement", ASK, READING, EXAMPLES, compute, DRAW, several=True)
 
 
 if __name__ == "__main__":

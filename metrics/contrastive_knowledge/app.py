@@ -1,20 +1,18 @@
 """The Space of contrastive knowledge: probabilities as input, figures for each language."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
 
-from polyprobe.metrics.space.entries import Measure, list_groups
-from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import (
     Sheet,
     need,
-    read_lists,
+    read_further,
     read_numbers,
     read_only,
     read_texts,
-    split_list,
 )
 
 COLUMNS = ["language", "stem", "fact", "counterfacts"]
@@ -50,13 +48,9 @@ no chance is given. The interval comes from resampled facts: the bar's whisker.
 def compute(sheets: Mapping[str, Sheet], ties: str = "wrong") -> Output:
     """Return accuracy and the share of ties of all languages and of each."""
     sheet = read_only(sheets)
-    languages, _, facts, others = need(sheet, *COLUMNS)
-    further = [sheet[name] for name in sheet if name not in COLUMNS]
-    predictions = []
-    rows = zip(read_numbers(facts, "fact"), read_lists(others, "counterfacts"), strict=True)
-    for row, (fact, given) in enumerate(rows):
-        given += [part for column in further for part in split_list(column[row])]
-        predictions.append(read_row([fact, *given], row + 1))
+    languages, _, facts, _ = need(sheet, *COLUMNS)
+    rows = zip(read_numbers(facts, "fact"), read_further(sheet, COLUMNS), strict=True)
+    predictions = [read_row([fact, *others], row) for row, (fact, others) in enumerate(rows, 1)]
     groups = read_texts(languages, "language")
     found = load_module(__file__).measure_knowledge(predictions, ties=ties, groups=groups)
     return Output(list_groups(found, "all languages", MEASURES))
@@ -78,13 +72,9 @@ def read_row(cells: Sequence[float | str], row: int) -> list[float]:
     return [float(cell) for cell in cells]
 
 
-def draw(entries: Sequence[Entry]) -> Any:
-    """Draw one bar for each language."""
-    return draw_bars(entries, ["accuracy"])
-
-
 CHOICES = {"ties": ["wrong", "half"]}
-PAGE = Page("Contrastive knowledge", ASK, READING, EXAMPLES, compute, draw, CHOICES)
+DRAW = partial(draw_bars, names=["accuracy"])
+PAGE = Page("Contrastive knowledge", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
 
 
 if __name__ == "__main__":

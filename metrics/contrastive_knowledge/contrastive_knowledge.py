@@ -19,7 +19,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import check_name, summarize
 from polyprobe.metrics.shared.rows import Scores, read_rows
 
 _DESCRIPTION = """\
@@ -112,33 +112,26 @@ def measure_knowledge(
 
     `options` are those of `intervals.Resampling`.
     """
-    if ties not in TIE_VALUES:
-        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIE_VALUES)}")
+    check_name(ties, TIE_VALUES, "ties")
     signs = compare_contrasts(predictions)
     recalled = np.where(signs == 0, 0.5 if ties == "half" else 0, signs > 0)
     measures = {"accuracy": recalled, "tie_share": signs == 0}
     result = summarize(measures, n_resamples=n_resamples, **options)
     if n_resamples:
         for figures in (result, *result.get("by_group", {}).values()):
-            figures["half_width"] = _halve(figures["accuracy_ci"])
+            bounds = figures["accuracy_ci"]
+            figures["half_width"] = None if bounds is None else (bounds[1] - bounds[0]) / 2
     return {**result, "n_queries": len(signs)}
 
 
 class ContrastiveKnowledge(evaluate.Metric):
     """Compare the probability of facts with that of their counterfacts."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": datasets.Sequence(datasets.Value("float64"))}
-            ),
-        )
+    _compute = staticmethod(measure_knowledge)
 
-    def _compute(self, predictions: Scores, **options: Any) -> dict[str, Any]:
-        return measure_knowledge(predictions, **options)
+    def _info(self) -> evaluate.MetricInfo:
+        features = datasets.Features({"predictions": datasets.Sequence(datasets.Value("float64"))})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
@@ -160,7 +153,3 @@ def _compare_exactly(fact: float, others: Sequence[float]) -> int:
     stored = len(others) * Fraction(fact) - sum(map(Fraction, others))
     written = len(others) * Fraction(repr(fact)) - sum(Fraction(repr(other)) for other in others)
     return 0 if not written else (stored > 0) - (stored < 0)
-
-
-def _halve(interval: list[float] | None) -> float | None:
-    return None if interval is None else (interval[1] - interval[0]) / 2

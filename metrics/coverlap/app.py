@@ -1,15 +1,14 @@
 """The Space of COverlap: predicted answers as input, one figure for each pair of languages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from polyprobe.metrics.joint.figures import find_coverlap
-from polyprobe.metrics.space.entries import list_figure
+from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import read_language_choices
-from polyprobe.metrics.space.output import Entry, Output
 from polyprobe.metrics.space.page import Page, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet
@@ -59,12 +58,8 @@ def _count_either(right: np.ndarray) -> list[np.ndarray]:
     return [one + other - one * other for one, other in combinations(right.T, 2)]
 
 
-def draw(entries: Sequence[Entry]) -> Any:
-    """Draw all pairs on a scale from 0 to 1."""
-    return draw_pairs(entries, low=0)
-
-
-PAGE = Page("COverlap", ASK, READING, EXAMPLES, compute, draw, several=True)
+DRAW = partial(draw_pairs, low=0)
+PAGE = Page("COverlap", ASK, READING, EXAMPLES, compute, DRAW, several=True)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.choices import find_right, read_columns
 from polyprobe.metrics.shared.intervals import Ratio, summarize
-from polyprobe.metrics.shared.rows import Answers, check_answers
+from polyprobe.metrics.shared.rows import Answers, check_answers, find_right, read_columns
 
 _DESCRIPTION = """\
 COverlap (correct overlap) is the number of facts that a model gets right in both of two languages \
@@ -64,7 +63,7 @@ _CITATION = """\
 def compare_right(
     predictions: Sequence[int],
     references: Sequence[int],
-    answers: Answers | None,
+    answers: Answers | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Return COverlap with its interval and the counts it comes from; None for 0/0.
@@ -105,23 +104,12 @@ def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.nda
 class Coverlap(evaluate.Metric):
     """Compare which queries two languages get right."""
 
+    _compute = staticmethod(compare_right)
+
     def _info(self) -> evaluate.MetricInfo:
         index = datasets.Value("int64")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": index, "references": index}),
-        )
-
-    def _compute(
-        self,
-        predictions: Sequence[int],
-        references: Sequence[int],
-        answers: Answers | None = None,
-        **options: Any,
-    ) -> dict[str, Any]:
-        return compare_right(predictions, references, answers, **options)
+        features = datasets.Features({"predictions": index, "references": index})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _stack_probabilities(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:

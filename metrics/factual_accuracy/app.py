@@ -1,19 +1,16 @@
 """The Space of factual accuracy: predicted texts as input, figures for each relation."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
-from polyprobe.metrics.space.entries import Measure, list_groups
-from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet, need, read_lists, read_marks, read_only, read_texts
 
-MEASURES = [
-    Measure("all", "accuracy"),
-    Measure("single", "accuracy_single", "n_single"),
-    Measure("multi", "accuracy_multi", "n_multi"),
-]
+FIGURES = ["accuracy", "accuracy_single", "accuracy_multi"]
+COUNTS = ["n_queries", "n_single", "n_multi"]
+MEASURES = [*map(Measure, ["all", "single", "multi"], FIGURES, COUNTS)]
 EXAMPLES = {
     "the card's": """\
 relation,prompt,right,single,prediction
@@ -55,13 +52,9 @@ def compute(sheets: Mapping[str, Sheet], language: str = "en", empty: str = "ski
     return Output(list_groups(found, "all relations", MEASURES), [note] if missing else [])
 
 
-def draw(entries: Sequence[Entry]) -> Any:
-    """Draw three bars for each relation."""
-    return draw_bars(entries, [str(measure.name) for measure in MEASURES])
-
-
 CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
-PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, draw, CHOICES)
+DRAW = partial(draw_bars, names=FIGURES)
+PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
 
 
 if __name__ == "__main__":

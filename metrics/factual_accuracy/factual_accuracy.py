@@ -18,9 +18,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
-from polyprobe.metrics.shared.subsets import count_by_group, pick_counted, take
-from polyprobe.metrics.shared.texts import check_length, check_lists, check_texts
+from polyprobe.metrics.shared.intervals import count_by_group, pick_counted, summarize, take
+from polyprobe.metrics.shared.rows import check_length, check_lists, check_texts
 
 _DESCRIPTION = """\
 Factual accuracy is the share of facts whose predicted text reads like an accepted one, averaged \
@@ -164,17 +163,13 @@ def measure_factual_accuracy(
 class FactualAccuracy(evaluate.Metric):
     """Compare predicted texts with accepted ones."""
 
+    _compute = staticmethod(measure_factual_accuracy)
+
     def _info(self) -> evaluate.MetricInfo:
         # Not "string": evaluate refuses a batch of strings whose first entry is None.
         text = datasets.Value("large_string")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": text, "references": datasets.Sequence(text)}
-            ),
-        )
+        features = datasets.Features({"predictions": text, "references": datasets.Sequence(text)})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
         """Add queries; a value that is not a text raises an error before evaluate converts it."""
@@ -186,14 +181,6 @@ class FactualAccuracy(evaluate.Metric):
         """Add a query."""
         row = {"predictions": prediction, "references": reference, **other}
         self.add_batch(**{name: [value] for name, value in row.items()})
-
-    def _compute(
-        self,
-        predictions: Sequence[str | None],
-        references: Sequence[Sequence[str]],
-        **options: Any,
-    ) -> dict[str, Any]:
-        return measure_factual_accuracy(predictions, references, **options)
 
 
 def _fold(text: str, language: str | None) -> str:

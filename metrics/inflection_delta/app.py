@@ -1,12 +1,12 @@
 """The Space of inflection delta: two ranks for each query, figures for each relation."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.space.entries import Measure, list_groups
-from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet, need, read_numbers, read_only, read_texts
@@ -56,13 +56,9 @@ def read_ranks(cells: Sequence[Any], name: str) -> np.ndarray:
     return ranks
 
 
-def draw(entries: Sequence[Entry]) -> Any:
-    """Draw the delta of each relation, around 0."""
-    return draw_bars(entries, ["inflection_delta"], reference="no preference", share=False)
-
-
 CHOICES = {"average": ["macro", "micro"]}
-PAGE = Page("Inflection delta", ASK, READING, EXAMPLES, compute, draw, CHOICES)
+DRAW = partial(draw_bars, names=["inflection_delta"], reference="no preference", share=False)
+PAGE = Page("Inflection delta", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
 
 
 if __name__ == "__main__":

@@ -94,17 +94,12 @@ def measure_preference(predictions: Ranks, references: Ranks, **options: Any) ->
 class InflectionDelta(evaluate.Metric):
     """Compare the ranks of an answer's label and of its inflected form."""
 
+    _compute = staticmethod(measure_preference)
+
     def _info(self) -> evaluate.MetricInfo:
         rank = datasets.Value("float64")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": rank, "references": rank}),
-        )
-
-    def _compute(self, predictions: Ranks, references: Ranks, **options: Any) -> dict[str, Any]:
-        return measure_preference(predictions, references, **options)
+        features = datasets.Features({"predictions": rank, "references": rank})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:

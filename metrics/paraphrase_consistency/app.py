@@ -1,13 +1,12 @@
 """The Space of paraphrase consistency: answers as input, figures for each relation."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
-from polyprobe.metrics.space.entries import Measure, list_groups
-from polyprobe.metrics.space.output import Entry, Output
+from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import Sheet, need, read_lists, read_only, read_texts, split_list
+from polyprobe.metrics.space.sheet import Sheet, need, read_further, read_only, read_texts
 
 COLUMNS = ["relation", "subject", "right", "predictions"]
 FIGURES = ["consistency", "accuracy", "consistency_accuracy"]
@@ -36,14 +35,11 @@ with one template. The whiskers are 95 % intervals.
 def compute(sheets: Mapping[str, Sheet], ambiguous: str = "leave out") -> Output:
     """Return the three figures of all relations and of each."""
     sheet = read_only(sheets)
-    relations, subjects, right, predictions = need(sheet, *COLUMNS)
-    further = [sheet[name] for name in sheet if name not in COLUMNS]
-    given = read_lists(predictions, "predictions", gaps=True)
-    for row, answers in enumerate(given):
-        answers += [part for column in further for part in split_list(column[row])]
+    relations, subjects, right, _ = need(sheet, *COLUMNS)
+    answers = read_further(sheet, COLUMNS, gaps=True)
     subjects = read_texts(subjects, "subject")
     found = load_module(__file__).measure_consistency(
-        given,
+        answers,
         read_texts(right, "right"),
         subjects=subjects if ambiguous == "leave out" else None,
         groups=read_texts(relations, "relation"),
@@ -56,13 +52,9 @@ def compute(sheets: Mapping[str, Sheet], ambiguous: str = "leave out") -> Output
     return Output(list_groups(found, "all relations", [*map(Measure, FIGURES)]), notes)
 
 
-def draw(entries: Sequence[Entry]) -> Any:
-    """Draw three bars for each relation."""
-    return draw_bars(entries, FIGURES)
-
-
 CHOICES = {"ambiguous": ["leave out", "keep"]}
-PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, draw, CHOICES)
+DRAW = partial(draw_bars, names=FIGURES)
+PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
 
 
 if __name__ == "__main__":

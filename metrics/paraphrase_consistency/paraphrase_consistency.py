@@ -22,9 +22,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Labels, summarize
-from polyprobe.metrics.shared.subsets import count_by_group, pick_counted, take
-from polyprobe.metrics.shared.texts import check_length, check_lists, check_texts
+from polyprobe.metrics.shared.intervals import Labels, count_by_group, pick_counted, summarize, take
+from polyprobe.metrics.shared.rows import check_length, check_lists, check_texts
 
 _DESCRIPTION = """\
 Paraphrase consistency is the share of pairs of templates for the same fact to which a model gives \
@@ -165,16 +164,12 @@ def measure_consistency(
 class ParaphraseConsistency(evaluate.Metric):
     """Compare the answers to a fact's templates with each other and with the correct one."""
 
+    _compute = staticmethod(measure_consistency)
+
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": datasets.Sequence(text), "references": text}
-            ),
-        )
+        features = datasets.Features({"predictions": datasets.Sequence(text), "references": text})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
         """Add tuples; a value that is not a text raises an error before evaluate converts it."""
@@ -186,8 +181,3 @@ class ParaphraseConsistency(evaluate.Metric):
         """Add a tuple."""
         row = {"predictions": prediction, "references": reference, **other}
         self.add_batch(**{name: [value] for name, value in row.items()})
-
-    def _compute(
-        self, predictions: Predictions, references: Sequence[str], **options: Any
-    ) -> dict[str, Any]:
-        return measure_consistency(predictions, references, **options)

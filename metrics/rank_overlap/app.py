@@ -5,9 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from polyprobe.metrics.space.entries import interleave, list_means
+from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.output import Output
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet
@@ -52,23 +51,18 @@ def compute(sheets: Mapping[str, Sheet], ties: str = "expected", k: str = "1, 2"
     """Return RBO, tau-b and top-k overlap of all pairs of languages together and of each."""
     module = load_module(__file__)
     scores, _, _, clusters = read_aligned(sheets)
-    pairs = [*combinations(scores, 2)]
     depths = [int(depth) for depth in k.split(",")]
-    found = [module.overlap_per_query(scores[a], scores[b], k=depths, ties=ties) for a, b in pairs]
+    found = [
+        module.overlap_per_query(one, other, k=depths, ties=ties)
+        for one, other in combinations(scores.values(), 2)
+    ]
     sizes = [len(row) for row in next(iter(scores.values()))]
     chance = {name: by.mean() for name, by in module.overlap_chance(sizes, k=depths).items()}
-    entries = [
-        list_means(
-            pairs,
-            "all pairs",
-            name,
-            np.column_stack([values[name] for values in found]),
-            [chance.get(name, 0)] * len(pairs),
-            clusters=clusters,
-        )
+    measures = [
+        (name, np.column_stack([values[name] for values in found]), chance.get(name, 0))
         for name in found[0]
     ]
-    return Output(interleave(*entries))
+    return Output(list_pairs([*scores], measures, clusters))
 
 
 CHOICES = {"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]}

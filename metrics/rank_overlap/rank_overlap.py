@@ -192,17 +192,12 @@ def measure_rank_overlap(
 class RankOverlap(evaluate.Metric):
     """Compare two languages' scores of the same candidates."""
 
+    _compute = staticmethod(measure_rank_overlap)
+
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("float64"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": row, "references": row}),
-        )
-
-    def _compute(self, predictions: Scores, references: Scores, **options: Any) -> dict[str, Any]:
-        return measure_rank_overlap(predictions, references, **options)
+        features = datasets.Features({"predictions": row, "references": row})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _check_persistence(p: float) -> None:

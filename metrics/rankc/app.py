@@ -5,9 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from polyprobe.metrics.space.entries import interleave, list_means
+from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.output import Output
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet
@@ -50,22 +49,21 @@ def compute(
     """Return RankC, plain and adjusted, of all pairs of languages together and of each."""
     module = load_module(__file__)
     scores, _, _, clusters = read_aligned(sheets)
-    pairs = [*combinations(scores, 2)]
     if ties == "expected":
         values = module.rankc_pairs(scores, weights)
     else:
-        of_pairs = [module.rankc_per_query(scores[a], scores[b], weights, ties) for a, b in pairs]
-        values = np.stack(of_pairs, axis=1)
+        values = np.column_stack(
+            [
+                module.rankc_per_query(one, other, weights, ties)
+                for one, other in combinations(scores.values(), 2)
+            ]
+        )
     sizes = np.array([len(row) for row in next(iter(scores.values()))])
     chance = module.rankc_chance(sizes, weights)
     room = np.where(sizes > 1, 1 - chance, np.nan)
     adjusted = (values - chance[:, None]) / room[:, None]
     measures = [("rankc", values, chance.mean()), ("rankc_adjusted", adjusted, 0)]
-    entries = [
-        list_means(pairs, "all pairs", name, table, [level] * len(pairs), clusters=clusters)
-        for name, table, level in measures
-    ]
-    return Output(interleave(*entries))
+    return Output(list_pairs([*scores], measures, clusters))
 
 
 CHOICES = {"weights": WEIGHTS, "ties": ["expected", "released"]}

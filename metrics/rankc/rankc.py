@@ -205,17 +205,12 @@ def measure_rankc(
 class Rankc(evaluate.Metric):
     """Compare two languages' scores of the same candidates."""
 
+    _compute = staticmethod(measure_rankc)
+
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("float64"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": row, "references": row}),
-        )
-
-    def _compute(self, predictions: Scores, references: Scores, **options: Any) -> dict[str, Any]:
-        return measure_rankc(predictions, references, **options)
+        features = datasets.Features({"predictions": row, "references": row})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: str) -> np.ndarray:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.space.entries import list_means, pick
+from polyprobe.metrics.space.entries import Entry, Output, list_means, pick
 from polyprobe.metrics.space.languages import LanguageScores, read_scores
-from polyprobe.metrics.space.output import Entry, Output
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheet

@@ -169,21 +169,12 @@ def measure_recall(
 class RecallAtK(evaluate.Metric):
     """Score how high a correct candidate ranks."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Sequence(datasets.Value("float64")),
-                    "references": datasets.Sequence(datasets.Value("int64")),
-                }
-            ),
-        )
+    _compute = staticmethod(measure_recall)
 
-    def _compute(self, predictions: Scores, references: Answers, **options: Any) -> dict[str, Any]:
-        return measure_recall(predictions, references, **options)
+    def _info(self) -> evaluate.MetricInfo:
+        scores, indices = (datasets.Sequence(datasets.Value(x)) for x in ("float64", "int64"))
+        features = datasets.Features({"predictions": scores, "references": indices})
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:

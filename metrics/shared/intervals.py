@@ -11,7 +11,7 @@ times its values.
 {'accuracy': 0.5, 'accuracy_ci': [0.0, 1.0], 'n_queries': 2}
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,11 +216,15 @@ def interval(samples: np.ndarray, freedom: float) -> list[float] | None:
     return [float(bound) for bound in np.quantile(known, [tail, 1 - tail])]
 
 
+def check_name(given: str, known: Sequence[str], option: str) -> None:
+    """Raise ValueError for a value of an option that is not known."""
+    if given not in known:
+        raise ValueError(f"unknown {option} {given!r}; known: {', '.join(known)}")
+
+
 def _check(options: Resampling) -> None:
-    for name, known in (("average", AVERAGES), ("empty", EMPTY)):
-        given = getattr(options, name)
-        if given not in known:
-            raise ValueError(f"unknown {name} {given!r}; known: {', '.join(known)}")
+    check_name(options.average, AVERAGES, "average")
+    check_name(options.empty, EMPTY, "empty")
     if not isinstance(options.n_resamples, int | np.integer) or options.n_resamples < 0:
         raise ValueError(f"n_resamples is {options.n_resamples!r}; expected a number from 0")
 
@@ -329,3 +333,40 @@ def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | Non
         if intervals is not None:
             report[f"{name}_ci"] = intervals[i]
     return report
+
+
+def pick_counted(counted: Collection[bool], groups: Sequence[Hashable] | None) -> list[int]:
+    """Return the indices of the queries that a figure counts: the bootstrap draws from these only.
+
+    A group without a counted query keeps its first query, as an undefined value: the group then
+    appears in the results, and the macro average can count it as 0 or skip it. `groups` has one
+    label for each query; None is one group.
+
+    >>> pick_counted([True, False, False, False], ["P36", "P36", "P19", "P19"])
+    [0, 2]
+    """
+    labels = [None] * len(counted) if groups is None else groups
+    without = {label for label, n in count_by_group(counted, labels).items() if not n}
+    places = []
+    for place, (counts, label) in enumerate(zip(counted, labels, strict=True)):
+        if counts or label in without:
+            places.append(place)
+            without.discard(label)
+    return places
+
+
+def count_by_group(counted: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
+    """Return the number of counted queries of each group, in order of first occurrence.
+
+    >>> count_by_group([True, False, False, False], ["P36", "P36", "P19", "P19"])
+    {'P36': 1, 'P19': 0}
+    """
+    sizes = dict.fromkeys(groups, 0)
+    for counts, label in zip(counted, groups, strict=True):
+        sizes[label] += bool(counts)
+    return sizes
+
+
+def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
+    """Return the labels at some indices; None for None."""
+    return None if labels is None else [labels[place] for place in places]

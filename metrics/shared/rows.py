@@ -1,16 +1,26 @@
-"""Read scores, one row for each query, and the indices of the correct candidates of each query.
+"""Read and check the input of metrics: scores, correct candidates, chosen candidates, texts.
 
-Rows come as a 2-D array (queries x candidates), a masked array padded at the end of a row, or a
+Scores come as a 2-D array (queries x candidates), a masked array padded at the end of a row, or a
 list of rows of any length, and become one flat array of all scores and the sizes of the rows.
 Infinite scores are valid; NaN, empty rows and no rows at all raise an error.
 
+evaluate checks the first entry of a column of texts only: it converts later numbers and NaN to text
+and splits a later bare string into letters. Without the checks here, such values would be compared
+as answers.
+
 >>> read_rows([[3.0, 2.0], [1.0]], "predictions")
 (array([3., 2., 1.]), array([2, 1]))
+>>> find_right(read_choices([[0, 2], [1, 1]]), [[0, 2], [0]])
+array([[ True,  True],
+       [False, False]])
+>>> check_lists([["Ulm", "Bern"], "Ulm"], "predictions")
+Traceback (most recent call last):
+ValueError: query 1 of 'predictions' is 'Ulm'; expected a list of texts
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +34,7 @@ class Rows(NamedTuple):
 
 Scores = np.ndarray | Sequence[Sequence[float]] | Rows
 Answers = Sequence[Sequence[int]]
+Choices = Sequence[Sequence[int]] | np.ndarray
 
 
 def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -133,3 +144,118 @@ def _read_lists(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
     if flat.ndim != 1:
         raise ValueError(f"scores of {name!r} are nested too deep; expected queries x candidates")
     return flat, sizes
+
+
+def read_choices(predictions: Choices) -> np.ndarray:
+    """Return the chosen indices as (facts x languages), for at least two languages.
+
+    Rows of different lengths and invalid indices (None, NaN, negative) raise an error that names
+    the row.
+    """
+    if not len(predictions):
+        raise ValueError("no queries in 'predictions'")
+    for query, row in enumerate(predictions):
+        if not hasattr(row, "__len__") or isinstance(row, str):
+            raise ValueError(
+                f"query {query} of 'predictions' is {row!r}; expected a list with one index for "
+                "each language"
+            )
+        if len(row) != len(predictions[0]):
+            raise ValueError(
+                f"{len(predictions[0])} languages in query 0 of 'predictions', {len(row)} in query "
+                f"{query}; expected one index for each language"
+            )
+    if len(predictions[0]) < 2:
+        raise ValueError(f"{len(predictions[0])} languages in 'predictions'; expected two or more")
+    return read_indices(predictions, "predictions")
+
+
+def read_columns(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.ndarray:
+    """Return the index chosen in each language for each fact as (facts x languages)."""
+    if not predictions:
+        raise ValueError("no languages: expected a mapping from language to indices")
+    first = next(iter(predictions))
+    for name, indices in predictions.items():
+        if not len(indices):
+            raise ValueError(f"no queries in {name!r}")
+        if len(indices) != len(predictions[first]):
+            raise ValueError(
+                f"{len(predictions[first])} queries in {first!r}, {len(indices)} in {name!r}"
+            )
+    columns = [read_indices(indices, name) for name, indices in predictions.items()]
+    return np.stack(columns, axis=1)
+
+
+def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
+    """Return indices, one row or number for each query, as an array; `name` is used in errors."""
+    indices = np.array(values)
+    if indices.dtype.kind not in "iu" or indices.min() < 0:
+        for place, index in np.ndenumerate(np.array(values, dtype=object)):
+            if not isinstance(index, int | np.integer) or index < 0:
+                raise ValueError(
+                    f"query {place[0]} of {name!r} has {index!r}; expected an index from 0"
+                )
+    return indices.astype(np.intp)
+
+
+def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[str]:
+    """Return one name for each column; default: 0, 1, 2, and so on."""
+    if languages is None:
+        return [str(column) for column in range(n_languages)]
+    if isinstance(languages, str) or len(languages) != n_languages:
+        raise ValueError(
+            f"{languages!r} in 'languages', {n_languages} columns in 'predictions'; expected one "
+            "name for each column"
+        )
+    for name in languages:
+        if list(languages).count(name) > 1:
+            raise ValueError(f"{name!r} appears twice in 'languages'; expected unique names")
+    return [str(name) for name in languages]
+
+
+def find_right(chosen: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:
+    """Mark the correct choices (facts x languages, bool).
+
+    `answers` must have passed `check_answers`.
+    """
+    facts: np.ndarray = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
+    indices = np.array(list(chain.from_iterable(answers)))
+    span = max(indices.max(), chosen.max()) + 1
+    return np.isin(np.arange(len(chosen))[:, None] * span + chosen, facts * span + indices)
+
+
+def check_texts(texts: Any, name: str, optional: bool = False) -> None:
+    """Raise ValueError unless every entry is a text, or None if `optional`.
+
+    `name` is used in errors.
+    """
+    _check_column(texts, name)
+    expected = "a text or None" if optional else "a text"
+    for query, text in enumerate(texts):
+        if not (isinstance(text, str) or (optional and text is None)):
+            raise ValueError(f"query {query} of {name!r} is {text!r}; expected {expected}")
+
+
+def check_lists(rows: Any, name: str) -> None:
+    """Raise ValueError unless every entry is a list of texts, which may be empty."""
+    _check_column(rows, name)
+    for query, row in enumerate(rows):
+        if isinstance(row, str) or not hasattr(row, "__len__"):
+            raise ValueError(f"query {query} of {name!r} is {row!r}; expected a list of texts")
+        for text in row:
+            if not isinstance(text, str):
+                raise ValueError(f"{text!r} in query {query} of {name!r}; expected a text")
+
+
+def check_length(column: Sequence[Any], size: int, name: str) -> None:
+    """Raise ValueError unless a column has `size` entries and at least one."""
+    _check_column(column, name)
+    if len(column) != size:
+        raise ValueError(f"{size} queries in 'predictions', {len(column)} in {name!r}")
+    if not size:
+        raise ValueError("no queries in 'predictions'")
+
+
+def _check_column(column: Sequence[Any] | None, name: str) -> None:
+    if isinstance(column, str) or not hasattr(column, "__len__"):
+        raise ValueError(f"{name!r} is {column!r}; expected a list with an entry for each query")

@@ -1,7 +1,7 @@
-"""Turn the results of a metric into the entries of a Space: by group, or with the mean over all.
+"""The figures of a Space: entries from the results of a metric, and their headline and download.
 
-Queries are resampled for all languages or pairs at once. The interval of their mean is therefore
-the one in results.json of a run.
+The queries are resampled for all languages or pairs at once. The interval of their mean is
+therefore the one in results.json of a run.
 
 >>> values = np.array([[1, 1], [0, np.nan]])
 >>> found = list_means([("en",), ("es",)], "mean", "accuracy", values, [0.5, 0.5])
@@ -9,16 +9,52 @@ the one in results.json of a run.
 [('mean', 0.75, 2), ('en', 0.5, 2), ('es', 1.0, 1)]
 """
 
+import csv
 from collections.abc import Mapping, Sequence
+from io import StringIO
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyprobe.metrics.joint.figures import Figure, estimate_figure, mean_of
 from polyprobe.metrics.shared.intervals import Labels
-from polyprobe.metrics.space.output import Entry
 
 Of = tuple[str, ...]
+HEADERS = ["of", "figure", "value", "95 % interval", "chance", "n"]
+_COLUMNS = ["of", "figure", "value", "low", "high", "chance", "n"]
+
+
+class Entry(NamedTuple):
+    """One number with the context needed to read it.
+
+    Attributes:
+        of: a language, a pair of languages, a relation, or the name of all of these.
+        name: of the measure.
+        value: None for 0/0.
+        interval: 95 %, [low, high]; None if a single query defines the value.
+        chance: the value of random rankings, 0 for a difference; None if undefined or unknown.
+        n: number of queries that the value is taken over.
+    """
+
+    of: Of
+    name: str
+    value: float | None
+    interval: Sequence[float] | None
+    chance: float | None
+    n: int
+
+    @property
+    def label(self) -> str:
+        """Return `of` as text: `English – Spanish`."""
+        return " – ".join(self.of)
+
+
+class Output(NamedTuple):
+    """Entries, the headline first, and notes for the reader, one sentence each."""
+
+    entries: list[Entry]
+    notes: Sequence[str] = ()
 
 
 class Measure(NamedTuple):
@@ -104,6 +140,55 @@ def list_figure(
     return [e if e.n > 1 else e._replace(interval=None) for e in entries]
 
 
-def interleave(*measures: Sequence[Entry]) -> list[Entry]:
-    """Merge the entries of several measures, sorted by language or pair first."""
-    return [entry for entries in zip(*measures, strict=True) for entry in entries]
+def list_pairs(
+    languages: Sequence[str],
+    measures: Sequence[tuple[str, np.ndarray, float | None]],
+    clusters: Labels,
+) -> list[Entry]:
+    """Return the entries of `list_means` by pair of languages, all measures of a pair together.
+
+    A measure is its name, values [queries, pairs] and chance level.
+    """
+    pairs = [*combinations(languages, 2)]
+    found = [
+        list_means(pairs, "all pairs", name, values, [chance] * len(pairs), clusters=clusters)
+        for name, values, chance in measures
+    ]
+    return [entry for entries in zip(*found, strict=True) for entry in entries]
+
+
+def show_interval(bounds: Sequence[float] | None) -> str:
+    """Format an interval with four decimals.
+
+    >>> show_interval([0.25, 1])
+    '0.2500 – 1.0000'
+    """
+    return "–" if bounds is None else " – ".join(f"{bound:.4f}" for bound in bounds)
+
+
+def show_number(value: float | None) -> str:
+    """Format a number with four decimals; a dash for None."""
+    return "–" if value is None else f"{value:.4f}"
+
+
+def write_headline(output: Output) -> str:
+    """Format the first entry and the notes as Markdown."""
+    first = output.entries[0]
+    bounds = f"95 % interval {show_interval(first.interval)}"
+    if first.interval is None:
+        bounds = "no interval: fewer than two queries define it"
+    parts = [bounds, f"n = {first.n:,}"]
+    if first.chance is not None:
+        parts.insert(1, f"chance {show_number(first.chance)}")
+    head = f"### {first.name} of {first.label}: {show_number(first.value)}"
+    return "\n\n".join([head, "; ".join(parts) + ".", *output.notes])
+
+
+def write_csv(entries: Sequence[Entry]) -> str:
+    """Format all entries, with all decimals, as CSV."""
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(_COLUMNS)
+    for e in entries:
+        rows.writerow([e.label, e.name, e.value, *(e.interval or (None, None)), e.chance, e.n])
+    return text.getvalue()

@@ -66,7 +66,8 @@ def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageSc
     if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
         return _read_run(sheets)
     sheet = read_only(sheets)
-    if "query" in sheet or "candidate" in sheet or not _holds_rows(sheet):
+    of_lists = all(cells and isinstance(cells[0], list) for cells in sheet.values())
+    if "query" in sheet or "candidate" in sheet or not sheet or not of_lists:
         return _read_lines(sheet, marked)
     rows = {name: _read_rows(cells, name) for name, cells in sheet.items() if name != "answers"}
     if marked and "answers" not in sheet:
@@ -88,18 +89,16 @@ def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:
 def _check_like(scores: LanguageScores, first: str, name: str) -> None:
     """Reject a language whose pools or correct answers differ from those of the first."""
     place = f"in {name!r} than in {first!r}; expected the same"
-    pools = enumerate(zip(scores.rows[first], scores.rows[name], strict=False), start=1)
-    for row in (row for row, (one, other) in pools if len(one) != len(other)):
-        raise ValueError(f"row {row} has other candidates {place}")
+    for row, (one, other) in enumerate(zip(scores.rows[first], scores.rows[name], strict=False), 1):
+        if len(one) != len(other):
+            raise ValueError(f"row {row} has other candidates {place}")
     answers, others = scores.answers.get(first) or [], scores.answers.get(name) or []
-    pairs = enumerate(zip(answers, others, strict=False), start=1)
-    for row in (row for row, (one, other) in pairs if [*one] != [*other]):
-        raise ValueError(f"row {row} has other correct answers {place}")
-    places = enumerate(zip(scores.rows[name], answers, strict=False), start=1)
-    for row in (
-        row for row, (own, known) in places if not 0 <= min(known) <= max(known) < len(own)
-    ):
-        raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
+    for row, (right, given) in enumerate(zip(answers, others, strict=False), 1):
+        if [*right] != [*given]:
+            raise ValueError(f"row {row} has other correct answers {place}")
+    for row, (own, known) in enumerate(zip(scores.rows[name], answers, strict=False), 1):
+        if not 0 <= min(known) <= max(known) < len(own):
+            raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
 
 
 def read_language_choices(sheets: Mapping[str, Sheet]) -> LanguageChoices:
@@ -211,10 +210,6 @@ def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:
     }
     answers = [[names[t] for t in known] for names, known in zip(index, right, strict=True)]
     return chosen, answers
-
-
-def _holds_rows(sheet: Sheet) -> bool:
-    return bool(sheet) and all(cells and isinstance(cells[0], list) for cells in sheet.values())
 
 
 def _check_languages(languages: Sequence[str] | Mapping[str, Any]) -> None:

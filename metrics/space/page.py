@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import evaluate
 
-from polyprobe.metrics.space.output import (
+from polyprobe.metrics.space.entries import (
     HEADERS,
     Entry,
     Output,
-    tabulate,
+    show_interval,
     write_csv,
     write_headline,
 )
@@ -113,10 +113,8 @@ def build(page: Page) -> Any:
                     label=f"or a file: {known}", file_count=count, file_types=SUFFIXES, height=150
                 )
             with gr.Column():
-                inputs = [
-                    gr.Dropdown(list(values), value=values[0], label=name)
-                    for name, values in page.choices.items()
-                ]
+                choices = page.choices.items()
+                inputs = [gr.Dropdown(list(x), value=x[0], label=name) for name, x in choices]
                 button = gr.Button("Compute", variant="primary")
                 gr.Markdown(f"{page.reading}\n\n{_REMARKS}")
         with gr.Column(visible=False) as result:
@@ -163,6 +161,9 @@ def _style(output: Output) -> Any:
     """Return the table with four decimals shown; it sorts by the full numbers."""
     import pandas as pd
 
-    frame = pd.DataFrame(tabulate(output.entries), columns=HEADERS)
+    rows = [
+        (e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in output.entries
+    ]
+    frame = pd.DataFrame(rows, columns=HEADERS)
     numbers = dict.fromkeys(("value", "chance"), "{:.4f}")
     return frame.astype(dict.fromkeys(numbers, float)).style.format(numbers, na_rep="–")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from polyprobe.metrics.space.output import Entry, show_interval, show_number
+from polyprobe.metrics.space.entries import Entry, show_interval, show_number
 
 _COLOURS = ["#2f86c9", "#c77700", "#159570", "#b3589a"]
 _CHANCE = "#d9480f"

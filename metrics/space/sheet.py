@@ -110,7 +110,7 @@ def read_texts(cells: Sequence[Any], name: str) -> list[str]:
 
 def read_lists(cells: Sequence[Any], name: str, gaps: bool = False) -> list[list[str]]:
     """Return a column of lists, in a text separated by `|`; an empty list is an error."""
-    lists = [split_list(cell) for cell in cells]
+    lists = [_split_list(cell) for cell in cells]
     for row, parts in enumerate(lists, start=1):
         if not parts or ("" in parts and not gaps):
             fault = "has an empty part" if parts else "is empty"
@@ -120,10 +120,20 @@ def read_lists(cells: Sequence[Any], name: str, gaps: bool = False) -> list[list
     return lists
 
 
-def split_list(cell: Any) -> list[str]:
+def read_further(sheet: Sheet, columns: Sequence[str], gaps: bool = False) -> list[list[str]]:
+    """Return the lists of the last of `columns`, continued by the sheet's columns after them."""
+    lists = read_lists(sheet[columns[-1]], columns[-1], gaps)
+    further = [cells for name, cells in sheet.items() if name not in columns]
+    return [
+        [*parts, *(part for cells in further for part in _split_list(cells[row]))]
+        for row, parts in enumerate(lists)
+    ]
+
+
+def _split_list(cell: Any) -> list[str]:
     """Return the parts of a cell, without surrounding spaces and empty parts at its ends.
 
-    >>> split_list("English | French|"), split_list("x||y")
+    >>> _split_list("English | French|"), _split_list("x||y")
     (['English', 'French'], ['x', '', 'y'])
     """
     if cell is None:
@@ -133,6 +143,9 @@ def split_list(cell: Any) -> list[str]:
     return texts if any(texts) else []
 
 
+# Not by pandas: read_csv fills short rows, takes the first cells of longer rows as an index,
+# renames equal columns and accepts a quotation mark within a cell. read_json and read_parquet turn
+# integers beside an empty cell into floats; read_parquet also turns lists into arrays.
 def _read_cells(text: str) -> Sheet:
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
     lines = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)

@@ -19,6 +19,7 @@ from .exported import REMEDY, Exported, Row, write_export
 
 SCHEMA = "0.3.0"
 UNKNOWN = "unknown"
+BOUNDS = {INFINITE: "Infinity", -INFINITE: "-Infinity"}  # JSON has no infinity
 
 
 def write_every_eval_ever(exported: Exported, output: Path | None) -> Path:
@@ -99,8 +100,8 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
             "metric_unit": "proportion" if figure.highest == 1 else "rank",
             "lower_is_better": figure.lower_is_better,
             "score_type": "continuous",
-            "min_score": _bound(figure.lowest),
-            "max_score": _bound(figure.highest),
+            "min_score": BOUNDS.get(figure.lowest, figure.lowest),
+            "max_score": BOUNDS.get(figure.highest, figure.highest),
         },
         "score_details": {
             "score": row.value,
@@ -148,11 +149,6 @@ def find_uuid(exported: Exported) -> str:
     known = [exported.settings.signature, exported.results["resampling"], exported.dataset_name]
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
-
-
-def _bound(value: float) -> float | str:
-    """Return a bound as the schema writes it, since JSON has no infinity."""
-    return {INFINITE: "Infinity", -INFINITE: "-Infinity"}.get(value, value)
 
 
 def _portable(name: str) -> str:

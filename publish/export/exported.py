@@ -17,7 +17,7 @@ from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.load import locate
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import write_whole
+from polyprobe.system.files import write_text
 from polyprobe.system.hashing import is_hash
 
 MANY = 10  # more languages than this are counted, not listed
@@ -45,16 +45,11 @@ class Row(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """A run to be exported.
+    """A run to be exported: its folder, the contents of run.json and results.json, its figures.
 
-    Attributes:
-        folder: of the run.
-        settings: content of run.json.
-        results: content of results.json.
-        rows: its figures.
-        dataset_id: OWNER/NAME on the Hub; None for a folder without a given name.
-        config: name of the configuration, also if the run took the default.
-        scored: time of the last scores, in UTC, by the file system's clock.
+    `dataset_id` is OWNER/NAME on the Hub, None for a folder without a given name; `config` is the
+    name of the configuration, also if the run took the default; `scored` is the time of the last
+    scores, in UTC, by the file system's clock.
     """
 
     folder: Path
@@ -126,7 +121,10 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     name = dataset_id or (settings.dataset if own else None)
     if name:
         check_repository_name(name)
-    return Exported(folder, settings, results, rows, name, find_config(settings), _last_scored(run))
+    files = [*folder.glob("scores/*.parquet"), *folder.glob("predictions/*.parquet")]
+    newest = max(file.stat().st_mtime for file in files or [folder / "run.json"])
+    scored = datetime.fromtimestamp(newest, UTC)
+    return Exported(folder, settings, results, rows, name, find_config(settings), scored)
 
 
 def find_config(settings: Settings) -> str:
@@ -167,12 +165,6 @@ def _remedy(run: Run) -> str:
     return f"make it with `polyprobe metrics {run.folder}`"
 
 
-def _last_scored(run: Run) -> datetime:
-    files = [*run.folder.glob("scores/*.parquet"), *run.folder.glob("predictions/*.parquet")]
-    newest = max(file.stat().st_mtime for file in files or [run.folder / "run.json"])
-    return datetime.fromtimestamp(newest, UTC)
-
-
 def write_export(file: Path, text: str) -> Path:
     """Write an exported file and return its path.
 
@@ -186,7 +178,7 @@ def write_export(file: Path, text: str) -> Path:
         with file.open(encoding="utf-8", errors="replace") as handle:
             if handle.readline().rstrip("\n") != first:
                 raise PolyprobeError(f"{file} is not an export of this format; {REMEDY}")
-    write_whole(file, lambda part: part.write_text(text, encoding="utf-8", newline="\n"), REMEDY)
+    write_text(file, text, REMEDY)
     return file
 
 
@@ -204,7 +196,8 @@ def list_rows(results: Mapping[str, Any]) -> list[Row]:
     rows = [*_rows_of_figures(results), *_rows_of_modules(results), *_rows_of_all(results)]
     for row in rows:
         for value in row[3:]:
-            if value is not None and not _is_finite(value):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and math.isfinite(value)):
                 raise PolyprobeError(
                     f"results.json has {value!r} in {row.figure} of "
                     f"{row.language} {row.other_language}".rstrip()
@@ -230,11 +223,6 @@ def find_mean(rows: Sequence[Row], figure: str) -> Row | None:
     """Return the row of a figure's mean; None if missing or undefined."""
     found = (row for row in rows if (row.figure, row.language) == (figure, MEAN))
     return next((row for row in found if row.value is not None), None)
-
-
-def _is_finite(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
 
 
 def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -67,35 +68,31 @@ def make_entry(exported: Exported, row: Row) -> EvalResultEntry:
     """
     assert exported.dataset_id is not None
     assert row.value is not None
+    bounds = None if row.low is None else f"95 % {row.low:.4f} to {row.high:.4f}"
+    chance = None if row.chance is None else f"chance {row.chance:.4f}"
+    scoring = f"scoring {exported.settings.scoring}"
+    notes = (exported.asked, scoring, bounds, chance, exported.signature)
     return EvalResultEntry(
         dataset_id=exported.dataset_id,
         task_id=f"{exported.config}_{row.figure}",
         value=row.value,
         date=exported.scored.date().isoformat(),
-        notes=make_notes(exported, row),
+        notes="; ".join(note for note in notes if note),
     )
-
-
-def make_notes(exported: Exported, row: Row) -> str:
-    """Return rows, protocol, interval, chance level and signature."""
-    bounds = None if row.low is None else f"95 % {row.low:.4f} to {row.high:.4f}"
-    chance = None if row.chance is None else f"chance {row.chance:.4f}"
-    scoring = f"scoring {exported.settings.scoring}"
-    parts = (exported.asked, scoring, bounds, chance, exported.signature)
-    return "; ".join(part for part in parts if part)
 
 
 def write_model_index(exported: Exported, output: Path | None) -> Path:
     """Write `model-index.yaml`, for the metadata of a model card."""
-    index = make_index(exported)
-    return write_export(output or exported.folder / "model-index.yaml", as_yaml({KEY: index}))
+    file = output or exported.folder / "model-index.yaml"
+    return write_export(file, as_yaml({KEY: make_index(exported)}))
 
 
 def merge_model_index(exported: Exported, card: Path) -> Path:
     """Add the results to a model card and return its path.
 
     Results of other tools stay; those of an earlier export of the same dataset, configuration and
-    scoring are replaced. YAML comments in the metadata are lost.
+    scoring are replaced, as are the metadata, whole or not at all. The text below and the line ends
+    stay. YAML comments and quotes in the metadata are lost.
 
     Raises:
         PolyprobeError: no such card, or metadata that are not valid YAML.
@@ -109,7 +106,13 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
     made = make_index(exported)
     if kept:  # the card has one model, whatever its name there
         made = [{**kept[0], "results": kept[0]["results"] + made[0]["results"]}, *kept[1:]]
-    return save_metadata(card, {**known, KEY: made})
+
+    def save(part: Path) -> None:
+        shutil.copyfile(card, part)
+        metadata_save(part, {**known, KEY: made})
+
+    write_whole(card, save, "the card is unchanged")
+    return card
 
 
 def make_index(exported: Exported) -> list[dict[str, Any]]:
@@ -129,18 +132,13 @@ def list_eval_results(exported: Exported) -> Iterator[EvalResult]:
 
     A language is a split of the dataset; its RankC and COverlap are means with other languages.
     """
-    for figure in HEADLINES:
-        row = find_mean(exported.rows, figure)
-        if row:
-            yield make_result(exported, figure, MEAN, row.value)
-    for language in exported.settings.languages:
-        for figure in HEADLINES:
-            value = mean_with_others(exported.rows, figure, language)
-            if value is not None:
-                yield make_result(exported, figure, language, value)
+    for language, figure in product((MEAN, *exported.settings.languages), HEADLINES):
+        value = mean_with_others(exported.rows, figure, language)
+        if value is not None:
+            yield make_result(exported, figure, language, value)
 
 
-def make_result(exported: Exported, figure: str, language: str, value: float | None) -> EvalResult:
+def make_result(exported: Exported, figure: str, language: str, value: float) -> EvalResult:
     """Return one result; means have the signature and no split."""
     settings, mean = exported.settings, language == MEAN
     title = describe(figure, settings.kind).title
@@ -200,17 +198,3 @@ def read_metadata(card: Path) -> dict[str, Any]:
     if unclosed:
         raise PolyprobeError(f"{card}: its metadata have no closing `---`; add that line")
     return metadata or {}
-
-
-def save_metadata(card: Path, metadata: dict[str, Any]) -> Path:
-    """Replace a card's metadata, whole or not at all, and return its path.
-
-    The text below and the line ends stay. YAML comments and quotes in the metadata are lost.
-    """
-
-    def save(part: Path) -> None:
-        shutil.copyfile(card, part)
-        metadata_save(part, metadata)
-
-    write_whole(card, save, "the card is unchanged")
-    return card

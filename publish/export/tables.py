@@ -108,12 +108,10 @@ def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> I
         values = [_percent(row.value) if head else "" for head, row in block]
         yield _line([escape(model) if not start else "", *values])
         if any(row.low is not None for _, row in block):
-            for name, bounds in (
-                ("from", [r.low for _, r in block]),
-                ("to", [r.high for _, r in block]),
-            ):
-                cells = ["" if bound is None else _percent(bound) for bound in bounds]
-                yield _line([rf"\scriptsize 95\,\% {name}", *(_small(cell) for cell in cells)])
+            for name, bound in (("from", "low"), ("to", "high")):
+                bounds = [getattr(row, bound) for _, row in block]
+                cells = ["" if x is None else rf"\scriptsize {_percent(x)}" for x in bounds]
+                yield _line([rf"\scriptsize 95\,\% {name}", *cells])
 
 
 def make_caption(exported: Exported, means: Sequence[Row]) -> str:
@@ -149,7 +147,3 @@ def _line(cells: Sequence[str]) -> str:
 
 def _percent(value: float | None) -> str:
     return UNDEFINED if value is None else f"{100 * round(value, 3):z.1f}".replace("-", "$-$")
-
-
-def _small(cell: str) -> str:
-    return rf"\scriptsize {cell}" if cell else ""

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.metrics.space import output, page, sheet
+from polyprobe.metrics.space import entries, page, sheet
 
 pytest.importorskip("plotly", reason="plotly is not installed: it draws the pictures of a Space")
 
@@ -106,8 +106,8 @@ def test_examples_are_drawn_told_and_written(name):
     for text in app.PAGE.examples.values():
         found = compute(app, text)
         first = found.entries[0]
-        assert output.write_headline(found).startswith(f"### {first.name} of {first.label}: ")
-        header, *rows = csv.reader(output.write_csv(found.entries).splitlines())
+        assert entries.write_headline(found).startswith(f"### {first.name} of {first.label}: ")
+        header, *rows = csv.reader(entries.write_csv(found.entries).splitlines())
         assert header == ["of", "figure", "value", "low", "high", "chance", "n"]
         assert [row[2] for row in rows] == [
             "" if f.value is None else str(f.value) for f in found.entries

@@ -148,4 +148,4 @@ def test_a_single_language_or_pair_is_not_averaged(name, text):
 
 
 def test_the_example_of_means():
-    assert doctest.testmod(entries) == (0, 3)
+    assert doctest.testmod(entries) == (0, 4)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from polyprobe.eval.compare.runs import match_runs
 from polyprobe.eval.results.facts import read_clusters
 from polyprobe.eval.run.folder import Run
-from polyprobe.metrics.joint.averages import Averages
+from polyprobe.metrics.joint.significance import Averages
 from polyprobe.system.errors import PolyprobeError
 
 from .deltas import Box, Inflection, compare_ranks, draw_boxes, measure_inflection, read_ranks

@@ -9,14 +9,13 @@ from rich.console import Console
 
 from polyprobe.eval.results.facts import masked_scores
 from polyprobe.metrics.inflection_delta.inflection_delta import rank_delta
-from polyprobe.metrics.joint.averages import Averages, compare_averages
+from polyprobe.metrics.joint.significance import Averages, compare_averages
 from polyprobe.metrics.recall_at_k.recall_at_k import (
     expected_rank,
     find_standing,
     recall_probability,
 )
-from polyprobe.metrics.shared.intervals import Ratio
-from polyprobe.metrics.shared.subsets import take
+from polyprobe.metrics.shared.intervals import Ratio, take
 
 from .texts import Texts
 

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from polyprobe.metrics.joint.averages import Averages, compare_averages
-from polyprobe.metrics.shared.intervals import Ratio
-from polyprobe.metrics.shared.subsets import take
+from polyprobe.metrics.joint.significance import Averages, compare_averages
+from polyprobe.metrics.shared.intervals import Ratio, take
 from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import missing

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 
-from polyprobe.metrics.joint.averages import Averages, compare_averages
-from polyprobe.metrics.shared.intervals import Ratio, summarize
-from polyprobe.metrics.shared.subsets import take
+from polyprobe.metrics.joint.significance import Averages, compare_averages
+from polyprobe.metrics.shared.intervals import Ratio, summarize, take
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import missing
 from polyprobe.system.progress import track

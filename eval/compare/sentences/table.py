@@ -10,7 +10,7 @@ from rich.text import Text
 from polyprobe.eval.report.page import HERE as REPORT
 from polyprobe.eval.report.page import write_page
 from polyprobe.eval.results.table import difference_cells, interval, number, p_value
-from polyprobe.metrics.joint.averages import Averages, Paired
+from polyprobe.metrics.joint.significance import Averages, Paired
 
 from .compare import VersionComparison, Versions
 

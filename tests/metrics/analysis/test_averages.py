@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, stdtrit
 
-from polyprobe.metrics.joint.averages import compare_averages
+from polyprobe.metrics.joint.significance import compare_averages
 from polyprobe.metrics.shared.intervals import Ratio
 
 LANGUAGES = ["en", "fr"]
@@ -128,7 +128,7 @@ def test_measures_that_are_drawn_apart_are_as_those_drawn_together(monkeypatch):
     pairs = {"x": (Ratio(FIRST, ALIKE), Ratio(SECOND, ALIKE))}
     pairs["y"] = (Ratio(1 - FIRST, ALIKE), Ratio(SECOND**2, ALIKE))
     together = compare_averages(LANGUAGES, pairs, RELATIONS, n_resamples=99)
-    monkeypatch.setattr("polyprobe.metrics.joint.averages._SUMS", 1)
+    monkeypatch.setattr("polyprobe.metrics.joint.significance._SUMS", 1)
     apart = compare_averages(LANGUAGES, pairs, RELATIONS, n_resamples=99)
     for measure, averages in together.items():
         for average, rows in averages.items():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polyprobe.metrics.joint.figures import estimate_figure
-from polyprobe.metrics.joint.outcomes import condition_rankc, find_excess, matched_chance
+from polyprobe.metrics.joint.measures import condition_rankc, find_excess, matched_chance
 from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_pairs, rankc_per_query
 
 ORDERS = [list(order) for order in permutations(range(4))]

@@ -1,16 +1,23 @@
-"""Measure how much of RankC exceeds two languages being correct (or wrong) at rank 1.
+"""Measures of a run from the kernels of the metrics: by pair, of all languages, beyond accuracy.
 
-RankC is claimed to be independent of accuracy. This module tests the claim: RankC over the facts
-that both languages, one, or neither answers correctly, and the RankC that two unrelated rankings
-with the same accuracies reach.
+The modules of the metrics define them for one query or two languages; here all pairs are one matrix
+product. Languages break ties independently of each other: each figure of all languages is an
+expectation, and a plain count without ties.
+
+RankC is claimed to be independent of accuracy. `condition_rankc` and `find_excess` test the claim:
+RankC over the facts that both languages, one, or neither answers correctly, and the RankC that two
+unrelated rankings with the same accuracies reach.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from polyprobe.metrics.answer_agreement.answer_agreement import agreement_per_query, compute_kappa
 from polyprobe.metrics.joint.figures import Figure, Right, add_mean, mean_of, name_pairs
-from polyprobe.metrics.rankc.rankc import rank_weights
+from polyprobe.metrics.rank_overlap.rank_overlap import kendall_pairs, rbo_weights
+from polyprobe.metrics.rankc.rankc import rank_weights, rankc_chance, rankc_pairs
+from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
 
 OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "right_right": lambda first, second: first * second,
@@ -18,6 +25,77 @@ OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "wrong_wrong": lambda first, second: (1 - first) * (1 - second),
 }
 """Outcome → its probability, from the probability that each language is correct."""
+
+
+def find_rankc_adjusted(
+    pairs: Sequence[str], values: np.ndarray, sizes: np.ndarray, weights: str = "softmax"
+) -> Figure:
+    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates."""
+    several = sizes > 1
+    chance = np.where(several, rankc_chance(sizes, weights), 0)[:, None]
+    return mean_of(pairs, several[:, None] * (values - chance) / (1 - chance), several)
+
+
+def find_rbo(scores: Mapping[str, Scores]) -> Figure:
+    """Return RBO_EXT (p = .9) by pair: overlapping tops as in RankC, with geometric weights."""
+    values = rankc_pairs(scores, rbo_weights)
+    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)))
+
+
+def find_kendall(scores: Mapping[str, Scores]) -> Figure:
+    """Return Kendall's tau-b by pair, over the facts where it is defined in both languages."""
+    values = kendall_pairs(scores)
+    known = ~np.isnan(values)
+    return mean_of(name_pairs(list(scores)), np.where(known, values, 0), known)
+
+
+def choose(scores: Mapping[str, Scores]) -> np.ndarray:
+    """Return the probability that each candidate is chosen [languages, facts, most candidates].
+
+    The best-scored candidates share it equally; the padding of smaller pools has 0.
+    """
+    languages, sizes = read_languages(scores)
+    chosen = np.zeros((len(languages), len(sizes), sizes.max()))
+    for size, queries, items in split_by_size(sizes):
+        for i, flat in enumerate(languages):
+            values = flat[items]
+            best = values == values.max(axis=1, keepdims=True)
+            chosen[i, queries, :size] = best / best.sum(axis=1, keepdims=True)
+    return chosen
+
+
+def find_agreement(scores: Mapping[str, Scores]) -> Figure:
+    """Return the share of facts on which both languages of a pair choose the same candidate."""
+    values = agreement_per_query(scores)
+    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)))
+
+
+def find_kappa(scores: Mapping[str, Scores]) -> Figure:
+    """Return Fleiss' kappa (Fleiss 1971) of all languages; categories are candidates' places."""
+    agreement = agreement_per_query(scores).mean(axis=1)
+    table = np.column_stack([agreement, choose(scores).mean(axis=0)])
+    return Figure(["fleiss_kappa"], table, compute_kappa)
+
+
+def find_right_counts(right: Right) -> Figure:
+    """Return the shares of facts correct in all languages (PolyFact's TotCons), in any, in none."""
+    counts = count_right(right)
+    values = np.column_stack([counts[:, -1], 1 - counts[:, 0], counts[:, 0]])
+    names = ["right_in_all", "right_in_any", "right_in_none"]
+    figure = mean_of(names, values, np.ones(len(values)))
+    return Figure(names, figure.table, lambda sums: figure.statistic(sums)[..., :-1])
+
+
+def count_right(right: Right) -> np.ndarray:
+    """Return the probability that each fact is correct in exactly k languages [facts, 0 … L]."""
+    table = np.column_stack(list(right.values()))
+    counts = np.zeros((len(table), table.shape[1] + 1))
+    counts[:, 0] = 1
+    for share in table.T:
+        moved = counts[:, :-1] * share[:, None]
+        counts *= 1 - share[:, None]
+        counts[:, 1:] += moved
+    return counts
 
 
 def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
