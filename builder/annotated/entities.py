@@ -42,8 +42,7 @@ NO_REGIONS = ("unitary", "legal", "social", "secular", "federal", "vassal", "mem
 NO_LANGUAGES = ("programming", "edition", "markup", "formal", "object-based", "query")
 NAMES = {name: kind for kind, names in KINDS.items() for name in names.split(", ")}
 
-# Private characters around labels in a sentence before `Rules.join`: before X,
-# before Y, after both.
+# Private characters around labels in a sentence for `Rules.join`: before X, before Y, after both.
 X_MARK, Y_MARK, END = "\ue000", "\ue001", "\ue002"
 MARK = f"[{X_MARK}{Y_MARK}]"
 
@@ -74,9 +73,8 @@ class PromptEntity(NamedTuple):
 class Phrase(NamedTuple):
     """The words before a label, and the label without an article merged into them.
 
-    Attributes:
-        sure: whether a rule determines the preposition.
-        gendered: whether another gender has another form.
+    `sure` tells whether a rule determines the preposition, `gendered` whether another gender has
+    another form.
     """
 
     article: str

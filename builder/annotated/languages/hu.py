@@ -35,7 +35,7 @@ FOREIGN = re.compile(
 )
 
 
-class Inflection(ByRule):
+class Hungarian(ByRule):
     """Adds endings by vowel harmony and the last sound, according to the spelling.
 
     Most Hungarian towns, Hungary itself and islands take the case "on", not "in": Budapesten,
