@@ -176,11 +176,8 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run(work)
     from anyio.from_thread import start_blocking_portal
 
-    async def finish() -> Result:
-        return await work
-
     with start_blocking_portal() as portal:
-        return portal.call(finish)
+        return portal.call(lambda: work)
 
 
 async def translate_all(
