@@ -122,9 +122,8 @@ def find_kinds(classes: Iterable[str]) -> Iterator[str]:
         first, _, last = head.rpartition(" ")
         if head not in NAMES and last == "state" and first in NO_REGIONS:
             continue
-        if last == "language" and first.partition(" ")[0] in NO_LANGUAGES:
-            continue
-        if last == "language" and first.endswith("programming"):
+        formal = first.partition(" ")[0] in NO_LANGUAGES or first.endswith("programming")
+        if last == "language" and formal:
             continue
         whole = head if head in NAMES or last == "human" else last
         yield from (NAMES[known] for known in {name, whole} if known in NAMES)

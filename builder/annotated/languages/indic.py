@@ -18,9 +18,8 @@ class Bengali(ByRule):
 
     def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
         """Return the head with the ending; None if its last letter is not Bengali."""
-        ending = (
-            end_genitive(head) if case == "GEN" else end_locative(head) if case == "LOC" else ""
-        )
+        endings = {"GEN": end_genitive, "LOC": end_locative}
+        ending = endings[case](head) if case in endings else ""
         return head + ending if ending else None
 
 
