@@ -6,21 +6,15 @@ import json
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import missing
 from polyprobe.system.progress import track
 from polyprobe.system.store import ContentStore, cache_folder
 
-from .sending import (
-    BrokenAnswerError,
-    NoAnswerError,
-    Pace,
-    Requests,
-    WrongNumberError,
-    packages_explained,
-)
+from .sending import BrokenAnswerError, NoAnswerError, Pace, Requests, WrongNumberError
 
 Result = TypeVar("Result")
 Terms = Mapping[str, str]
@@ -157,6 +151,15 @@ class Translator(ABC):
                 questions.append(Question(key, sentence, used))
             found = run(translate_all(self, questions, pair))
         return [found[question.key] for question in questions]
+
+
+@contextmanager
+def packages_explained(translator: str) -> Iterator[None]:
+    """Turn a ModuleNotFoundError into one line with the remedy."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise missing(f"the translator {translator}", error.name or "") from error
 
 
 def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:

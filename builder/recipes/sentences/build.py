@@ -12,7 +12,7 @@ from polyprobe.builder.output.sentence_part import SentenceNotes, SentenceSettin
 from polyprobe.builder.output.write import write_tables
 from polyprobe.builder.recipes.table import list_own, load_describer
 from polyprobe.builder.translators import Translator, load_translator
-from polyprobe.builder.translators.sending import packages_explained
+from polyprobe.builder.translators.translator import packages_explained
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
