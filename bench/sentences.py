@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.compare.runs import match_runs
-from polyprobe.eval.compare.sentences.compare import TwinComparison, Twins, compare_twins
+from polyprobe.eval.compare.sentences.compare import VersionComparison, Versions, compare_versions
 from polyprobe.eval.compare.sentences.deltas import read_ranks
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.significance import Paired
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] = ()) -> None:
     )
     folder = RUNS / "bare"
     without = ask(model, take_off_blanks(dataset, folder), CONFIGS[1], folder / "run", BARE_SAMPLE)
-    text = write_page(Twins(template, sentence), Twins(without, sentence))
+    text = write_page(Versions(template, sentence), Versions(without, sentence))
     print(text)
     Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
 
@@ -73,13 +73,13 @@ def take_off_blanks(dataset: Path, folder: Path) -> Path:
     return folder / dataset.name
 
 
-def write_page(twins: Twins, blanks: Twins) -> str:
+def write_page(versions: Versions, blanks: Versions) -> str:
     """Return the page: means, relations, the effect of initial spaces, signatures.
 
     `blanks` are the sentences without and with an initial space, as `template` and `sentence`.
     """
-    found, other = compare_twins(twins), compare_twins(blanks)
-    settings = [run.settings() for run in twins]
+    found, other = compare_versions(versions), compare_versions(blanks)
+    settings = [run.settings() for run in versions]
     total = len(pq.read_table(Path(settings[0].dataset, "data", *CONFIGS[:1]), columns=["fact_id"]))
     lines = [
         "# SmolLM2-135M-Instruct on Fluent-mLAMA's Spanish facts, in templates and in sentences",
@@ -98,7 +98,7 @@ def write_page(twins: Twins, blanks: Twins) -> str:
         "",
         describe_inflection(found),
         "",
-        *tabulate_relations(twins),
+        *tabulate_relations(versions),
         "",
         "## The blank in front",
         "",
@@ -107,12 +107,12 @@ def write_page(twins: Twins, blanks: Twins) -> str:
         "",
         *tabulate_means(other, ("without", "with")),
         "",
-        *(f"`{run.settings().signature}`\n" for run in (*twins, blanks.template)),
+        *(f"`{run.settings().signature}`\n" for run in (*versions, blanks.template)),
     ]
     return "\n".join(lines)
 
 
-def tabulate_means(found: TwinComparison, names: tuple[str, str]) -> list[str]:
+def tabulate_means(found: VersionComparison, names: tuple[str, str]) -> list[str]:
     """Return one line for each figure and average: both wordings and their difference."""
     lines = [
         f"| | {names[0]} | {names[1]} | difference | p |",
@@ -136,7 +136,7 @@ def write_paired(row: Paired) -> str:
     return " | ".join([*cells, f"{row.p:.2g}"])
 
 
-def describe_inflection(found: TwinComparison) -> str:
+def describe_inflection(found: VersionComparison) -> str:
     """Return a sentence on the inflection delta, or on its absence."""
     if found.inflection is None or found.inflection.delta is None:
         return "Inflection delta: no fact has two right forms, the label one of them."
@@ -151,9 +151,9 @@ def describe_inflection(found: TwinComparison) -> str:
     )
 
 
-def tabulate_relations(twins: Twins) -> list[str]:
+def tabulate_relations(versions: Versions) -> list[str]:
     """Return one line for each relation: its facts, and each figure in both wordings."""
-    matched = match_runs(twins.sentence, twins.template)
+    matched = match_runs(versions.sentence, versions.template)
     relations = np.array(matched.tables[0][LANGUAGE]["relation"].to_pylist())
     sentence, template = map(read_ranks, matched.tables)
     kinds = ("template", "sentence")

@@ -42,8 +42,7 @@ NO_REGIONS = ("unitary", "legal", "social", "secular", "federal", "vassal", "mem
 NO_LANGUAGES = ("programming", "edition", "markup", "formal", "object-based", "query")
 NAMES = {name: kind for kind, names in KINDS.items() for name in names.split(", ")}
 
-# Private characters around labels in a sentence before `Rules.join`: before X,
-# before Y, after both.
+# Private characters around labels in a sentence for `Rules.join`: before X, before Y, after both.
 X_MARK, Y_MARK, END = "\ue000", "\ue001", "\ue002"
 MARK = f"[{X_MARK}{Y_MARK}]"
 
@@ -74,9 +73,8 @@ class PromptEntity(NamedTuple):
 class Phrase(NamedTuple):
     """The words before a label, and the label without an article merged into them.
 
-    Attributes:
-        sure: whether a rule determines the preposition.
-        gendered: whether another gender has another form.
+    `sure` tells whether a rule determines the preposition, `gendered` whether another gender has
+    another form.
     """
 
     article: str
@@ -124,9 +122,8 @@ def find_kinds(classes: Iterable[str]) -> Iterator[str]:
         first, _, last = head.rpartition(" ")
         if head not in NAMES and last == "state" and first in NO_REGIONS:
             continue
-        if last == "language" and first.partition(" ")[0] in NO_LANGUAGES:
-            continue
-        if last == "language" and first.endswith("programming"):
+        formal = first.partition(" ")[0] in NO_LANGUAGES or first.endswith("programming")
+        if last == "language" and formal:
             continue
         whole = head if head in NAMES or last == "human" else last
         yield from (NAMES[known] for known in {name, whole} if known in NAMES)

@@ -7,11 +7,11 @@ In square brackets, X or Y:
 - choice: `form;COND|form;COND|…`, COND `X-Gender=…` or `X-Number=…`: the form that fits, in
   Bengali also `human: form ; non-human: form` for X.
 
-Everything else is text. `write_prompt(parse_prompt(prompt)) == prompt`, character for character.
+Everything else is text. `write_node` is the inverse of `parse_prompt`, character for character.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from polyprobe.system.errors import PolyprobeError
@@ -47,9 +47,8 @@ class Slot(NamedTuple):
 class Article(NamedTuple):
     """An article, or a preposition with an article, that agrees with X's or Y's label.
 
-    Attributes:
-        case: its case, '' for the label's.
-        tag: a fixed gender (`Fem`), or `Gender` for agreement in gender only.
+    `case` is '' for the label's. `tag` is a fixed gender (`Fem`), or `Gender` for agreement in
+    gender only.
     """
 
     name: str
@@ -166,11 +165,6 @@ def _parse_option(option: str) -> Option | None:
         Condition(*match.groups()) for match in found if match and match[3] in VALUES[match[2]]
     )
     return Option(form, conditions) if found and len(conditions) == len(found) else None
-
-
-def write_prompt(nodes: Iterable[Node]) -> str:
-    """Return the prompt of a tree."""
-    return "".join(map(write_node, nodes))
 
 
 def write_node(node: Node) -> str:

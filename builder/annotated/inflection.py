@@ -25,11 +25,8 @@ SPELLINGS = {"INS": {"INS", "INST"}, "INST": {"INS", "INST"}, "ESS": {"ESS", "LO
 class CasedLabel(NamedTuple):
     """A label and the case to put it in.
 
-    Attributes:
-        case: one of `grammar.CASES`, or COP for the copula of Turkish.
-        gender: MASC, FEM or NEUT, None if unknown.
-        number: SG or PL, None if unknown.
-        kinds: kinds of the entity, keys of `gender.KINDS`.
+    `case` is one of `grammar.CASES`, or COP for the copula of Turkish. Gender and number are None
+    if unknown. `kinds` are keys of `entities.KINDS`.
     """
 
     label: str

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 from .entities import END, FEM, PL, X_MARK, Y_MARK, Agreement, PromptEntity, Traits
-from .grammar import Article, Choice, Option, Prompt, Slot, Text
+from .grammar import Article, Choice, Prompt, Slot, Text
 from .inflection import CasedLabel, Inflector, capitalise
 from .languages import PLAIN, RULES, load_inflector
 
@@ -23,10 +24,8 @@ LABEL = re.compile(rf"{Y_MARK}([^{END}]*){END}")
 class Rendering(NamedTuple):
     """A rendered sentence.
 
-    Attributes:
-        text: the sentence with `[Y]`, or with the object.
-        form: the object's label, inflected, or without an article merged into the sentence.
-        lost: marks that could not be applied: KEPT, GUESSED, …
+    `form` is the object's label, inflected, or without an article merged into the sentence. `lost`
+    are the marks that could not be applied: KEPT, GUESSED, …
     """
 
     text: str
@@ -49,9 +48,8 @@ class Renderer:
         object_: str,
         subject_traits: Traits = UNKNOWN,
         object_traits: Traits = UNKNOWN,
-        fill: bool = False,
     ) -> Rendering:
-        """Return the sentence, with the object if `fill`, else with `[Y]`."""
+        """Return the sentence with `[Y]` and the object's form."""
         entities = {
             "X": self.describe(subject, subject_traits),
             "Y": self.describe(object_, object_traits),
@@ -63,9 +61,11 @@ class Renderer:
         for piece in self.write_pieces(prompt, entities, slots, forms, lost):
             glued = marked.endswith(("'", " "))
             marked += piece.removeprefix(" ") if glued else piece
-        joined = " ".join(self.rules.join(mark_labels(marked, forms)).split())
+        for end, form in forms.items():
+            marked = marked.replace(MARKS[end] + END, MARKS[end] + form + END)
+        joined = " ".join(self.rules.join(marked).split())
         slot = LABEL.search(joined)
-        text = LABEL.sub(r"\1" if fill else "[Y]", joined).replace(X_MARK, "").replace(END, "")
+        text = LABEL.sub("[Y]", joined).replace(X_MARK, "").replace(END, "")
         return Rendering(text, slot[1] if slot else object_, tuple(dict.fromkeys(lost)))
 
     def describe(self, label: str, traits: Traits) -> PromptEntity:
@@ -144,36 +144,22 @@ class Renderer:
         return phrase.article
 
 
-def mark_labels(text: str, forms: dict[str, str]) -> str:
-    """Return the text with the labels between their marks."""
-    for end, form in forms.items():
-        text = text.replace(MARKS[end] + END, MARKS[end] + form + END)
-    return text
-
-
 def choose(choice: Choice, entities: dict[str, PromptEntity], lost: list[str]) -> str:
     """Return the form whose conditions all hold; number takes precedence over gender.
 
     Without such a form return the first, as the authors do.
     """
-    fitting = [
-        option
-        for option in choice.options
-        if all(holds(*condition, entities[condition.end]) for condition in option.conditions)
-    ]
     features = {
-        (condition.end, condition.feature)
-        for option in choice.options
-        for condition in option.conditions
+        (end, feature) for option in choice.options for end, feature, _ in option.conditions
     }
     if len({option.form for option in choice.options}) > 1:
         lost += find_guesses(features, entities)
-    return max(fitting, key=is_by_number).form if fitting else choice.options[0].form
-
-
-def is_by_number(option: Option) -> bool:
-    """Return whether an option has a condition on number."""
-    return any(condition.feature == "Number" for condition in option.conditions)
+    fitting = [
+        (any(feature == "Number" for _, feature, _ in conditions), form)
+        for form, conditions in choice.options
+        if all(holds(*condition, entities[condition.end]) for condition in conditions)
+    ]
+    return max(fitting, key=itemgetter(0))[1] if fitting else choice.options[0].form
 
 
 def holds(end: str, feature: str, value: str, entity: PromptEntity) -> bool:

@@ -11,7 +11,7 @@ from polyprobe.builder.facts.truths import SYMMETRIC
 
 from .ceiling import SEED, Ceiling, compute_ceiling
 from .checks import CHECKS, compare_labels, count_last, count_positions, position_p_value
-from .parallel import Judged, find_ids, judge_languages
+from .parallel import Judged, find_ids, judge_language
 from .split import Split, fingerprint, read_splits
 
 
@@ -61,7 +61,11 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
     """
     splits = read_splits(tables, name)
     reference = "en" if "en" in splits else next(iter(splits))
-    judged = judge_languages(splits, reference)
+    with_ids = find_ids(splits)
+    judged = {
+        language: judge_language(splits[reference], split, with_ids)
+        for language, split in splits.items()
+    }
     differ = np.any([language.not_parallel for language in judged.values()], axis=0)
     ceiling = compute_ceiling(splits, judged)
     return Audit(
@@ -69,7 +73,7 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
         reference=reference,
         rows=len(differ),
         rows_parallel_in_all=int((~differ).sum()),
-        rows_with_ids=sum(find_ids(splits)),
+        rows_with_ids=sum(with_ids),
         symmetric={name: splits[reference].relation.count(name) for name in SYMMETRIC},
         languages={
             language: audit_language(split, splits[reference], judged[language])

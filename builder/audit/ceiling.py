@@ -43,11 +43,8 @@ class Draw(NamedTuple):
     """The queries to be drawn, as arrays of candidates.
 
     - `places`: the number of each candidate's value, from 0 to `size` - 1.
-    - `first`: whether the candidate is an answer.
-    - `present`: whether the query has the candidate.
-
-    `places` and `first` have the shape languages x queries x most candidates, `present` queries x
-    most candidates.
+    - `first`: whether the candidate is an answer; both are languages x queries x most candidates.
+    - `present`: whether the query has the candidate: queries x most candidates.
     """
 
     places: np.ndarray

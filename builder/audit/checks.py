@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from operator import ne
 from typing import NamedTuple
 
 import numpy as np
@@ -73,31 +74,6 @@ def read_id(split: Split, row: int, index: int) -> str:
     return ids[index] if len(ids) == len(split.candidates[row]) else ""
 
 
-def find_missing_slots(split: Split, reference: Split) -> list[bool]:
-    """Find prompts without the slot."""
-    return [SLOT not in prompt for prompt in split.prompt]
-
-
-def find_several_slots(split: Split, reference: Split) -> list[bool]:
-    """Find prompts with more than one slot."""
-    return [prompt.count(SLOT) > 1 for prompt in split.prompt]
-
-
-def find_one_candidate(split: Split, reference: Split) -> list[bool]:
-    """Find rows with one candidate or none."""
-    return [len(candidates) < 2 for candidates in split.candidates]
-
-
-def find_no_answer(split: Split, reference: Split) -> list[bool]:
-    """Find rows without an answer among the candidates."""
-    return [not answers for answers in split.answers]
-
-
-def find_other_facts(split: Split, reference: Split) -> list[bool]:
-    """Find rows whose fact differs from that of the reference's row of the same number."""
-    return [one != other for one, other in zip(split.fact_id, reference.fact_id, strict=True)]
-
-
 def find_duplicate_labels(split: Split, reference: Split) -> list[bool]:
     """Find rows with two equal labels, ignoring case and Unicode composition."""
     folded = {label: fold(label) for row in split.candidates for label in row}
@@ -137,11 +113,21 @@ CHECKS = {
     "rows_with_duplicate_labels": Check("label twice", find_duplicate_labels),
     "rows_with_invisible_characters": Check("invisible", find_invisible_characters),
     "rows_with_mixed_alphabets": Check("mixed alphabets", find_mixed_alphabets),
-    "rows_with_missing_slot": Check("no slot", find_missing_slots),
-    "rows_with_several_slots": Check("several slots", find_several_slots),
-    "rows_with_one_candidate": Check("one candidate", find_one_candidate),
-    "rows_without_answer": Check("no answer", find_no_answer),
-    "rows_with_other_fact": Check("other fact", find_other_facts),
+    "rows_with_missing_slot": Check(
+        "no slot", lambda split, _: [SLOT not in prompt for prompt in split.prompt]
+    ),
+    "rows_with_several_slots": Check(
+        "several slots", lambda split, _: [prompt.count(SLOT) > 1 for prompt in split.prompt]
+    ),
+    "rows_with_one_candidate": Check(
+        "one candidate", lambda split, _: [len(labels) < 2 for labels in split.candidates]
+    ),
+    "rows_without_answer": Check(
+        "no answer", lambda split, _: [not answers for answers in split.answers]
+    ),
+    "rows_with_other_fact": Check(
+        "other fact", lambda split, reference: list(map(ne, split.fact_id, reference.fact_id))
+    ),
     "rows_with_shared_prompt": Check("prompt shared", find_shared_prompts),
 }
 

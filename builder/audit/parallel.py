@@ -49,15 +49,6 @@ class Judged(NamedTuple):
     not_judged: int
 
 
-def judge_languages(splits: Mapping[str, Split], reference: str) -> dict[str, Judged]:
-    """Return {language: its candidates compared with the reference's}, with the reference."""
-    with_ids = find_ids(splits)
-    return {
-        language: judge_language(splits[reference], split, with_ids)
-        for language, split in splits.items()
-    }
-
-
 def find_ids(splits: Mapping[str, Split]) -> list[bool]:
     """Return for each row whether all candidates have ids in all languages."""
     with_ids = [True] * len(next(iter(splits.values())).prompt)

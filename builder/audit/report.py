@@ -85,6 +85,8 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
     last = ["last", "position p", f"labels as in {audit.reference}", "ceiling", "answer first"]
     yield ["language", f"not parallel to {audit.reference}", *found, *last]
     for language, own in audit.languages.items():
+        ceilings = (audit.ceiling.random, audit.ceiling.answer_first)
+        pair = (find_pair(values, audit, language) for values in ceilings)
         yield [
             language,
             str(own.not_parallel),
@@ -92,10 +94,7 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
             share(own.last, sum(own.positions)),
             "–" if own.p_value is None else f"{own.p_value:.2g}",
             share(own.labels_identical, own.labels_compared),
-            *(
-                number(find_pair(values, audit, language))
-                for values in (audit.ceiling.random, audit.ceiling.answer_first)
-            ),
+            *("–" if value is None else f"{value:.3f}" for value in pair),
         ]
 
 
@@ -113,11 +112,6 @@ def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | 
 def share(part: int, whole: int) -> str:
     """Return a share in per cent, `–` if `whole` is 0."""
     return f"{100 * part / whole:.1f}%" if whole else "–"
-
-
-def number(value: float | None) -> str:
-    """Return a ceiling with three decimals, `–` for None."""
-    return "–" if value is None else f"{value:.3f}"
 
 
 def totals(audit: Audit) -> list[str]:

@@ -8,7 +8,7 @@ template filled with uninflected labels, Google's sentence, its part before the 
 
 Labels, aliases and prompts are read. Templates are recovered from the filled ones, in English from
 LAMA's sentences. ChatGPT's prompts and objects are only used for the paper's own rows
-(`fluent_mlama_pools.py`). Its whole sentences are not read. Nor are the XLSX documents in gt_doc/:
+(`recipes.fluent_mlama`). Its whole sentences are not read. Nor are the XLSX documents in gt_doc/:
 they contain the translations before the object extraction, and the TSVs have the same sentences
 with ids. Three languages (el et he) are in the documents only, without ids and objects.
 
@@ -31,7 +31,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -115,18 +115,17 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     English is read from the rows of the other requested languages; if it is the only one, from the
     rows of all languages.
     """
-    asked = sorted(set(LANGUAGES if languages is None else languages))
-    translated = [language for language in asked if language != "en"] or TRANSLATED
-    return collect(list(read_archive(mirror, translated)), asked)
+    asked = set(LANGUAGES if languages is None else languages)
+    return collect(list(read_archive(mirror, asked - {"en"} or TRANSLATED)), asked)
 
 
-def read_archive(mirror: Path | None, languages: Sequence[str]) -> Iterator[Record]:
+def read_archive(mirror: Path | None, languages: Collection[str]) -> Iterator[Record]:
     """Yield the released rows in some languages."""
     [content] = read_files(REPOSITORY, [ARCHIVE], mirror)
     yield from read_records(content, languages)
 
 
-def read_records(content: bytes, languages: Sequence[str]) -> Iterator[Record]:
+def read_records(content: bytes, languages: Collection[str]) -> Iterator[Record]:
     """Yield the rows of the zip `content` in some languages."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -148,7 +147,7 @@ def parse_records(language: str, relation: str, content: bytes) -> Iterator[Reco
         yield Record(language, relation, *(normalise(row[field], language) for field in fields))
 
 
-def collect(records: Sequence[Record], languages: Sequence[str]) -> Facts:
+def collect(records: Sequence[Record], languages: Collection[str]) -> Facts:
     """Return the records as `Facts`, with the counts of repairs."""
     repairs: Counter[str] = Counter()
     named = list_names(records, languages)
@@ -156,19 +155,18 @@ def collect(records: Sequence[Record], languages: Sequence[str]) -> Facts:
     translated = [record for record in records if record.language in languages]
     facts = {(record.relation, record.subject_id, record.object_id) for record in records}
     aliases = list_aliases(translated, repairs)
+    prompts = set(list_prompts(translated, repairs))
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
         labels=choose_labels(named),
         aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
         templates=recover_templates(records, languages, repairs),
-        prompts=pl.DataFrame(
-            sorted(set(list_prompts(translated, repairs))), schema=PROMPTS, orient="row"
-        ),
+        prompts=pl.DataFrame(sorted(prompts), schema=PROMPTS, orient="row"),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 
 
-def list_names(records: Iterable[Record], languages: Sequence[str]) -> pl.DataFrame:
+def list_names(records: Iterable[Record], languages: Collection[str]) -> pl.DataFrame:
     """Return LABELS with repetitions, in the records' languages and in English."""
     named = [
         (language, id_, label.strip())
@@ -195,7 +193,7 @@ def list_aliases(records: Iterable[Record], repairs: Counter[str]) -> set[tuple[
 
 
 def recover_templates(
-    records: Iterable[Record], languages: Sequence[str], repairs: Counter[str]
+    records: Iterable[Record], languages: Collection[str], repairs: Counter[str]
 ) -> pl.DataFrame:
     """Return TEMPLATES: the most frequent result for each language and relation."""
     found: dict[tuple[str, str], Counter[str]] = {}

@@ -46,6 +46,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from .bmlama import files as bmlama_files
+from .mpararel import TUPLES
 
 LICENCE = (
     "CC-BY-NC-4.0, as the repository states; the Hub's copy says CC-BY-NC-SA-4.0: the two do not "
@@ -58,15 +59,10 @@ ROOT = "mlama1.1"
 LANGUAGES = tuple(bmlama_files.list_paths("53"))  # BMLAMA-53 derives from mLAMA
 GOOGLE_RE = ("place_of_birth", "place_of_death")
 RELATIONS = (*GOOGLE_RE, *sorted(relation for relation, *_ in bmlama_files.BLOCKS))
-TRIPLES = {
-    "lineid": pl.Int64,
-    "sub_uri": pl.String,
-    "sub_label": pl.String,
-    "obj_uri": pl.String,
-    "obj_label": pl.String,
-}
+TRIPLES = {"lineid": pl.Int64, **TUPLES}
 ROWS = {**TRIPLES, "language": pl.String, "predicate_id": pl.String}
-GIVEN = {"language": pl.String, "relation": pl.String, "template": pl.String}
+GIVEN = dict.fromkeys(("language", "relation", "template"), pl.String)
+ENDS = ("sub", "obj")
 TEXTS = ("sub_label", "obj_label")
 
 # Cyrillic and Greek capitals that look like X and Y, and lower-case letters.
@@ -159,18 +155,18 @@ def collect(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str
     """Return ROWS and GIVEN as `Facts`; the counts of repairs always include English's rows."""
     repairs: Counter[str] = Counter()
     usable = identify(leave_out(rows, repairs), repairs)
-    asked = usable.filter(pl.col("language").is_in(languages))
+    asked = pl.col("language").is_in(languages)
     named = pl.concat(
-        asked.select("language", id=f"{end}_id", label=f"{end}_label") for end in ("sub", "obj")
+        usable.filter(asked).select("language", id=f"{end}_id", label=f"{end}_label")
+        for end in ENDS
     )
     repairs[CONTRADICTIONS] = count_contradictions(named)
     ids = usable.select(relation="predicate_id", subject_id="sub_id", object_id="obj_id")
-    given = templates.filter(pl.col("language").is_in(languages))
     return Facts(
         facts=ids.unique().sort(*FACTS),
         labels=choose_labels(named),
         aliases=empty(ALIASES),
-        templates=repair_templates(given, repairs),
+        templates=repair_templates(templates.filter(asked), repairs),
         prompts=empty(PROMPTS),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
@@ -196,15 +192,10 @@ def identify(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
         .select(*key, english="obj_label")
         .unique(key, keep="first", maintain_order=True)
     )
-    own = [
-        pl.concat_str(pl.lit("mlama"), "predicate_id", name, separator=":")
-        for name in ("lineid", "english")
-    ]
-    ends = [
-        pick_id(pl.col(f"{end}_uri"), instead).alias(f"{end}_id")
-        for end, instead in zip(("sub", "obj"), own, strict=True)
-    ]
-    found = rows.join(english, on=key, how="left", maintain_order="left").with_columns(ends)
+    found = rows.join(english, on=key, how="left", maintain_order="left").with_columns(
+        pick_id(end, pl.concat_str(pl.lit("mlama"), "predicate_id", name, separator=":"))
+        for end, name in zip(ENDS, ("lineid", "english"), strict=True)
+    )
     known = found.drop_nulls(["sub_id", "obj_id"])
     repairs[UNKNOWN] += found.height - known.height
     linked = pl.all_horizontal(pl.col("sub_id", "obj_id").str.starts_with("Q"))
@@ -212,16 +203,12 @@ def identify(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     return known
 
 
-def pick_id(uri: pl.Expr, own: pl.Expr) -> pl.Expr:
+def pick_id(end: str, own: pl.Expr) -> pl.Expr:
     """Return a Wikidata id unchanged, a Freebase id with the prefix `mlama:`, otherwise `own`."""
-    freebase = pl.concat_str(pl.lit("mlama:"), uri)
-    return (
-        pl.when(uri.str.contains(r"^Q\d+$"))
-        .then(uri)
-        .when(uri.str.starts_with("/"))
-        .then(freebase)
-        .otherwise(own)
-    )
+    uri = pl.col(f"{end}_uri")
+    freebase = pl.when(uri.str.starts_with("/")).then(pl.concat_str(pl.lit("mlama:"), uri))
+    wikidata = pl.when(uri.str.contains(r"^Q\d+$")).then(uri)
+    return wikidata.otherwise(freebase.otherwise(own)).alias(f"{end}_id")
 
 
 def repair_templates(given: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
@@ -247,7 +234,7 @@ def fix_slots(template: str) -> str:
     >>> fix_slots("[x] died in [Y] .")
     '[X] died in [Y] .'
     """
-    for slot, spoiled in SLOTS.items():
-        for other in spoiled if slot not in template else ():
+    for slot, variants in SLOTS.items():
+        for other in variants if slot not in template else ():
             template = template.replace(other, slot)
     return template

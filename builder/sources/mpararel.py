@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.facts import ALIASES, PROMPTS, TEMPLATES, Facts, empty, is_template
+from polyprobe.builder.facts.labels import count_changed
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
 
@@ -68,11 +69,12 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     asked = sorted(set(LANGUAGES if languages is None else languages))
     tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_folders, asked))))
     labels = list_labels(tuples, asked)
-    repairs = Counter({BLANKS: count_blanks(labels)})
+    stripped = labels.with_columns(pl.col("label").str.strip_chars())
+    repairs = Counter({BLANKS: count_changed(labels, stripped, ["label"])})
     templates = list(read_templates(mirror, asked, repairs))
     return Facts(
         facts=list_facts(tuples),
-        labels=labels.with_columns(pl.col("label").str.strip_chars()),
+        labels=stripped,
         aliases=empty(ALIASES),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
         prompts=empty(PROMPTS),
@@ -117,12 +119,9 @@ def read_jsonl(
 
 
 def list_facts(tuples: pl.DataFrame) -> pl.DataFrame:
-    """Return each triple once."""
-    return (
-        tuples.select("relation", subject_id="sub_uri", object_id="obj_uri")
-        .unique()
-        .sort("relation", "subject_id", "object_id")
-    )
+    """Return each triple once, sorted."""
+    facts = tuples.select("relation", subject_id="sub_uri", object_id="obj_uri")
+    return facts.unique().sort(pl.all())
 
 
 def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
@@ -142,11 +141,6 @@ def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
         .unique(["language", "id"], keep="first", maintain_order=True)
         .select("language", "id", "label")
     )
-
-
-def count_blanks(labels: pl.DataFrame) -> int:
-    """Return the number of labels that begin or end with a space."""
-    return labels.filter(pl.col("label") != pl.col("label").str.strip_chars()).height
 
 
 def read_templates(

@@ -68,7 +68,7 @@ OWN_IDS = "entities without a Wikidata id"
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the facts of English, and labels and prompts in some languages (default: all)."""
     asked = sorted(set(LANGUAGES if languages is None else languages))
-    released = take_first_stem(read_rows(mirror, sorted({"en", *asked})))
+    released = read_rows(mirror, sorted({"en", *asked}))
     rows = tidy(released, TEXTS)
     entities = identify(rows.filter(language="en"), mpararel.read_facts(mirror, ["en"]))
     asked_for = pl.col("language").is_in(asked)
@@ -78,19 +78,15 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def read_rows(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
-    """Return the released rows with the columns `language` and COLUMNS."""
+    """Return the released rows: `language`, COLUMNS, `first` (stem), `several` (are there more)."""
     contents = read_files(REPOSITORY, [PATHS[language] for language in languages], mirror)
     pairs = zip(track(languages, "reading polyglot"), contents, strict=True)
-    return pl.concat(
+    rows = pl.concat(
         pl.read_parquet(io.BytesIO(content), columns=list(COLUMNS)).select(
             pl.lit(language).alias("language"), *COLUMNS
         )
         for language, content in pairs
     )
-
-
-def take_first_stem(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the columns `first` (first stem) and `several` (whether it has more)."""
     return rows.with_columns(
         first=pl.col("stem").str.split(SEPARATOR).list.first(),
         several=pl.col("stem").str.contains(SEPARATOR, literal=True),
@@ -133,6 +129,7 @@ def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
     whole = repair(rows.join(entities, on=["dataset_id", "relation"]))
     named = list_names(whole)
     facts = entities.select(FACTS.keys()).unique().sort(*FACTS)
+    ids = {*facts["subject_id"], *facts["object_id"]}
     asks_object = whole.filter(~pl.col("inverted"))
     open_ended = asks_object.filter(~pl.col("ends_in_answer"))
     counts = {
@@ -141,7 +138,7 @@ def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
         INVERTED: whole.height - asks_object.height,
         ANSWERED: asks_object.height - open_ended.height,
         CONTRADICTIONS: count_contradictions(named),
-        OWN_IDS: count_own(facts),
+        OWN_IDS: sum(own_id.startswith("polyglot:") for own_id in ids),
     }
     return Facts(
         facts=facts,
@@ -173,10 +170,9 @@ def list_names(rows: pl.DataFrame) -> pl.DataFrame:
     """Return LABELS with repetitions; `answer` is the label of the entity that is asked for."""
     subject = pl.when("inverted").then("answer").otherwise("subject")
     thing = pl.when("inverted").then("object").otherwise("answer")
-    ends = zip(ENDS, (subject, thing), strict=True)
     return pl.concat(
-        rows.select("language", pl.col(f"{end}_id").alias("id"), label.alias("label"))
-        for end, label in ends
+        rows.select("language", id=f"{end}_id", label=label)
+        for end, label in zip(ENDS, (subject, thing), strict=True)
     )
 
 
@@ -184,9 +180,3 @@ def list_prompts(rows: pl.DataFrame) -> pl.DataFrame:
     """Return PROMPTS: stem, space, slot and full stop, as upstream does for masked models."""
     prompt = pl.concat_str("first", pl.lit(f" {SLOT}."))
     return rows.select("language", *FACTS, prompt=prompt, form="answer").unique().sort(*PROMPTS)
-
-
-def count_own(facts: pl.DataFrame) -> int:
-    """Count the subjects and objects without a Wikidata id."""
-    ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique()
-    return int(ids.str.starts_with("polyglot:").sum())

@@ -20,15 +20,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.builder.annotated.grammar import (
-    Article,
-    Choice,
-    Node,
-    Slot,
-    Text,
-    parse_prompt,
-    write_node,
-)
+from polyprobe.builder.annotated import grammar
 from polyprobe.builder.facts import (
     ALIASES,
     FACTS,
@@ -40,6 +32,8 @@ from polyprobe.builder.facts import (
 )
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
+
+from .mpararel import TUPLES, list_facts
 
 LICENCE = (
     "none stated in the repository; facts of T-REx, English prompts after LAMA (CC-BY-NC-4.0), "
@@ -61,7 +55,6 @@ PROMPT_FILE = "data/TREx_prompts.csv"
 OBJECTS = "_multi_rel.txt"
 TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.entities`
 ENDS = ("sub", "obj")
-TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 
 # {(language, relation): (released text, correct text)}
 FIXES = {
@@ -72,13 +65,9 @@ FIXES = {
 }
 # Prompts with subject and object exchanged: Y's capital is X, X owns Y, X takes part in Y, …
 SWAPPED = {
-    ("bn", "P36"),
-    ("ja", "P1412"),
-    ("mg", "P527"),
-    ("mg", "P1923"),
-    ("pa", "P127"),
+    ("bn", "P36"), ("ja", "P1412"), ("mg", "P527"), ("mg", "P1923"), ("pa", "P127"),
     ("pa", "P1923"),
-}
+}  # fmt: skip
 MENDED_SLOTS = "templates whose slot or letter was mended"
 SWAPPED_SLOTS = "templates whose subject and object were exchanged"
 BLANKS = "templates without the blanks that were doubled or stood at an end"
@@ -109,9 +98,7 @@ BARE = {
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the facts, and labels, aliases and templates in some languages (default: all)."""
     asked = sorted(set(LANGUAGES if languages is None else languages))
-    paths = list_paths(asked)
-    contents = read_files(REPOSITORY, paths, mirror)
-    read = dict(zip(track(paths, "reading xfactr"), contents, strict=True))
+    read = read_paths(list_paths(asked), mirror)
     repairs: Counter[str] = Counter()
     tuples = parse_tuples(read)
     forms = list_forms(tuples if "en" in asked else tuples.clear())
@@ -145,23 +132,23 @@ def read_truths(mirror: Path | None) -> pl.DataFrame:
     spaces.
     """
     paths = sorted(path for path in REPOSITORY.sha256 if "/sub/" in path or path.endswith(OBJECTS))
-    contents = read_files(REPOSITORY, paths, mirror)
-    read = dict(zip(track(paths, "reading xfactr"), contents, strict=True))
+    read = read_paths(paths, mirror)
     listed = [
         (relation, subject, answer)
         for path, content in read.items()
         if path.endswith(OBJECTS)
-        for subject, relation, objects in map(split_line, content.decode("utf-8").splitlines())
+        for line in content.decode("utf-8").splitlines()
+        for subject, relation, objects in [line.split("\t")]
         for answer in objects.split()
     ]
     tables = [list_facts(parse_tuples(read)), pl.DataFrame(listed, schema=FACTS, orient="row")]
     return pl.concat(tables).unique().sort(pl.all())
 
 
-def split_line(line: str) -> tuple[str, str, str]:
-    """Return the three tab-separated fields of a line: subject, relation, objects."""
-    subject, relation, objects = line.split("\t")
-    return subject, relation, objects
+def read_paths(paths: Sequence[str], mirror: Path | None) -> dict[str, bytes]:
+    """Return {path: content} of files in the repository."""
+    contents = read_files(REPOSITORY, paths, mirror)
+    return dict(zip(track(paths, "reading xfactr"), contents, strict=True))
 
 
 def parse_tuples(read: Mapping[str, bytes]) -> pl.DataFrame:
@@ -173,12 +160,6 @@ def parse_tuples(read: Mapping[str, bytes]) -> pl.DataFrame:
         for path, content in read.items()
         if "/sub/" in path
     )
-
-
-def list_facts(tuples: pl.DataFrame) -> pl.DataFrame:
-    """Return each triple once, sorted."""
-    facts = tuples.select("relation", subject_id="sub_uri", object_id="obj_uri")
-    return facts.unique().sort(pl.all())
 
 
 def list_forms(tuples: pl.DataFrame) -> pl.DataFrame:
@@ -239,7 +220,10 @@ def parse_prompts(
             prompt = fix_prompt(line[language], language, relation)
             template, lost = reduce_prompt(prompt, language, relation)
             if is_template(template):
-                repairs.update([*lost, *name_repairs(line[language], language, relation)])
+                repairs.update(lost)
+                repairs[MENDED_SLOTS] += (language, relation) in FIXES
+                repairs[SWAPPED_SLOTS] += (language, relation) in SWAPPED
+                repairs[BLANKS] += tidy(line[language]) != line[language]
                 yield language, relation, f"xfactr:{relation}:0", tidy(template)
             else:
                 repairs[LEFT_OUT] += 1
@@ -259,16 +243,6 @@ def tidy(text: str) -> str:
     return " ".join(text.split())
 
 
-def name_repairs(prompt: str, language: str, relation: str) -> Iterator[str]:
-    """Yield the repairs of a prompt by `fix_prompt` and `tidy`."""
-    if (language, relation) in FIXES:
-        yield MENDED_SLOTS
-    if (language, relation) in SWAPPED:
-        yield SWAPPED_SLOTS
-    if tidy(prompt) != prompt:
-        yield BLANKS
-
-
 def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, list[str]]:
     """Return the prompt without its marks, and the name of the loss for each mark with one.
 
@@ -284,38 +258,38 @@ def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, 
     lost: list[str] = []
     template = ""
     dropped = False
-    for node in parse_prompt(prompt, language, relation):
+    for node in grammar.parse_prompt(prompt, language, relation):
         text, reason = reduce_node(node, language)
         if reason:
             lost.append(reason)
-        template += text.removeprefix(" ") if dropped and isinstance(node, Text) else text
+        template += text.removeprefix(" ") if dropped and isinstance(node, grammar.Text) else text
         dropped = not text
     return template, lost
 
 
-def reduce_node(node: Node, language: str) -> tuple[str, str]:
+def reduce_node(node: grammar.Node, language: str) -> tuple[str, str]:
     """Return the text that replaces a node, and the name of the loss ("" if there is none)."""
     match node:
-        case Text(text):
+        case grammar.Text(text):
             return text, ""
-        case Slot(end):
+        case grammar.Slot(end):
             return f"[{end}]", name_ending(node, language)
-        case Article():
+        case grammar.Article():
             return reduce_article(node, language)
-        case Choice():
+        case grammar.Choice():
             return reduce_choice(node)
 
 
-def reduce_article(article: Article, language: str) -> tuple[str, str]:
+def reduce_article(article: grammar.Article, language: str) -> tuple[str, str]:
     """Return the replacement of an article by BARE and the loss; without one, keep the mark."""
     name = f"{article.name}.{article.case}" if article.case else article.name
     if name not in BARE.get(language, {}):
-        return write_node(article), ""
+        return grammar.write_node(article), ""
     form = BARE[language][name]
     return form, PREPOSITIONS if form and not article.case else ARTICLES
 
 
-def name_ending(slot: Slot, language: str) -> str:
+def name_ending(slot: grammar.Slot, language: str) -> str:
     """Return the name of the loss of a slot's case or copula, "" if it has neither."""
     if LOCAL.fullmatch(slot.case) and language in WITHOUT_PREPOSITIONS:
         return LOCAL_CASES
@@ -324,9 +298,9 @@ def name_ending(slot: Slot, language: str) -> str:
     return CASES if slot.case else ""
 
 
-def reduce_choice(choice: Choice) -> tuple[str, str]:
+def reduce_choice(choice: grammar.Choice) -> tuple[str, str]:
     """Return the first form of a choice and the loss; a choice by `Human` stays in brackets."""
     features = {condition.feature for option in choice.options for condition in option.conditions}
     if "Human" in features:
-        return write_node(choice), ""
+        return grammar.write_node(choice), ""
     return choice.options[0].form, GENDERS if "Gender" in features else NUMBERS

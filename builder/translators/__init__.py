@@ -7,8 +7,7 @@ from typing import Any, get_args
 
 from polyprobe.system.errors import PolyprobeError, unknown
 
-from .sending import packages_explained
-from .translator import Translation, Translator
+from .translator import Translation, Translator, packages_explained
 
 __all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
 

@@ -12,19 +12,17 @@ SCRIPTS = {"ko": "Hang"} | dict.fromkeys(("acm", "acq", "azb", "pbt"), "Arab")
 
 
 def check_pair(engine: str, source: str, target: str, known: Collection[str]) -> tuple[str, str]:
-    """Return a translator's codes of two languages.
-
-    Raises:
-        PolyprobeError: the translator lacks one of the languages; the message lists all it has.
-    """
-    codes = match(source, known), match(target, known)
-    for ours, its in zip((source, target), codes, strict=True):
-        if its is None:
+    """Return a translator's codes of two languages; PolyprobeError lists those it has."""
+    codes = []
+    for ours in (source, target):
+        code = match(ours, known)
+        if code is None:
             raise PolyprobeError(
                 f"{engine} does not translate from {source} to {target}: it has no {ours!r}; "
                 f"available: {', '.join(sorted(known))}"
             )
-    return str(codes[0]), str(codes[1])
+        codes.append(code)
+    return codes[0], codes[1]
 
 
 def match(code: str, known: Collection[str]) -> str | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import missing
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -217,12 +216,3 @@ def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterat
         raise PolyprobeError(f"{engine}: {error}; expected an address http://…") from error
     except ValueError as error:  # of json
         raise BrokenAnswerError("no JSON") from error
-
-
-@contextmanager
-def packages_explained(translator: str) -> Iterator[None]:
-    """Turn a ModuleNotFoundError into one line with the remedy."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise missing(f"the translator {translator}", error.name or "") from error

@@ -6,21 +6,15 @@ import json
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import missing
 from polyprobe.system.progress import track
 from polyprobe.system.store import ContentStore, cache_folder
 
-from .sending import (
-    BrokenAnswerError,
-    NoAnswerError,
-    Pace,
-    Requests,
-    WrongNumberError,
-    packages_explained,
-)
+from .sending import BrokenAnswerError, NoAnswerError, Pace, Requests, WrongNumberError
 
 Result = TypeVar("Result")
 Terms = Mapping[str, str]
@@ -159,6 +153,15 @@ class Translator(ABC):
         return [found[question.key] for question in questions]
 
 
+@contextmanager
+def packages_explained(translator: str) -> Iterator[None]:
+    """Turn a ModuleNotFoundError into one line with the remedy."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise missing(f"the translator {translator}", error.name or "") from error
+
+
 def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:
     """Return the SHA-256 of everything a translation depends on, the order of terms aside."""
     parts = [signature, source, target, sentence, sorted(terms.items())]
@@ -176,11 +179,8 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run(work)
     from anyio.from_thread import start_blocking_portal
 
-    async def finish() -> Result:
-        return await work
-
     with start_blocking_portal() as portal:
-        return portal.call(finish)
+        return portal.call(lambda: work)
 
 
 async def translate_all(
@@ -205,24 +205,20 @@ async def translate_all(
 
 class _Run:
     def __init__(
-        self,
-        translator: Translator,
-        store: ContentStore,
-        pair: tuple[str, str],
-        steps: Iterator[int],
+        self, engine: Translator, store: ContentStore, pair: tuple[str, str], steps: Iterator[int]
     ) -> None:
-        self._translator, self._store, self._pair, self._steps = translator, store, pair, steps
-        self._requests = Requests(translator.pace, translator.per_second, translator.timeout)
+        self._engine, self._store, self._pair, self._steps = engine, store, pair, steps
+        self._requests = Requests(engine.pace, engine.per_second, engine.timeout)
         self._found: dict[bytes, Translation] = {}
         self._failed_in_a_row = 0
         self._wanted = 0
 
     async def work(self, pending: Sequence[Question]) -> dict[bytes, Translation]:
-        size, self._wanted = self._translator.batch_size, len(pending)
+        size, self._wanted = self._engine.batch_size, len(pending)
         batches = deque(pending[at : at + size] for at in range(0, len(pending), size))
         tasks = [
             asyncio.create_task(self._translate_batches(batches))
-            for _ in range(min(self._translator.concurrency, len(batches)))
+            for _ in range(min(self._engine.concurrency, len(batches)))
         ]
         try:
             await asyncio.gather(*tasks)
@@ -237,7 +233,7 @@ class _Run:
             batch = batches.popleft()
             reason = await self._translate_batch(batch)
             self._failed_in_a_row = self._failed_in_a_row + 1 if reason else 0
-            if self._failed_in_a_row >= self._translator.pace.give_up:
+            if self._failed_in_a_row >= self._engine.pace.give_up:
                 raise self._explain_stop(reason)
 
     async def _translate_batch(self, batch: Sequence[Question]) -> str:
@@ -257,7 +253,7 @@ class _Run:
     async def _ask(self, batch: Sequence[Question]) -> list[str]:
         sentences = [question.sentence for question in batch]
         terms = [question.terms for question in batch]
-        texts = await self._translator.ask(sentences, *self._pair, terms)
+        texts = await self._engine.ask(sentences, *self._pair, terms)
         if len(texts) != len(batch):
             raise WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
         return texts
@@ -278,10 +274,10 @@ class _Run:
             next(self._steps, None)
 
     def _explain_stop(self, reason: str) -> PolyprobeError:
-        advice = f" ({self._translator.advice})" if self._translator.advice else ""
+        advice = f" ({self._engine.advice})" if self._engine.advice else ""
         good = sum(1 for found in self._found.values() if not found.problem)
         return PolyprobeError(
-            f"{self._translator.name} failed {self._failed_in_a_row} batches in a row ({reason}); "
+            f"{self._engine.name} failed {self._failed_in_a_row} batches in a row ({reason}); "
             f"{good} of {self._wanted} sentences are translated and stored in {self._store.file}; "
             f"run the same command again to resume{advice}"
         )

@@ -22,15 +22,15 @@ from polyprobe.builder.annotated.inflection import Chain, Inflector, Table, find
 
 from . import el, es, fr
 
-# language: module of its class `Inflection`
+# {language: module and class}
 INFLECTIONS = {
-    "bn": "bn",
-    "el": "el",
-    "hu": "hu",
-    "mr": "mr",
-    "ru": "slavic",
-    "tr": "tr",
-    "uk": "slavic",
+    "bn": "indic.Bengali",
+    "el": "el.Greek",
+    "hu": "hu.Hungarian",
+    "mr": "indic.Marathi",
+    "ru": "slavic.Slavic",
+    "tr": "tr.Turkish",
+    "uk": "slavic.Slavic",
 }
 
 
@@ -44,8 +44,9 @@ def load_inflector(language: str, unimorph: Path | None = None) -> Inflector:
     """
     path = find_table(unimorph, language) if unimorph else None
     inflectors: list[Inflector] = [Table(path)] if path else []
-    if module := INFLECTIONS.get(language):
-        inflectors.append(import_module(f".{module}", __package__).Inflection(language))
+    if language in INFLECTIONS:
+        module, name = INFLECTIONS[language].split(".")
+        inflectors.append(getattr(import_module(f".{module}", __package__), name)(language))
     return Chain(inflectors)
 
 

@@ -159,7 +159,7 @@ def strip_accents(text: str) -> str:
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
-class Inflection(Inflector):
+class Greek(Inflector):
     """Gives each word, up to an article or a preposition, the ending of its gender."""
 
     name = "endings (el)"

@@ -35,7 +35,7 @@ FOREIGN = re.compile(
 )
 
 
-class Inflection(ByRule):
+class Hungarian(ByRule):
     """Adds endings by vowel harmony and the last sound, according to the spelling.
 
     Most Hungarian towns, Hungary itself and islands take the case "on", not "in": Budapesten,
@@ -61,7 +61,8 @@ class Inflection(ByRule):
         harmony = sound(last.casefold())
         if harmony is None:
             return None
-        return add_ending(lengthen(head), case, harmony)
+        stem = head[:-1] + LENGTHENED.get(head[-1], head[-1])  # Barcelona, Barceloná-
+        return add_ending(stem, case, harmony)
 
 
 def is_surface(label: str, kinds: Collection[str]) -> bool:
@@ -95,11 +96,6 @@ def sound(word: str) -> str | None:
     if last in BACK:
         return "back"
     return "round" if vowels[-1] in ROUNDED else "front"
-
-
-def lengthen(word: str) -> str:
-    """Return the word with its last vowel long, as before an ending: Barcelona, Barceloná-."""
-    return word[:-1] + LENGTHENED.get(word[-1], word[-1])
 
 
 def add_ending(stem: str, case: str, harmony: str) -> str | None:

@@ -9,6 +9,7 @@ outside the dictionary are inflected by their last letter (`decline_name`).
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from polyprobe.builder.annotated.entities import FEM, MASC, NEUT, PL, SG, Agreement
@@ -40,7 +41,6 @@ ENDINGS = {
     "INS": ("ом", "ем", "ой", "ей"),
     "ESS": ("е", "е", "е", "е"),
 }
-ANALYSERS: dict[str, Any] = {}
 
 
 class Guess(NamedTuple):
@@ -57,22 +57,21 @@ class NameKind(NamedTuple):
     place: bool = False
 
 
+@cache
 def load_analyser(language: str) -> Any:
-    """Return pymorphy3's analyser of a language, cached; PolyprobeError if it is not installed."""
-    if language not in ANALYSERS:
-        try:
-            from pymorphy3 import MorphAnalyzer
+    """Return pymorphy3's analyser of a language; PolyprobeError if it is not installed."""
+    try:
+        from pymorphy3 import MorphAnalyzer
 
-            ANALYSERS[language] = MorphAnalyzer(lang=language)
-        except (ImportError, ValueError) as error:
-            raise PolyprobeError(
-                f"inflecting {language} needs pymorphy3 and its dictionary ({error}); "
-                "pip install 'polyprobe[sentences]'"
-            ) from error
-    return ANALYSERS[language]
+        return MorphAnalyzer(lang=language)
+    except (ImportError, ValueError) as error:
+        raise PolyprobeError(
+            f"inflecting {language} needs pymorphy3 and its dictionary ({error}); "
+            "pip install 'polyprobe[sentences]'"
+        ) from error
 
 
-class Inflection(Inflector):
+class Slavic(Inflector):
     """Inflects by pymorphy3's dictionary and its guesses."""
 
     def __init__(self, language: str) -> None:
@@ -88,9 +87,8 @@ class Inflection(Inflector):
         label, case, gender, _, kinds = asked
         case = SAME.get(case, case)
         human = "human" in kinds
-        kind = NameKind(
-            human, GENDERS.get(gender or "", "") if human else "", bool(PLACES & {*kinds})
-        )
+        sex = GENDERS.get(gender or "", "") if human else ""
+        kind = NameKind(human, sex, bool(PLACES & {*kinds}))
         head, tail = split_tail(label, STOPS[:1] if human else STOPS)
         words = head.split(" ")
         chosen = list(self.choose(words, kind))
@@ -98,9 +96,9 @@ class Inflection(Inflector):
         if case not in GRAMMEMES or not any(chosen) or headless:
             return label if case == "NOM" else None
         animate = human or is_animate(chosen)
-        sex = gender if human else None
+        own = gender if human else None
         pairs = zip(words, chosen, strict=True)
-        return " ".join(decline(word, parse, case, animate, sex) for word, parse in pairs) + tail
+        return " ".join(decline(word, parse, case, animate, own) for word, parse in pairs) + tail
 
     def agree(self, label: str) -> Agreement | None:
         """Return the gender and number of the head; None without a nominative."""

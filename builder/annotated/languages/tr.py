@@ -28,7 +28,7 @@ LANGUAGE = re.compile(r".*[cç][ae]")
 SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFGĞHJKLMNPRSŞTVYZ]{2,5}")
 
 
-class Inflection(ByRule):
+class Turkish(ByRule):
     """Adds endings by vowel harmony and the last sound, reading foreign names as Turkish."""
 
     name = "vowel harmony (tr)"

@@ -17,7 +17,7 @@ from polyprobe.builder.output.card import hash_base, is_built, read_config, read
 from polyprobe.builder.output.folder import list_known, write_card, write_tables
 from polyprobe.builder.recipes import list_own, load_describer
 from polyprobe.builder.translators import Translator
-from polyprobe.builder.translators.sending import packages_explained
+from polyprobe.builder.translators.translator import packages_explained
 from polyprobe.schema.columns import SCHEMA, SENTENCE, SENTENCES, SLOT, Row
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import track

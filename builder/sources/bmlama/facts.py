@@ -5,7 +5,7 @@ Wikidata ids come from mParaRel. BMLAMA was made from mParaRel's tuples.
 
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -42,12 +42,8 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     ]
     facts = pl.DataFrame(triples, schema=FACTS, orient="row")
     asked = LANGUAGES if languages is None else languages
-    named = pl.concat(
-        name_entities(part, language)
-        for part in linked
-        for language in asked
-        if language in part.rows
-    )
+    labels = [name for part in linked for name in name_entities(part, asked)]
+    named = pl.DataFrame(labels, schema=LABELS, orient="row")
     unlinked = sum(not query.subject_id for part in linked for query in part.queries)
     return Facts(
         facts=facts.unique().sort(facts.columns),
@@ -62,18 +58,13 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     )
 
 
-def name_entities(linked: Linked, language: str) -> pl.DataFrame:
-    """Return LABELS of all linked subjects and answers in one language, with repetitions."""
-    named = [
-        pair
-        for row, query in zip(linked.rows[language], linked.queries, strict=True)
-        if query.subject_id
-        for pair in (
-            (language, query.subject_id, row.subject),
-            (language, query.answer, row.answer_forms[0]),
-        )
-    ]
-    return pl.DataFrame(named, schema=LABELS, orient="row")
+def name_entities(linked: Linked, languages: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the LABELS of all linked subjects and answers in some languages, with repetitions."""
+    for language in (name for name in languages if name in linked.rows):
+        for row, query in zip(linked.rows[language], linked.queries, strict=True):
+            if query.subject_id:
+                yield language, query.subject_id, row.subject
+                yield language, query.answer, row.answer_forms[0]
 
 
 def read_templates(mirror: Path | None = None) -> pl.DataFrame:

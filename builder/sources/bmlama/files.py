@@ -33,48 +33,16 @@ MASK = "<mask>"
 # The blocks in order: relation, rows in 17, rows in 53. Four of them (P30, P131, P17, P276) share
 # one template; they are identified by mParaRel's tuples (tests/builder/test_bmlama.py).
 BLOCKS = (
-    ("P19", 35, 0),
-    ("P20", 79, 2),
-    ("P279", 121, 2),
-    ("P37", 602, 298),
-    ("P413", 47, 0),
-    ("P449", 11, 0),
-    ("P47", 642, 423),
-    ("P138", 145, 17),
-    ("P364", 25, 0),
-    ("P463", 85, 28),
-    ("P101", 167, 17),
-    ("P106", 46, 0),
-    ("P527", 283, 21),
-    ("P530", 996, 966),
-    ("P176", 35, 0),
-    ("P27", 60, 3),
-    ("P407", 83, 1),
-    ("P30", 212, 118),
-    ("P178", 76, 0),
-    ("P1376", 213, 155),
-    ("P131", 47, 2),
-    ("P1412", 104, 4),
-    ("P108", 21, 0),
-    ("P136", 50, 0),
-    ("P17", 64, 7),
-    ("P39", 110, 3),
-    ("P264", 23, 0),
-    ("P276", 100, 8),
-    ("P937", 150, 20),
-    ("P140", 125, 14),
-    ("P1303", 46, 1),
-    ("P127", 50, 1),
-    ("P103", 130, 19),
-    ("P190", 977, 804),
-    ("P1001", 80, 0),
-    ("P31", 31, 3),
-    ("P495", 30, 1),
-    ("P159", 51, 1),
-    ("P36", 336, 107),
-    ("P740", 36, 1),
+    ("P19", 35, 0), ("P20", 79, 2), ("P279", 121, 2), ("P37", 602, 298), ("P413", 47, 0),
+    ("P449", 11, 0), ("P47", 642, 423), ("P138", 145, 17), ("P364", 25, 0), ("P463", 85, 28),
+    ("P101", 167, 17), ("P106", 46, 0), ("P527", 283, 21), ("P530", 996, 966), ("P176", 35, 0),
+    ("P27", 60, 3), ("P407", 83, 1), ("P30", 212, 118), ("P178", 76, 0), ("P1376", 213, 155),
+    ("P131", 47, 2), ("P1412", 104, 4), ("P108", 21, 0), ("P136", 50, 0), ("P17", 64, 7),
+    ("P39", 110, 3), ("P264", 23, 0), ("P276", 100, 8), ("P937", 150, 20), ("P140", 125, 14),
+    ("P1303", 46, 1), ("P127", 50, 1), ("P103", 130, 19), ("P190", 977, 804), ("P1001", 80, 0),
+    ("P31", 31, 3), ("P495", 30, 1), ("P159", 51, 1), ("P36", 336, 107), ("P740", 36, 1),
     ("P361", 268, 23),
-)
+)  # fmt: skip
 
 
 class Record(NamedTuple):
@@ -87,16 +55,20 @@ class Record(NamedTuple):
 
 
 def read_rows(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
-    """Return {language: published rows} of BMLAMA-17 (`17`) or BMLAMA-53 (`53`)."""
+    """Return {language: published rows} of BMLAMA-17 (`17`) or BMLAMA-53 (`53`).
+
+    Raises:
+        ValueError: the files differ in rows, blocks or numbers of candidates.
+    """
     paths = list_paths(config)
-    contents = read_files(REPOSITORY, paths.values(), mirror)
+    contents = map(parse_records, read_files(REPOSITORY, paths.values(), mirror))
     progress = track(paths, f"reading bmlama/{config}")
-    published = {
-        language: parse_records(content)
-        for language, content in zip(progress, contents, strict=True)
-    }
+    published = dict(zip(progress, contents, strict=True))
     relations = recover_relations(published["en"], config)
-    check_sizes(published)
+    sizes = [len(record.candidates) for record in published["en"]]
+    for language, records in published.items():
+        if [len(record.candidates) for record in records] != sizes:
+            raise ValueError(f"{language} differs from en in rows or numbers of candidates")
     return {
         language: list(make_rows(config, records, relations))
         for language, records in published.items()
@@ -129,10 +101,8 @@ def parse_records(content: bytes) -> list[Record]:
 def recover_relations(english: Sequence[Record], config: str) -> list[str]:
     """Return the relation of each row, found by the blocks of rows with equal English templates.
 
-    A template is an English prompt with `[X]` in place of the subject.
-
-    Raises:
-        ValueError: the lengths of the blocks differ from those of the configuration in BLOCKS.
+    A template is an English prompt with `[X]` in place of the subject. ValueError if the lengths of
+    the blocks differ from those of the configuration in BLOCKS.
     """
     column = PUBLISHED.index(config)
     templates = (record.prompt.replace(record.subject, "[X]") for record in english)
@@ -141,14 +111,6 @@ def recover_relations(english: Sequence[Record], config: str) -> list[str]:
     if found != [length for _, length in expected]:
         raise ValueError(f"blocks of English templates have {found} rows, expected {expected}")
     return [relation for relation, length in expected for _ in range(length)]
-
-
-def check_sizes(published: dict[str, list[Record]]) -> None:
-    """Raise ValueError unless all languages have as many rows and candidates as English."""
-    expected = [len(record.candidates) for record in published["en"]]
-    for language, records in published.items():
-        if [len(record.candidates) for record in records] != expected:
-            raise ValueError(f"{language} differs from en in rows or numbers of candidates")
 
 
 def make_rows(config: str, records: Sequence[Record], relations: Sequence[str]) -> Iterator[Row]:

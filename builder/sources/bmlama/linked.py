@@ -146,8 +146,9 @@ def collect_entities(
         labels = [clean(part[number].answer_forms[0], name) for name, part in rows.items()]
         english, link = rows["en"][number], links[number]
         block = found[english.relation]
-        name = link.object_id if link else find_same(labels, block)
-        name = ids[number] = name or own_id(english.relation, english.answer_forms[0])
+        same = (entity.id for entity in block.values() if entity.original == tuple(labels))
+        own = own_id(english.relation, english.answer_forms[0])
+        name = ids[number] = link.object_id if link else next(same, own)
         if name not in block:
             shown = dict(zip(rows, labels, strict=True))
             ours = restore(english.relation, name, shown, spelled)
@@ -155,11 +156,6 @@ def collect_entities(
     for relation, entity in list_objects(list(rows), known):
         found[relation].setdefault(entity.id, entity)
     return dict(found), ids
-
-
-def find_same(labels: Sequence[str], block: Mapping[str, Entity]) -> str:
-    """Return the id of the entity with these labels, '' if there is none."""
-    return next((name for name, entity in block.items() if entity.original == tuple(labels)), "")
 
 
 def restore(

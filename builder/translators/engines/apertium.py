@@ -11,7 +11,6 @@ import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from polyprobe.builder.translators.codes import match
@@ -25,9 +24,6 @@ from polyprobe.builder.translators.sending import (
 )
 from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.errors import PolyprobeError
-
-if TYPE_CHECKING:
-    import httpx
 
 ADDRESS = "http://127.0.0.1:2737"
 INSTALL = "Debian's packages are apertium-SOURCE-TARGET, as apertium-eng-spa (apt-get install)"
@@ -58,7 +54,6 @@ class Apertium(Translator):
         self._shown = hide_password(self.url)
         self.signature = f"apertium|{state_versions(self._shown)}"
         self.unknown_words = 0
-        self._client: httpx.AsyncClient | None = None
 
     def check(self, source: str, target: str) -> tuple[str, str]:
         """Return the service's codes of a pair."""
@@ -111,11 +106,10 @@ class Apertium(Translator):
         texts = (await self._post(BETWEEN.join(sentences), pair)).split(BETWEEN)
         if len(texts) != len(sentences):
             texts = [await self._post(sentence, pair) for sentence in sentences]
-        pairs = list(zip(sentences, texts, strict=True))
+        pairs = zip(sentences, texts, strict=True)
         return [fix_blanks(sentence, self._unmark(sentence, text)) for sentence, text in pairs]
 
     async def _post(self, text: str, pair: str) -> str:
-        assert self._client is not None  # a run holds it open
         fields = {"langpair": pair, "q": text, "format": "txt", "markUnknown": "yes"}
         with http_failures(self.name):
             answer = await self._client.post(f"{self.url}/translate", data=fields)

@@ -95,13 +95,9 @@ async def _refuse_errors(response: "httpx.Response") -> None:
 
 
 def read_text(answer: Any) -> str:
-    """Return the text of an answer `[[[text, source, …], …], …]`.
+    """Return the text of an answer `[[[text, source, …], …], …]`; TypeError or LookupError else.
 
     Each part is checked: the package itself would turn an error's JSON object into a text.
-
-    Raises:
-        TypeError: another form.
-        LookupError: a missing part.
     """
     if not isinstance(answer, list) or not isinstance(answer[0], list):
         raise TypeError

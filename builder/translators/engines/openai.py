@@ -141,7 +141,8 @@ class OpenAI(Translator):
         except openai.APITimeoutError:
             raise NoAnswerError("timeout") from None
         except openai.APIConnectionError as error:
-            raise NoAnswerError(_describe(error)) from None
+            cut = re.search("Protocol|Read", type(error.__cause__).__name__)
+            raise NoAnswerError("connection cut" if cut else "no connection") from None
         except openai.APIStatusError as error:
             if error.code in OF_A_SENTENCE:
                 raise BrokenAnswerError(f"refused with {error.code}") from None
@@ -195,12 +196,6 @@ def _choose_extra(temperature: str, max_tokens: int | None) -> dict[str, Any]:
             "on, or 'default' to leave it out"
         )
     return extra | {"temperature": value}
-
-
-def _describe(error: Exception) -> str:
-    """Return `connection cut` or `no connection`."""
-    cut = "Protocol" in type(error.__cause__).__name__ or "Read" in type(error.__cause__).__name__
-    return "connection cut" if cut else "no connection"
 
 
 def write_prompt(

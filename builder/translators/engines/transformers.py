@@ -23,33 +23,24 @@ from polyprobe.system.hashing import hash_model
 
 FIXED = ("marian", "fsmt")  # models of one pair, without language tokens
 Part = TypeVar("Part")
-
-
-class Scheme(NamedTuple):
-    """The language tokens of a family of models.
-
-    `token` matches a language's token; its group is the code. The target's token begins the answer
-    if `forced`, else precedes the sentence.
-    """
-
-    token: re.Pattern[str]
-    forced: bool
-
-
-SCHEMES = {
-    "nllb": Scheme(re.compile(r"([a-z]{3}_[A-Z][a-z]{3})"), True),
-    "m2m100": Scheme(re.compile(r"__([a-z]{2,3})__"), True),
-    "mbart50": Scheme(re.compile(r"([a-z]{2})_[A-Z]{2}"), True),
-    "opus": Scheme(re.compile(r">>([a-z]{2,3}(?:[_-]\w+)?)<<"), False),
-    "madlad": Scheme(re.compile(r"<2([a-z]{2,3}(?:[_-]\w+)?)>"), False),
-}
+# Language tokens, whose group is the code, and whether the target's token begins the answer.
+SCHEMES = (
+    (re.compile(r"([a-z]{3}_[A-Z][a-z]{3})"), True),  # NLLB
+    (re.compile(r"__([a-z]{2,3})__"), True),  # M2M100
+    (re.compile(r"([a-z]{2})_[A-Z]{2}"), True),  # mBART-50
+    (re.compile(r">>([a-z]{2,3}(?:[_-]\w+)?)<<"), False),  # OPUS-MT
+    (re.compile(r"<2([a-z]{2,3}(?:[_-]\w+)?)>"), False),  # MADLAD
+)
 
 
 class Languages(NamedTuple):
-    """The languages of a model: scheme and {code: token}."""
+    """The languages of a model: {code: token}.
 
-    scheme: Scheme
+    The target's token begins the answer if `forced`, else precedes the sentence.
+    """
+
     tokens: dict[str, str]
+    forced: bool
 
     def find(self, source: str, target: str, model: str) -> tuple[str, str]:
         """Return the tokens of a pair; the source is returned unchanged if the model ignores it.
@@ -57,7 +48,7 @@ class Languages(NamedTuple):
         Raises:
             PolyprobeError: a language without a token.
         """
-        if self.scheme.forced:
+        if self.forced:
             codes = check_pair(f"the model {model}", source, target, self.tokens)
             return self.tokens[codes[0]], self.tokens[codes[1]]
         known = {*self.tokens, source}
@@ -163,7 +154,7 @@ class Transformers(Translator):
     def _generate(self, sentences: Sequence[str], source: str, target: str) -> list[str]:
         import torch
 
-        forced = self._languages is not None and self._languages.scheme.forced
+        forced = self._languages is not None and self._languages.forced
         if forced:
             self._tokenizer.src_lang = self._own_code(source)
         texts = [self._prefix(source, target) + sentence for sentence in sentences]
@@ -187,7 +178,7 @@ class Transformers(Translator):
         """Return the text before a sentence."""
         if self._languages is None:
             return self._tasks().get(f"translation_{source}_to_{target}", {}).get("prefix", "")
-        return "" if self._languages.scheme.forced else f"{target} "
+        return "" if self._languages.forced else f"{target} "
 
     def _own_code(self, token: str) -> str:
         """Return the tokenizer's code of a token; they differ for M2M100."""
@@ -228,11 +219,10 @@ def read_languages(special: Collection[str], vocabulary: Collection[str]) -> Lan
 
     Forced tokens must be among the `special` ones: `en_US` may be ordinary text in a vocabulary.
     """
-    for scheme in SCHEMES.values():
-        among = sorted(special if scheme.forced else vocabulary)
-        found = ((token, scheme.token.fullmatch(token)) for token in among)
-        if tokens := {code[1]: token for token, code in found if code}:
-            return Languages(scheme, tokens)
+    for pattern, forced in SCHEMES:
+        found = map(pattern.fullmatch, sorted(special if forced else vocabulary))
+        if tokens := {code[1]: code[0] for code in found if code}:
+            return Languages(tokens, forced)
     return None
 
 

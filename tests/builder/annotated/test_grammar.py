@@ -17,11 +17,14 @@ from polyprobe.builder.annotated.grammar import (
     Text,
     parse_prompt,
     write_node,
-    write_prompt,
 )
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError
+
+
+def write_prompt(nodes):
+    return "".join(map(write_node, nodes))
 
 
 def gendered(end, *forms):

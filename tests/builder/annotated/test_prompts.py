@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.annotated.entities import list_trait_paths
-from polyprobe.builder.annotated.grammar import write_prompt
+from polyprobe.builder.annotated.grammar import write_node
 from polyprobe.builder.annotated.render import KEPT
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
 from polyprobe.builder.recipes.balanced import sentences as prompts
@@ -130,6 +130,6 @@ def test_mended_marks_stand_in_the_release(upstream):
     languages = sorted({language for language, _ in prompts.FIXED_MARKS})
     trees = prompts.read_prompts(upstream, languages)
     for (language, relation), (found, right) in prompts.FIXED_MARKS.items():
-        written = write_prompt(trees[language][relation])
+        written = "".join(map(write_node, trees[language][relation]))
         assert right in written
         assert found not in written

@@ -29,12 +29,9 @@ ISLAND, COMPANY, BAND, JOB = of("island"), of("company"), of("band"), of("profes
 def render(language, prompt, subject, object_, subject_traits=NOBODY, object_traits=NOBODY):
     renderer = Renderer(language)
     given = (parse_prompt(prompt), subject, object_, subject_traits, object_traits)
-    full, open_ = renderer.render(*given, fill=True), renderer.render(*given)
-    assert full.form == open_.form
-    assert full.text == open_.text.replace("[Y]", full.form)
-    assert open_.text.count("[Y]") == prompt.count("[Y")
-    assert full.lost == open_.lost
-    return full.text, full.lost
+    text, form, lost = renderer.render(*given)
+    assert text.count("[Y]") == prompt.count("[Y")
+    return text.replace("[Y]", form), lost
 
 
 RU = "[X.Nom] [пел;X-Gender=MASC|пела;X-Gender=FEM|пело;X-Gender=NEUT] в [Y.Ess] ."

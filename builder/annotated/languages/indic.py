@@ -1,4 +1,4 @@
-"""Bengali endings of the genitive and the locative, by the last sound."""
+"""Bengali endings of the genitive and the locative, and the Marathi locative, by the last sound."""
 
 import re
 from collections.abc import Collection
@@ -11,17 +11,34 @@ CONSONANT = re.compile(r"[ক-হড়ঢ়ৎ]")
 YA = "য়"
 
 
-class Inflection(ByRule):
+class Bengali(ByRule):
     """Adds endings by the final sound: ঢাকা, ঢাকার, ঢাকায়."""
 
     name = "last sound (bn)"
 
     def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
         """Return the head with the ending; None if its last letter is not Bengali."""
-        ending = (
-            end_genitive(head) if case == "GEN" else end_locative(head) if case == "LOC" else ""
-        )
+        endings = {"GEN": end_genitive, "LOC": end_locative}
+        ending = endings[case](head) if case in endings else ""
         return head + ending if ending else None
+
+
+class Marathi(ByRule):
+    """Adds -त after ī and ū, -ात after a consonant: दिल्लीत, भारतात.
+
+    Words in -ा and -े have another, unpredictable stem before it.
+    """
+
+    name = "last sound (mr)"
+
+    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
+        """Return the locative, or None if the stem of the head is unknown."""
+        if case != "LOC" or not head:
+            return None
+        if head[-1] in "ीूईऊ":
+            return f"{head}त"
+        head = re.sub("पूर$", "पुर", head)  # कोल्हापुरात
+        return f"{head}ात" if "\u0915" <= head[-1] <= "\u0939" else None
 
 
 def end_genitive(word: str) -> str:
