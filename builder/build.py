@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 
-from .output.card import is_built, read_config
 from .output.folder import (
     check_folder,
     check_mirror,
+    check_same,
+    is_built,
     list_configs,
     list_known,
     recover,
@@ -84,29 +85,17 @@ def build_balanced(
         from .recipes.balanced.request import check_buildable
 
         check_buildable(request)
-        name = request.name
+        name, command = request.name, request.command
         check_mirror(mirror)
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
         recover(folder, name)
-        check_same(folder, name, request.command)
+        check_same(folder, name, command)
         material = gather(request, mirror)
         announce(trace_costs(material.coverage, request.languages))
         made = balanced.balance(request, material, mirror)
         write_config(folder, name, made.rows, balanced.dump(made.notes))
         write_card(folder, BALANCED, list_configs(folder), balanced)
     return folder, made.notes
-
-
-def check_same(folder: Path, name: str, command: str) -> None:
-    """Raise PolyprobeError if the folder has the configuration from another command."""
-    if not is_built(folder, name):
-        return
-    built = read_config(folder, name).notes.get("command")
-    if built != command:
-        raise PolyprobeError(
-            f"{folder} holds another {name}, made by `{built}`; "
-            "name this one with --config, or remove that one"
-        )
 
 
 def build_sentences(

@@ -106,11 +106,8 @@ def build_balanced(
     output: Output = None,
 ) -> None:
     """Build the largest multi-parallel set of a source for some languages."""
-    from polyprobe.system.extras import explain_missing_extras
-
-    with explain_missing_extras("building"):
-        from polyprobe.builder import build
-        from polyprobe.builder.recipes.balanced.request import Request
+    from polyprobe.builder import build
+    from polyprobe.builder.recipes.balanced.request import Request
 
     request = Request(
         source,

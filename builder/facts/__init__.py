@@ -22,6 +22,19 @@ TEMPLATES = {
 PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.String}
 
 
+class Fact(NamedTuple):
+    """A true triple, by ids."""
+
+    relation: str
+    subject_id: str
+    object_id: str
+
+    @property
+    def id(self) -> str:
+        """The fact's id, the same in every language and version: `P36:Q142:Q90`."""
+        return ":".join(self)
+
+
 class Facts(NamedTuple):
     """The content of a source.
 

@@ -60,6 +60,15 @@ _UNSPACED = ("KHMER", "LAO", "MYANMAR", "THAI")
 SPELLING = {"\u200b": _UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
 """{character: scripts in which it is part of the spelling}, by the first word of Unicode names."""
 
+# A run of spaces with an invisible character, where U+3000 is one and where it is a space
+_RUNS = {
+    wide: re.compile(f"[ {found}]*[{found}][ {found}]*")
+    for wide, found in (
+        (True, re.escape(INVISIBLE.replace(WIDE, ""))),
+        (False, re.escape(INVISIBLE)),
+    )
+}
+
 VIRAMA = 9  # canonical combining class in all scripts
 
 # Each group consists of Latin, Greek and Cyrillic letters of one shape.
@@ -92,14 +101,6 @@ def fold(text: str) -> str:
 def clean(text: str, language: str) -> str:
     """Return a text without invisible characters and with each word in one alphabet."""
     return unmix(normalise(text, language))
-
-
-def _compile(characters: str) -> re.Pattern[str]:
-    inside = re.escape(characters)
-    return re.compile(f"[ {inside}]*[{inside}][ {inside}]*")
-
-
-_RUNS = {True: _compile(INVISIBLE.replace(WIDE, "")), False: _compile(INVISIBLE)}
 
 
 def find_invisible(text: str, language: str) -> bool:
@@ -181,22 +182,23 @@ def _render(letter: str, alphabet: str) -> str:
     """Return the letter of the same shape in an alphabet, with accents; '' if there is none."""
     if _alphabet(letter) in ("", alphabet):
         return letter
-    if whole := _TWINS.get((letter, alphabet)):
+    if whole := _find_twin(letter, alphabet):
         return whole
     apart = unicodedata.normalize("NFD", letter)
-    base = _TWINS.get((apart[0], alphabet), "")
+    base = _find_twin(apart[0], alphabet)
     return unicodedata.normalize("NFC", base + apart[1:]) if base else ""
+
+
+def _find_twin(letter: str, alphabet: str) -> str:
+    """Return the letter of the same shape in an alphabet; '' if there is none."""
+    shape = next((shape for shape in _SHAPES if letter in shape), "")
+    return next((other for other in shape if _alphabet(other) == alphabet), "")
 
 
 def _alphabet(character: str) -> str:
     """Return the character's alphabet, '' if it is not one of the three."""
     name = unicodedata.name(character, "").partition(" ")[0]
     return name if name in _ALPHABETS else ""
-
-
-_TWINS = {
-    (letter, _alphabet(other)): other for shape in _SHAPES for letter in shape for other in shape
-}
 
 
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

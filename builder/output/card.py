@@ -84,20 +84,64 @@ class Config(NamedTuple):
 Describe = Callable[[Sequence[Config]], dict[str, str]]
 
 
+def render_benchmark(name: str, configs: Sequence[str]) -> str:
+    """Return `eval.yaml` for these configurations."""
+    source = DatasetCard(read_prose(name))
+    tasks = [
+        {"id": name_task(config, figure), "config": config}
+        for config in configs
+        for figure in HEADLINES
+    ]
+    benchmark = {
+        "name": source.data.get("pretty_name", name),
+        "description": first_paragraph(source.text),
+        "evaluation_framework": FRAMEWORK,
+        "tasks": tasks,
+    }
+    return BENCHMARK_HEAD.format(name=name) + yaml_dump(benchmark, sort_keys=False)
+
+
+def read_prose(name: str) -> str:
+    """Return `recipes/NAME/card.md`: the YAML and the text written by hand."""
+    folder = files("polyprobe.builder.recipes").joinpath(name.replace("-", "_"))
+    return folder.joinpath("card.md").read_text(encoding="utf-8")
+
+
+def first_paragraph(text: str) -> str:
+    r"""Return the first paragraph after a card's title, on one line, without Markdown.
+
+    >>> first_paragraph("# Title\n\nA *set*\nof [facts](https://x.y).\n\nMore.")
+    'A set of facts.'
+    """
+    blocks = (block.strip() for block in text.split("\n\n"))
+    found = next((x for x in blocks if x and not x.startswith(("#", "<!--"))), "")
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found)
+    return " ".join(re.sub(r"[*`]", "", plain).split())
+
+
+def name_task(config: str, figure: str) -> str:
+    """Return the id of a task, the name used in `.eval_results/` of model repositories.
+
+    >>> name_task("53-repaired", "rankc")
+    '53-repaired_rankc'
+    """
+    return f"{config}_{figure}"
+
+
 def render_card(
     folder: Path, name: str, configs: Sequence[str], default: str, describe: Describe
 ) -> str:
-    """Return the card of the dataset in `folder`, for the `configs` that exist there.
+    """Return the card of the dataset in `folder`, for these configurations.
 
-    `default` is the default configuration; if it is not built, the first existing one is.
+    `default` is the default configuration; if it is not among `configs`, the first one is.
     `describe` returns the dataset-specific parts, {placeholder in the text: part}, for all
     configurations except sentence versions.
     """
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
     names = authored.pop("relations")
-    present = [read_config(folder, config) for config in configs if is_built(folder, config)]
-    chosen = default if is_built(folder, default) else present[0].name
+    present = [read_config(folder, config) for config in configs]
+    chosen = default if default in configs else configs[0]
     data = DatasetCardData(
         language=sorted({split.name.replace("_", "-") for c in present for split in c.splits}),
         size_categories=[size_category(present)],
@@ -109,23 +153,12 @@ def render_card(
         "columns": columns_table(present),
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
-        **describe([config for config in present if not is_sentence_version(config)]),
         **describe_sentences(present, folder),
+        **describe([config for config in present if not is_sentence_version(config)]),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
     mark = MARK.format(name=name) + EDIT.format(folder=name.replace("-", "_"))
     return f"---\n{data.to_yaml()}\n---\n{mark}\n\n{body}\n"
-
-
-def read_prose(name: str) -> str:
-    """Return `recipes/NAME/card.md`: the YAML and the text written by hand."""
-    folder = files("polyprobe.builder.recipes").joinpath(name.replace("-", "_"))
-    return folder.joinpath("card.md").read_text(encoding="utf-8")
-
-
-def is_built(folder: Path, config: str) -> bool:
-    """Return whether the folder contains the configuration."""
-    return any((folder / "data" / config).glob("*.parquet"))
 
 
 def read_config(folder: Path, name: str) -> Config:
@@ -322,42 +355,3 @@ def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
             return ""
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def render_benchmark(folder: Path, name: str, configs: Sequence[str]) -> str:
-    """Return `eval.yaml` for the `configs` that exist in the folder."""
-    source = DatasetCard(read_prose(name))
-    tasks = [
-        {"id": name_task(config, figure), "config": config}
-        for config in configs
-        if is_built(folder, config)
-        for figure in HEADLINES
-    ]
-    benchmark = {
-        "name": source.data.get("pretty_name", name),
-        "description": first_paragraph(source.text),
-        "evaluation_framework": FRAMEWORK,
-        "tasks": tasks,
-    }
-    return BENCHMARK_HEAD.format(name=name) + yaml_dump(benchmark, sort_keys=False)
-
-
-def name_task(config: str, figure: str) -> str:
-    """Return the id of a task, the name used in `.eval_results/` of model repositories.
-
-    >>> name_task("53-repaired", "rankc")
-    '53-repaired_rankc'
-    """
-    return f"{config}_{figure}"
-
-
-def first_paragraph(text: str) -> str:
-    r"""Return the first paragraph after a card's title, on one line, without Markdown.
-
-    >>> first_paragraph("# Title\n\nA *set*\nof [facts](https://x.y).\n\nMore.")
-    'A set of facts.'
-    """
-    blocks = (block.strip() for block in text.split("\n\n"))
-    found = next((x for x in blocks if x and not x.startswith(("#", "<!--"))), "")
-    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found)
-    return " ".join(re.sub(r"[*`]", "", plain).split())

@@ -13,7 +13,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import cleared, explain_errors, part_of, replace_folder, write_text
 from polyprobe.system.progress import track
 
-from .card import MARK, NOTES, render_benchmark, render_card
+from .card import MARK, NOTES, read_config, render_benchmark, render_card
 
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: complete, new, old
 LEVEL = 9  # of zstd
@@ -56,7 +56,8 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     if card.is_file():
         ours = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
     else:
-        ours = own_paths(folder, configs).issuperset([*folder.glob("*"), *folder.glob("data/*")])
+        paths = {*folder.glob("*"), *folder.glob("data/*")}
+        ours = not paths or paths <= own_paths(folder, configs)
     if not ours:
         raise PolyprobeError(
             f"{folder} holds something other than a build of {name}; give another --output"
@@ -78,6 +79,23 @@ def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
         part_of(folder / "eval.yaml"),
         *folder.glob("LICENSE*"),
     } | states
+
+
+def check_same(folder: Path, name: str, command: str) -> None:
+    """Raise PolyprobeError if the folder has the configuration from another command."""
+    if not is_built(folder, name):
+        return
+    built = read_config(folder, name).notes.get("command")
+    if built != command:
+        raise PolyprobeError(
+            f"{folder} holds another {name}, made by `{built}`; "
+            "name this one with --config, or remove that one"
+        )
+
+
+def is_built(folder: Path, config: str) -> bool:
+    """Return whether the folder contains the configuration."""
+    return any((folder / "data" / config).glob("*.parquet"))
 
 
 def recover(folder: Path, config: str) -> None:
@@ -134,7 +152,12 @@ def write_split(table: pa.Table, path: Path) -> None:
 
 
 def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
-    """Write card and `eval.yaml` of the folder; `source` is a module with `describe`."""
-    default = getattr(source, "DEFAULT_CONFIG", configs[0])
-    write_text(folder / "README.md", render_card(folder, name, configs, default, source.describe))
-    write_text(folder / "eval.yaml", render_benchmark(folder, name, configs))
+    """Write card and `eval.yaml` of the `configs` that exist in the folder.
+
+    `source` is a module with `describe` and, except for balanced sets, DEFAULT_CONFIG.
+    """
+    present = [config for config in configs if is_built(folder, config)]
+    benchmark = render_benchmark(name, present)
+    default = getattr(source, "DEFAULT_CONFIG", "")
+    write_text(folder / "README.md", render_card(folder, name, present, default, source.describe))
+    write_text(folder / "eval.yaml", benchmark)

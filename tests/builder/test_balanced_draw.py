@@ -5,11 +5,11 @@ from itertools import permutations
 
 import pytest
 
+from polyprobe.builder.facts import Fact
 from polyprobe.builder.facts.labels import fold
 from polyprobe.builder.facts.truths import Knowledge
 from polyprobe.builder.recipes.balanced.draw import (
     CorrectAnswers,
-    Fact,
     Homonyms,
     draw_distractors,
     place_answer,

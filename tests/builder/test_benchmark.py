@@ -48,7 +48,7 @@ def test_what_the_hub_is_asked_for_is_told():
 def test_committed_geofacts_has_what_the_builder_writes():
     folder = DATASETS / "geofacts"
     known = list_known(folder, RECIPES["geofacts"].configs)
-    made = benchmark.render_benchmark(folder, "geofacts", known)
+    made = benchmark.render_benchmark("geofacts", known)
     assert (folder / "eval.yaml").read_text(encoding="utf-8") == made
 
 

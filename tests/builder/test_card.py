@@ -8,6 +8,7 @@ from huggingface_hub import DatasetCard
 
 from polyprobe.builder.output.card import Config as CardConfig
 from polyprobe.builder.output.card import SplitSize, render_card, size_category
+from polyprobe.builder.output.folder import is_built
 from polyprobe.builder.recipes import RECIPES, load_recipe
 from polyprobe.schema.columns import DESCRIPTIONS, REPAIRED, SCHEMA, SENTENCES
 
@@ -16,7 +17,8 @@ DATASETS = Path(__file__).parents[2] / "datasets"
 
 def render(name: str, folder: Path) -> str:
     source = load_recipe(name)
-    return render_card(folder, name, source.CONFIGS, source.DEFAULT_CONFIG, source.describe)
+    present = [config for config in source.CONFIGS if is_built(folder, config)]
+    return render_card(folder, name, present, source.DEFAULT_CONFIG, source.describe)
 
 
 @pytest.fixture

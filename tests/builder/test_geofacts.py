@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from babel.languages import get_official_languages
 
+from polyprobe.builder.facts import Fact
 from polyprobe.builder.output.folder import write_config
 from polyprobe.builder.recipes.geofacts import build as geofacts
-from polyprobe.builder.recipes.geofacts.build import GeoFact, leaks, shares_stem
+from polyprobe.builder.recipes.geofacts.build import leaks, shares_stem
 from polyprobe.builder.recipes.geofacts.labels import LANGUAGES, clean, unwrapped, without_bracket
 from polyprobe.system.errors import PolyprobeError
 
@@ -267,7 +268,7 @@ def test_no_country_gives_its_answer_away(built, relation):
 
 
 def test_leaks_looks_at_every_language():
-    assert leaks(GeoFact("P38", "GB", "GBP"))  # "British Pound" hides it in English, not in Korean
+    assert leaks(Fact("P38", "GB", "GBP"))  # "British Pound" hides it in English, not in Korean
     assert not shares_stem("United Kingdom", "British Pound", "en")
 
 
@@ -295,7 +296,7 @@ def test_brackets():
 
 
 def test_fact_table_says_why_something_is_missing():
-    table = geofacts.load_table()
+    table = geofacts.read_table("facts.csv")
     keys = [(row["country"], row["relation"]) for row in table]
     assert keys == sorted(set(keys))
     for row in table:
@@ -308,7 +309,7 @@ def test_fact_table_says_why_something_is_missing():
 
 def test_continents_have_the_countries_of_the_united_nations():
     """M49 has 54 African, 35 American, 47 Asian, 43 European, 14 Oceanian members (and VA)."""
-    table = [row for row in geofacts.load_table() if row["relation"] == "P30"]
+    table = [row for row in geofacts.read_table("facts.csv") if row["relation"] == "P30"]
     members = Counter(row["object"] for row in table if row["object"] and row["country"] != "VA")
     assert members == {"002": 54, "003": 23, "005": 12, "142": 47, "150": 43, "009": 14}
     assert sum(members.values()) == 193

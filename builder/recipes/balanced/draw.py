@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from polyprobe.builder.facts import Fact
 from polyprobe.builder.facts.labels import fold
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.sources import read_truths
@@ -20,19 +21,6 @@ from .request import Request
 
 ALONE = "one candidate"
 OVER = "over --max-per-relation"
-
-
-class Fact(NamedTuple):
-    """A true triple, by ids."""
-
-    relation: str
-    subject_id: str
-    object_id: str
-
-    @property
-    def id(self) -> str:
-        """The fact's id, the same in every language and version: `P36:Q142:Q90`."""
-        return ":".join(self)
 
 
 class Query(NamedTuple):

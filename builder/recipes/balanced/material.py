@@ -102,7 +102,7 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     for module in (source, *map(load_source, request.labels), *truth_sources.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
-    known = read_source(request.source, mirror)
+    known = source.read_facts(mirror)
     check_relations(request, set(known.facts["relation"]))
     sources = [describe(request.source, source, "facts")]
     borrowed = {}
@@ -300,7 +300,7 @@ def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:
         steps.append((best[0], True, *best[1:]))
         before = best[1]
         left.remove(best[0])
-        alive &= coverage.layers[:, :, coverage.languages.index(best[0])]
+        alive &= coverage.within([best[0]])
     others = sorted(set(coverage.languages) - set(asked))
     steps += [(row[0], False, *row[1:]) for row in try_each(coverage, alive, others, before)]
     return pl.DataFrame(steps, schema=COSTS, orient="row")

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts import PROMPTS, SUBJECT, empty
+from polyprobe.builder.facts import PROMPTS, SUBJECT, Fact, empty
 from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from .draw import Fact, Query
+from .draw import Query
 from .material import Material
 from .request import Request
 
@@ -107,9 +107,7 @@ def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row
         forms = dict.fromkeys(filter(None, (labels[fact.object_id], sentence.form)))
         yield Row(
             fact_id=fact.id,
-            relation=fact.relation,
-            subject_id=fact.subject_id,
-            object_id=fact.object_id,
+            **fact._asdict(),
             subject=subject,
             prompt=sentence.prompt,
             candidates=candidates,

@@ -14,24 +14,23 @@ Ids are codes of ISO 3166, ISO 639, ISO 4217 and UN M49, and tz database zones; 
 Wikidata's. Nothing is random: order and choice of candidates follow SHA-256 of the ids.
 """
 
-import csv
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 from babel.core import get_global
 
+from polyprobe.builder.facts import SUBJECT, Fact
 from polyprobe.builder.output.card import Config
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_text
 
-from .labels import LANGUAGES, city, load_labels
+from .labels import LANGUAGES, city, load_labels, read_table
 
 CONFIGS = RECIPES["geofacts"].configs
 DEFAULT_CONFIG = "default"
@@ -46,19 +45,6 @@ _MAY_LEAK = ("P37",)
 # A language with at least this share of speakers in a country is never its distractor.
 _SPOKEN_PERCENT = 5
 _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
-
-
-class GeoFact(NamedTuple):
-    """A country's value in one relation, by ids."""
-
-    relation: str
-    subject: str
-    object: str
-
-    @property
-    def id(self) -> str:
-        """The fact's id, the same in every language and version: `P36:FR:Europe/Paris`."""
-        return ":".join(self)
 
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
@@ -89,12 +75,6 @@ def load_templates() -> dict[str, dict[str, str]]:
     return tomllib.loads(source.read_text(encoding="utf-8"))
 
 
-def load_table() -> list[dict[str, str]]:
-    """Return the rows of the fact table: country, relation, object, left_out (the reason)."""
-    source = files(__package__).joinpath("facts.csv")
-    return list(csv.DictReader(source.read_text(encoding="utf-8").splitlines()))
-
-
 @cache
 def label(language: str, relation: str, entity: str) -> str:
     """Return the name of a relation's object in a language."""
@@ -103,11 +83,6 @@ def label(language: str, relation: str, entity: str) -> str:
         return city(labels, entity)
     names = {"P30": labels.territories, "P37": labels.languages, "P38": labels.currencies}
     return names[relation][entity]
-
-
-def subject_label(language: str, country: str) -> str:
-    """Return the name of a country in a language."""
-    return load_labels(language).territories[country]
 
 
 def official_languages(country: str) -> set[str]:
@@ -136,7 +111,7 @@ def currencies(country: str) -> set[str]:
 
 
 @cache
-def select_facts() -> tuple[GeoFact, ...]:
+def select_facts() -> tuple[Fact, ...]:
     """Return the facts of the dataset, sorted by relation and country.
 
     A country has at most one fact in a relation. It has none if the fact table excludes it, if CLDR
@@ -146,28 +121,28 @@ def select_facts() -> tuple[GeoFact, ...]:
     return tuple(fact for fact in facts if fact.relation in _MAY_LEAK or not leaks(fact))
 
 
-def _known_facts() -> Iterator[GeoFact]:
+def _known_facts() -> Iterator[Fact]:
     """Yield the facts of the fact table and of CLDR, except excluded ones."""
-    table = load_table()
+    table = read_table("facts.csv")
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
     for row in table:
         if row["object"] and not row["left_out"]:
-            yield GeoFact(row["relation"], row["country"], row["object"])
+            yield Fact(row["relation"], row["country"], row["object"])
     for country in sorted({row["country"] for row in table}):
         for relation, found in (
             ("P37", official_languages(country)),
             ("P38", currencies(country)),
         ):
             if len(found) == 1 and (country, relation) not in left_out:
-                yield GeoFact(relation, country, *found)
+                yield Fact(relation, country, *found)
 
 
-def leaks(fact: GeoFact) -> bool:
+def leaks(fact: Fact) -> bool:
     """Return whether the country's name reveals the answer in any of the languages."""
     return any(
         shares_stem(
-            subject_label(language, fact.subject),
-            label(language, fact.relation, fact.object),
+            load_labels(language).territories[fact.subject_id],
+            label(language, fact.relation, fact.object_id),
             language,
         )
         for language in LANGUAGES
@@ -189,30 +164,30 @@ def shares_stem(subject: str, answer: str, language: str) -> bool:
     return any(len(stem) >= min(length, 3) and stem in answer.casefold() for stem in stems)
 
 
-def choose_candidates(fact: GeoFact, facts: Iterable[GeoFact]) -> list[str]:
+def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
     """Return the candidates of a fact: its object and up to nine other objects of the relation.
 
     The others are the first by SHA-256 of fact and candidate, which is a uniform draw. The position
     of the object follows from SHA-256 of the fact. Correct answers are excluded, as are objects
     that share a name with a candidate in some language.
     """
-    pool = {other.object for other in facts if other.relation == fact.relation}
+    pool = {other.object_id for other in facts if other.relation == fact.relation}
     wrong = sorted(pool - right_answers(fact), key=lambda other: hash_text(f"{fact.id}|{other}"))
-    chosen = [fact.object]
+    chosen = [fact.object_id]
     for other in wrong:
         if len(chosen) < N_CANDIDATES and all_differ(fact.relation, [*chosen, other]):
             chosen.append(other)
     place = hash_text(f"{fact.id}|place") % len(chosen)
-    return [*chosen[1 : place + 1], fact.object, *chosen[place + 1 :]]
+    return [*chosen[1 : place + 1], fact.object_id, *chosen[place + 1 :]]
 
 
-def right_answers(fact: GeoFact) -> set[str]:
+def right_answers(fact: Fact) -> set[str]:
     """Return objects that cannot be distractors: correct or arguably correct ones."""
     others = {
-        "P37": heard_languages(fact.subject),
-        "P38": currencies(fact.subject),
+        "P37": heard_languages(fact.subject_id),
+        "P38": currencies(fact.subject_id),
     }
-    return {fact.object} | others.get(fact.relation, set())
+    return {fact.object_id} | others.get(fact.relation, set())
 
 
 def all_differ(relation: str, entities: list[str]) -> bool:
@@ -223,19 +198,16 @@ def all_differ(relation: str, entities: list[str]) -> bool:
     )
 
 
-def _row(fact: GeoFact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
-    subject = subject_label(language, fact.subject)
-    answer = label(language, fact.relation, fact.object)
+def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
+    subject = load_labels(language).territories[fact.subject_id]
     return Row(
         fact_id=fact.id,
-        relation=fact.relation,
-        subject_id=fact.subject,
-        object_id=fact.object,
+        **fact._asdict(),
         subject=subject,
-        prompt=templates[fact.relation].replace("[X]", subject),
+        prompt=templates[fact.relation].replace(SUBJECT, subject),
         candidates=[label(language, fact.relation, entity) for entity in candidates],
         candidate_ids=candidates,
-        answers=[candidates.index(fact.object)],
-        answer_forms=[answer],
+        answers=[candidates.index(fact.object_id)],
+        answer_forms=[label(language, fact.relation, fact.object_id)],
         template_id=fact.relation,
     )

@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS, load_lemmatizer
-from polyprobe.builder.output.card import hash_base, is_built, read_config, read_parquet
-from polyprobe.builder.output.folder import list_known, write_card, write_tables
+from polyprobe.builder.output.card import hash_base, read_config, read_parquet
+from polyprobe.builder.output.folder import is_built, list_known, write_card, write_tables
 from polyprobe.builder.recipes import list_own, load_describer
 from polyprobe.builder.translators import Translator
 from polyprobe.builder.translators.translator import packages_explained
