@@ -237,8 +237,7 @@ def read_imports(path: Path) -> list[tuple[str, bool]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [(alias.name, False) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.append((node.module, node.level > 0))
         elif isinstance(node, ast.ImportFrom):
-            found += [(alias.name, True) for alias in node.names]
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            found += [(name, node.level > 0) for name in names]
     return found

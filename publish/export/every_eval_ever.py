@@ -47,6 +47,8 @@ def make_record(exported: Exported) -> dict[str, Any]:
     made = f"{exported.scored.timestamp():.0f}"
     model = exported.model_id or settings.model_name
     name = f"{_portable(exported.dataset_name)}.{exported.config}.{settings.scoring}"
+    library = {"name": "polyprobe", "version": versions.get("polyprobe", UNKNOWN)}
+    engine = {"name": "transformers", "version": versions.get("transformers", UNKNOWN)}
     return {
         "schema_version": SCHEMA,
         "evaluation_id": f"{name}.{find_uuid(exported)[:8]}/{model}/{made}",
@@ -58,19 +60,12 @@ def make_record(exported: Exported) -> dict[str, Any]:
             "source_organization_name": UNKNOWN,
             "evaluator_relationship": "other",
         },
-        "eval_library": {
-            "name": "polyprobe",
-            "version": versions.get("polyprobe", UNKNOWN),
-            "additional_details": {"signature": settings.signature},
-        },
+        "eval_library": {**library, "additional_details": {"signature": settings.signature}},
         "model_info": {
             "name": settings.model_name,
             "id": model,
             **({"developer": model.partition("/")[0]} if "/" in model else {}),
-            "inference_engine": {
-                "name": "transformers",
-                "version": versions.get("transformers", UNKNOWN),
-            },
+            "inference_engine": engine,
             "additional_details": {
                 "deployment_type": "self_deployed",
                 "model_availability": "open_weights" if exported.model_id else UNKNOWN,
@@ -89,6 +84,7 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
     """Return one figure of a language, of all languages, or a mean."""
     settings, figure = exported.settings, describe(row.figure, exported.settings.kind)
     known = row.figure == "accuracy" and settings.kind == "scores"  # a name of the archive
+    protocol = {"scoring": settings.scoring, "bos": settings.bos or "tokenizer"}
     return {
         "evaluation_result_id": f"{row.figure}.{row.language}",
         "evaluation_name": f"{_portable(exported.dataset_name)}.{exported.config}.{row.language}",
@@ -108,13 +104,7 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
             **({} if row.chance is None else {"details": {"chance": repr(row.chance)}}),
             **({} if row.low is None else {"uncertainty": describe_interval(exported, row)}),
         },
-        "generation_config": {
-            "additional_details": {
-                "scoring": settings.scoring,
-                "bos": settings.bos or "tokenizer",
-                "rows": exported.asked,
-            }
-        },
+        "generation_config": {"additional_details": {**protocol, "rows": exported.asked}},
     }
 
 
