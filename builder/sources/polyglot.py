@@ -132,6 +132,9 @@ def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
     ids = {*facts["subject_id"], *facts["object_id"]}
     asks_object = whole.filter(~pl.col("inverted"))
     open_ended = asks_object.filter(~pl.col("ends_in_answer"))
+    # As upstream does for masked models.
+    prompt = pl.concat_str("first", pl.lit(f" {SLOT}."))
+    prompts = open_ended.select("language", *FACTS, prompt=prompt, form="answer")
     counts = {
         LISTS: whole["several"].sum(),
         SPOILED: whole["spoiled"].sum(),
@@ -145,7 +148,7 @@ def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
         labels=choose_labels(named),
         aliases=empty(ALIASES),
         templates=empty(TEMPLATES),
-        prompts=list_prompts(open_ended),
+        prompts=prompts.unique().sort(*PROMPTS),
         repairs={reason: count for reason, count in sorted(counts.items()) if count},
     )
 
@@ -174,9 +177,3 @@ def list_names(rows: pl.DataFrame) -> pl.DataFrame:
         rows.select("language", id=f"{end}_id", label=label)
         for end, label in zip(ENDS, (subject, thing), strict=True)
     )
-
-
-def list_prompts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return PROMPTS: stem, space, slot and full stop, as upstream does for masked models."""
-    prompt = pl.concat_str("first", pl.lit(f" {SLOT}."))
-    return rows.select("language", *FACTS, prompt=prompt, form="answer").unique().sort(*PROMPTS)
