@@ -30,10 +30,7 @@ if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
 
 
 def build_dataset(
-    name: str,
-    configs: Sequence[str] = (),
-    mirror: Path | None = None,
-    output: Path | None = None,
+    name: str, configs: Sequence[str] = (), mirror: Path | None = None, output: Path | None = None
 ) -> Path:
     """Build configurations of the published dataset `name` and return its folder.
 

@@ -17,6 +17,7 @@ app = typer.Typer(
     help="Make a dataset from its sources: Parquet files and a card.", no_args_is_help=True
 )
 
+Texts = list[str] | None
 Mirror = Annotated[
     Path | None, typer.Option(help="Folder with the upstream archives (default: download them).")
 ]
@@ -29,7 +30,7 @@ def add_recipe(name: str) -> None:
 
     def build(
         config: Annotated[
-            list[str] | None,
+            Texts,
             typer.Option(
                 help=f"Comma-separated configurations (default: all): {', '.join(configs)}."
             ),
@@ -52,9 +53,7 @@ for name in RECIPES:
 @app.command(BALANCED)
 def build_balanced(
     source: Annotated[str, typer.Option(help=f"Source of the facts: {', '.join(FACT_SOURCES)}.")],
-    languages: Annotated[
-        list[str] | None, typer.Option(help="Comma-separated language codes.")
-    ] = None,
+    languages: Annotated[Texts, typer.Option(help="Comma-separated language codes.")] = None,
     config: Annotated[
         str, typer.Option(help="Name of the configuration (default: SOURCE-N for N languages).")
     ] = "",
@@ -68,14 +67,10 @@ def build_balanced(
         int | None, typer.Option(help="Maximum facts per relation (default: all).")
     ] = None,
     relations: Annotated[
-        list[str] | None, typer.Option(help="Comma-separated relations (default: all).")
+        Texts, typer.Option(help="Comma-separated relations (default: all).")
     ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Comma-separated relations to exclude.")
-    ] = None,
-    labels: Annotated[
-        list[str] | None, typer.Option(help="Sources of missing labels, in order.")
-    ] = None,
+    exclude: Annotated[Texts, typer.Option(help="Comma-separated relations to exclude.")] = None,
+    labels: Annotated[Texts, typer.Option(help="Sources of missing labels, in order.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the sampling.")] = 0,
     wording: Annotated[
         str,
@@ -89,15 +84,14 @@ def build_balanced(
         typer.Option(help="Folder with UniMorph tables, to inflect the sentences of xfactr."),
     ] = None,
     template_translator: Annotated[
-        list[str] | None,
+        Texts,
         typer.Option(
             help="Translator of missing templates: NAME, or 'NAME key=value …'. Repeat it: a "
             "translation is kept if two agree."
         ),
     ] = None,
     trusted: Annotated[
-        list[str] | None,
-        typer.Option(help="A --template-translator that needs no second one to agree."),
+        Texts, typer.Option(help="A --template-translator that needs no second one to agree.")
     ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what each language costs; build nothing.")
@@ -146,10 +140,10 @@ def build_sentences(
     ] = "default",
     translator: Annotated[str, typer.Option(help=f"{', '.join(TRANSLATORS)}.")] = "googletrans",
     translator_option: Annotated[
-        list[str] | None, typer.Option(help="key=value of the translator; may be repeated.")
+        Texts, typer.Option(help="key=value of the translator; may be repeated.")
     ] = None,
     languages: Annotated[
-        list[str] | None, typer.Option(help="Comma-separated language codes (default: all).")
+        Texts, typer.Option(help="Comma-separated language codes (default: all).")
     ] = None,
     source_language: Annotated[str, typer.Option(help="Language to translate from.")] = "en",
     lemmatizer: Annotated[

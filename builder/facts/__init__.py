@@ -13,12 +13,7 @@ SUBJECT = "[X]"  # place of the subject in a template
 FACTS = {"relation": pl.String, "subject_id": pl.String, "object_id": pl.String}
 LABELS = {"language": pl.String, "id": pl.String, "label": pl.String}
 ALIASES = {"language": pl.String, "id": pl.String, "alias": pl.String}
-TEMPLATES = {
-    "language": pl.String,
-    "relation": pl.String,
-    "template_id": pl.String,
-    "template": pl.String,
-}
+TEMPLATES = dict.fromkeys(("language", "relation", "template_id", "template"), pl.String)
 PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.String}
 
 

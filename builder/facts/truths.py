@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from . import FACTS
+
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
 LOOSE = ("readers",)  # possibly arguable facts: nothing is inferred from them
@@ -59,22 +61,20 @@ class Knowledge(NamedTuple):
 
 
 def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
-    """Return the knowledge in the sources' facts, {source: table of `facts.FACTS`}."""
+    """Return the knowledge in the sources' facts, {source: table of FACTS}."""
     firm = [table for name, table in facts.items() if name not in LOOSE]
     return Knowledge(find_truths(facts.values()), find_edges(firm))
 
 
 def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozenset[str]]:
-    """Return {(relation, subject): correct objects} of tables with the columns of `facts.FACTS`.
+    """Return {(relation, subject): correct objects} of tables with the columns of FACTS.
 
     A fact of a symmetric relation is also read from object to subject, and a fact of a relation in
     INVERSE (capital and capital of, part of and has part) also as one of its inverse.
     """
     objects = defaultdict(set)
     for table in facts:
-        for relation, subject, answer in table.select(
-            "relation", "subject_id", "object_id"
-        ).iter_rows():
+        for relation, subject, answer in table.select(*FACTS).iter_rows():
             objects[relation, subject].add(answer)
             if relation in SYMMETRIC:
                 objects[relation, answer].add(subject)
@@ -89,9 +89,7 @@ def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
     found = defaultdict(set)
     for table in facts:
         part = table.filter(pl.col("relation").is_in(followed))
-        for relation, thing, whole in part.select(
-            "relation", "subject_id", "object_id"
-        ).iter_rows():
+        for relation, thing, whole in part.select(*FACTS).iter_rows():
             found[relation, thing].add(whole)
     return {key: frozenset(wholes) for key, wholes in found.items()}
 

@@ -145,10 +145,6 @@ def find_characters(sentence: str, names: Sequence[str], threshold: float) -> Ob
     return ObjectSpan(near.dest_start, near.dest_end, form, near.score)
 
 
-SHARED_BY, ENDED_BY = 3, 4  # labels
-SHARE_SMALL, SHARE_MOST = 0.2, 0.6  # of the labels of several words
-
-
 class Reader:
     """The words of a call's sentences and names, the labels' shared nouns, and rival labels."""
 

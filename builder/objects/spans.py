@@ -151,7 +151,7 @@ def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, in
             for place in range(first, last + 1)
             for part, score in enumerate(grid[place])
             if score >= LEAST
-        ),
+        )
     )
     taken: dict[int, int] = {}
     for _, _, place, part in pairs:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -41,21 +42,10 @@ several templates all rows or none."""
 STALE = "**Out of date**: `{}` is not what this twin was made of; build it again by the line above."
 PARTIAL = "rows that all have are left out, since another row of their fact is lost."
 FRAMEWORK = "polyprobe"
-BENCHMARK_HEAD = """\
-# made by `polyprobe build {name}`: do not edit, it is written again with the card
-# A task is a figure of a configuration as `polyprobe eval` computes it, at most 1 (rankc_adjusted
-# may fall below 0): its mean over the splits, which are languages (accuracy), or over all pairs of
-# them. So no task names a `split`.
-# Which languages, rows and scoring a result is of stands in its notes.
-# The Hub knows `evaluation_framework` by a list that polyprobe is not in. To have a leaderboard
-# here, have it added to packages/tasks/src/eval.ts of huggingface/huggingface.js by a pull request,
-# and ask the Hub for this dataset's place in its list of benchmarks:
-# https://huggingface.co/docs/hub/eval-results
-"""
 
 
 class SplitSize(NamedTuple):
-    """One language of a configuration: its file, its rows, and its sizes in bytes."""
+    """One language of a configuration; bytes in memory are Arrow's, as `datasets` counts them."""
 
     name: str
     path: str
@@ -98,7 +88,8 @@ def render_benchmark(name: str, configs: Sequence[str]) -> str:
         "evaluation_framework": FRAMEWORK,
         "tasks": tasks,
     }
-    return BENCHMARK_HEAD.format(name=name) + yaml_dump(benchmark, sort_keys=False)
+    head = files(__package__).joinpath("eval.txt").read_text(encoding="utf-8")
+    return head.format(name=name) + yaml_dump(benchmark, sort_keys=False)
 
 
 def read_prose(name: str) -> str:
@@ -168,7 +159,16 @@ def read_config(folder: Path, name: str) -> Config:
     first = tables[0]
     return Config(
         name=name,
-        splits=[describe_split(*pair, folder) for pair in zip(paths, tables, strict=True)],
+        splits=[
+            SplitSize(
+                path.stem,
+                path.relative_to(folder).as_posix(),
+                table.num_rows,
+                path.stat().st_size,
+                table.nbytes,
+            )
+            for path, table in zip(paths, tables, strict=True)
+        ],
         schema=first.schema.remove_metadata(),
         relations=Counter(first["relation"].to_pylist()),
         sizes=Counter(pc.list_value_length(first["candidates"]).to_pylist()),
@@ -186,17 +186,6 @@ def read_parquet(path: Path) -> pa.Table:
         raise PolyprobeError(
             f"{path} is no Parquet file; build it again: --config {config}"
         ) from error
-
-
-def describe_split(path: Path, table: pa.Table, folder: Path) -> SplitSize:
-    """Return the size of one split; bytes in memory are Arrow's, as `datasets` counts them."""
-    return SplitSize(
-        name=path.stem,
-        path=path.relative_to(folder).as_posix(),
-        rows=table.num_rows,
-        bytes_on_disk=path.stat().st_size,
-        bytes_in_memory=table.nbytes,
-    )
 
 
 def count_repairs(tables: Sequence[pa.Table]) -> Counter[str]:
@@ -259,24 +248,21 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def statistics_table(configs: Sequence[Config]) -> str:
-    """Return one line for each configuration: languages, queries, relations, candidates."""
+    """Return one line for each configuration: queries of one language, mean of candidates."""
     head = ("configuration", "languages", "queries", "relations", "candidates", "fewest", "most")
-    return markdown_table(head, [describe_statistics(config) for config in configs])
-
-
-def describe_statistics(config: Config) -> tuple[str, ...]:
-    """Return the configuration's line, for one language; `candidates` is the mean."""
-    queries = config.sizes.total()
-    candidates = sum(size * count for size, count in config.sizes.items()) / queries
-    return (
-        f"`{config.name}`",
-        f"{len(config.splits)}",
-        f"{queries:,}",
-        f"{len(config.relations)}",
-        f"{candidates:.2f}",
-        f"{min(config.sizes)}",
-        f"{max(config.sizes)}",
-    )
+    rows = [
+        (
+            f"`{config.name}`",
+            f"{len(config.splits)}",
+            f"{config.sizes.total():,}",
+            f"{len(config.relations)}",
+            f"{fmean(config.sizes.elements()):.2f}",
+            f"{min(config.sizes)}",
+            f"{max(config.sizes)}",
+        )
+        for config in configs
+    ]
+    return markdown_table(head, rows)
 
 
 def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts import Fact
+from polyprobe.builder.facts import FACTS, Fact
 from polyprobe.builder.facts.labels import fold
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.sources import read_truths
@@ -127,7 +127,7 @@ def fold_column(table: pl.DataFrame, column: str) -> pl.DataFrame:
 def find_same_sentence(prompts: pl.DataFrame) -> dict[Fact, set[str]]:
     """Return {fact: objects of the facts with the same sentence in some language}."""
     same_sentence: dict[Fact, set[str]] = defaultdict(set)
-    facts = pl.struct("relation", "subject_id", "object_id").alias("fact")
+    facts = pl.struct(*FACTS).alias("fact")
     groups = fold_column(prompts, "prompt").group_by("language", "folded").agg(facts)
     for group in groups.filter(pl.col("fact").list.len() > 1)["fact"]:
         found = [Fact(**fact) for fact in group]
@@ -166,15 +166,15 @@ def draw_relation(
     """Return the queries of a relation, sorted, and the number of facts tried.
 
     Distractors are drawn from the objects of the facts, then from the other objects of the relation
-    if more are needed. Facts are tried in the order of their hash until `max_per_relation` facts
-    have a distractor.
+    if more are needed. Facts are tried in the order of SHA-256 of seed and id, a random sample,
+    until `max_per_relation` of them have a distractor.
     """
     own = {fact.object_id for fact in facts}
     pools = (sorted(own), sorted({*objects} - own))
     limit = request.max_per_relation or len(facts)
     found: list[Query] = []
     tried = 0
-    for fact in order_by_hash(facts, request.seed):
+    for fact in sorted(facts, key=lambda x: (hash_text(f"{request.seed}|{x.id}|order"), x)):
         if len(found) == limit:
             break
         tried += 1
@@ -182,11 +182,6 @@ def draw_relation(
         if distractors:
             found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
     return sorted(found, key=attrgetter("fact")), tried
-
-
-def order_by_hash(facts: Iterable[Fact], seed: int) -> list[Fact]:
-    """Return the facts sorted by SHA-256 of seed and id: the first N are a random sample."""
-    return sorted(facts, key=lambda fact: (hash_text(f"{seed}|{fact.id}|order"), fact))
 
 
 def draw_distractors(

@@ -18,14 +18,8 @@ from polyprobe.system.progress import report
 from .request import Request, check_request
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
-COSTS = {
-    "language": pl.String,
-    "asked": pl.Boolean,
-    "facts": pl.Int64,
-    "lost": pl.Int64,
-    "relations": pl.Int64,
-    "labelled": pl.Int64,
-}
+COUNTS = ("facts", "lost", "relations", "labelled")
+COSTS = {"language": pl.String, "asked": pl.Boolean, **dict.fromkeys(COUNTS, pl.Int64)}
 LABELLED, PROMPTED, TEMPLATED = range(3)  # the layers of a coverage
 
 

@@ -34,16 +34,10 @@ PROVENANCE = {
 """One row for each translated template; several `sources` if their translations are equal."""
 
 OUTCOMES = {
-    "language": pl.String,
-    "relation": pl.String,
-    "template_id": pl.String,  # of the original
-    "translator": pl.String,
-    "outcome": pl.String,
-    "style": pl.String,
-    "text": pl.String,
-    "problem": pl.String,
+    **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
+    **dict.fromkeys(("outcome", "style", "text", "problem"), pl.String),
 }
-"""One row for each language, template and translator: the outcome, and the translation (`text`)."""
+"""One row for each language, original template and translator, with the translation (`text`)."""
 
 AGREED, TRUSTED = "agreed", "trusted"
 ALONE, LOST, FAILED, UNOFFERED = "alone", "slots lost", "no translation", "pair not offered"

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts import PROMPTS, SUBJECT, Fact, empty
+from polyprobe.builder.facts import FACTS, PROMPTS, SUBJECT, Fact, empty
 from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.schema.columns import SLOT, Row
@@ -63,10 +63,9 @@ def verbalise(
 
 def find_prompted(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
     """Return the facts with a prompt in all of the languages."""
-    key = ["relation", "subject_id", "object_id"]
     asked = prompts.filter(pl.col("language").is_in(list(languages)))
-    counts = asked.group_by(key).agg(pl.col("language").n_unique().alias("languages"))
-    return counts.filter(pl.col("languages") == len(set(languages))).select(key)
+    counts = asked.group_by(*FACTS).agg(pl.col("language").n_unique().alias("languages"))
+    return counts.filter(pl.col("languages") == len(set(languages))).select(*FACTS)
 
 
 def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:

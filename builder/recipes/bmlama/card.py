@@ -46,21 +46,20 @@ def summarize(config: str, audit: Audit) -> list[Line]:
             audit.rows,
             audit.rows_parallel_in_all,
             own.not_parallel,
-            own.rows["rows_with_second_answer"],
-            own.rows["rows_with_duplicate_labels"],
-            own.rows["rows_with_invisible_characters"],
-            own.rows["rows_with_mixed_alphabets"],
-            float(f"{own.p_value or 0:.3g}"),
-            *(
-                round(1.0 if pair is None else pair, 4)
-                for pair in (
-                    find_pair(values, audit, language)
-                    for values in (audit.ceiling.random, audit.ceiling.answer_first)
-                )
+            **{field: own.rows[field] for field in Line._fields if field.startswith("rows_with_")},
+            answer_position_p_value=float(f"{own.p_value or 0:.3g}"),
+            ceiling_random=round_ceiling(find_pair(audit.ceiling.random, audit, language)),
+            ceiling_answer_first=round_ceiling(
+                find_pair(audit.ceiling.answer_first, audit, language)
             ),
         )
         for language, own in audit.languages.items()
     ]
+
+
+def round_ceiling(ceiling: float | None) -> float:
+    """Return a ceiling with four decimals; 1 without one."""
+    return 1.0 if ceiling is None else round(ceiling, 4)
 
 
 def read_audit() -> list[Line]:

@@ -25,7 +25,7 @@ digits of its SHA-256. Invisible characters are removed from all texts beforehan
 change the choice.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -41,16 +41,9 @@ _MANY = (
     *("P101", "P103", "P108", "P127", "P1376", "P159", "P19", "P20", "P36", "P364", "P407"),
     *("P449", "P463", "P495", "P740"),
 )
-RELATIONS: Mapping[str, tuple[str, ...]] = {
-    "cs": _MANY,
-    "da": _FEW,
-    "es": _FEW,
-    "hr": _MANY,
-    "id": _FEW,
-    "ru": _MANY,
-    "uk": _MANY,
-    "vi": _FEW,
-    "zh": _FEW,
+RELATIONS = {
+    language: _MANY if language in ("cs", "hr", "ru", "uk") else _FEW
+    for language in ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
 }
 """The relations of each language in the paper's figures; the archive has more."""
 WORDINGS = {"": "template", "-sentence": "google", "-chatgpt": "chatgpt"}

@@ -129,10 +129,7 @@ def _known_facts() -> Iterator[Fact]:
         if row["object"] and not row["left_out"]:
             yield Fact(row["relation"], row["country"], row["object"])
     for country in sorted({row["country"] for row in table}):
-        for relation, found in (
-            ("P37", official_languages(country)),
-            ("P38", currencies(country)),
-        ):
+        for relation, found in (("P37", official_languages(country)), ("P38", currencies(country))):
             if len(found) == 1 and (country, relation) not in left_out:
                 yield Fact(relation, country, *found)
 
@@ -183,10 +180,7 @@ def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
 
 def right_answers(fact: Fact) -> set[str]:
     """Return objects that cannot be distractors: correct or arguably correct ones."""
-    others = {
-        "P37": heard_languages(fact.subject_id),
-        "P38": currencies(fact.subject_id),
-    }
+    others = {"P37": heard_languages(fact.subject_id), "P38": currencies(fact.subject_id)}
     return {fact.object_id} | others.get(fact.relation, set())
 
 

@@ -99,20 +99,12 @@ def _cities(locale: Locale) -> dict[str, str]:
     return {aliases.get(zone, zone): names["city"] for zone, names in zones if "city" in names}
 
 
-def city_of_zone(zone: str) -> str:
-    """Return the name that a locale inherits by default: the last part of the zone's id.
-
-    CLDR omits a city from Latin-script locales if its name equals this one.
-
-    >>> city_of_zone("Asia/Phnom_Penh")
-    'Phnom Penh'
-    """
-    return zone.rsplit("/", 1)[1].replace("_", " ")
-
-
 def city(labels: Labels, zone: str) -> str:
-    """Return the city of a time zone in the labels' language, own or inherited."""
-    return labels.cities.get(zone) or city_of_zone(zone)
+    """Return the city of a time zone in the labels' language.
+
+    CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
+    """
+    return labels.cities.get(zone) or zone.rsplit("/", 1)[1].replace("_", " ")
 
 
 @cache

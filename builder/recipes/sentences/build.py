@@ -23,26 +23,11 @@ from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import track
 
 from .forms import Inflected, inflect_candidates, keep_candidates
-from .outcomes import (
-    FOUND,
-    UNTRANSLATED,
-    Outcome,
-    keep_source,
-    translate_rows,
-    write_outcomes,
-)
+from .outcomes import FOUND, UNTRANSLATED, Outcome, keep_source, translate_rows, write_outcomes
 
 Base = dict[str, list[Row]]
-COSTS = {
-    "language": pl.String,
-    "asked": pl.Int64,
-    "translated": pl.Int64,
-    "found": pl.Int64,
-    "last": pl.Int64,
-    "alone": pl.Int64,
-    "kept": pl.Int64,
-    "kept_last": pl.Int64,
-}
+COUNTS = ("asked", "translated", "found", "last", "alone", "kept", "kept_last")
+COSTS = {"language": pl.String, **dict.fromkeys(COUNTS, pl.Int64)}
 LOST = {"language": pl.String, "status": pl.String, "rows": pl.Int64}
 
 

@@ -33,51 +33,7 @@ STATUSES = {
     COLLISION: "two candidates read the same",
 }
 
-OUTCOMES = pa.schema(
-    [
-        ("language", pa.string()),
-        ("row", pa.int32()),
-        ("fact_id", pa.string()),
-        ("english", pa.string()),
-        ("translation", pa.string()),
-        ("label", pa.string()),
-        ("form", pa.string()),
-        ("start", pa.int32()),
-        ("end", pa.int32()),
-        ("score", pa.float32()),
-        ("status", pa.string()),
-        ("reason", pa.string()),
-    ]
-)
 MARKS = (SLOT, "[X]")
-
-STATUSES = {
-    FOUND: "the object was found in the sentence",
-    NO_ANSWER: "the translator gave no usable answer",
-    EMPTY: "the translation is empty",
-    UNCHANGED: "the translation is the sentence of the source language",
-    NO_OBJECT: "no words of the translation are the answer, in the language it is in",
-    BAD_SLOT: "the sentence itself contains [X] or [Y]",
-    COLLISION: "two candidates read the same",
-}
-
-OUTCOMES = pa.schema(
-    [
-        ("language", pa.string()),
-        ("row", pa.int32()),
-        ("fact_id", pa.string()),
-        ("english", pa.string()),
-        ("translation", pa.string()),
-        ("label", pa.string()),
-        ("form", pa.string()),
-        ("start", pa.int32()),
-        ("end", pa.int32()),
-        ("score", pa.float32()),
-        ("status", pa.string()),
-        ("reason", pa.string()),
-    ]
-)
-
 Find = Callable[..., "list[ObjectSpan | None]"]
 
 
@@ -101,6 +57,10 @@ class Outcome(NamedTuple):
     score: float = 0.0
     status: str = FOUND
     reason: str = ""
+
+
+ARROW = {str: pa.string(), int: pa.int32(), float: pa.float32()}
+OUTCOMES = pa.schema([(name, ARROW[kind]) for name, kind in Outcome.__annotations__.items()])
 
 
 class Filled(NamedTuple):
