@@ -59,7 +59,7 @@ answer = {"imported": len(names), "torch": "torch" in sys.modules}
 @pytest.mark.slow
 def test_rooms_import_without_torch(tmp_path):
     found = run_client(WITHOUT + IMPORTS, home=tmp_path / "home")
-    assert found["imported"] > 80
+    assert found["imported"] > 50
     assert not found["torch"]
 
 

@@ -20,8 +20,15 @@ import evaluate
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import summarize
-from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
-from polyprobe.metrics.shared.ties import check_ties, count_ties, prefix_shares, read_depths
+from polyprobe.metrics.shared.rows import (
+    Scores,
+    check_ties,
+    count_ties,
+    prefix_shares,
+    read_depths,
+    read_languages,
+    split_by_size,
+)
 
 _DESCRIPTION = """\
 Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks the \

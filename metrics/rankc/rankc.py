@@ -22,8 +22,15 @@ import evaluate
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import summarize
-from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
-from polyprobe.metrics.shared.ties import break_ties, check_ties, count_ties, prefix_shares
+from polyprobe.metrics.shared.rows import (
+    Scores,
+    break_ties,
+    check_ties,
+    count_ties,
+    prefix_shares,
+    read_languages,
+    split_by_size,
+)
 
 _DESCRIPTION = """\
 RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in two \
