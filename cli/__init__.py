@@ -42,13 +42,26 @@ app.add_typer(cache, name="cache")
 
 
 @app.callback(invoke_without_command=True)
-def show_version(
+def start(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
     """Measure whether a language model knows the same facts in every language."""
     if version:
         typer.echo(f"polyprobe {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand in COMMANDS and "--help" not in sys.argv:
+        import_evaluate()
+
+
+def import_evaluate() -> None:
+    """Import evaluate without transformers' pipelines: five seconds that no command needs."""
+    if not {"evaluate", "transformers"} & set(sys.modules):
+        sys.modules["transformers"] = None  # type: ignore[assignment]  # an import of it fails
+        try:
+            import evaluate  # noqa: F401
+        finally:
+            del sys.modules["transformers"]
 
 
 def main() -> None:

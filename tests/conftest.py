@@ -15,29 +15,27 @@ os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 os.environ["POLYPROBE_CACHE"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 
 from polyprobe.builder.build import build_dataset
+from polyprobe.cli import import_evaluate
 from polyprobe.tests.hub.fixture import hub
+
+import_evaluate()
 
 __all__ = ["hub"]
 
 UPSTREAM = Path(__file__).parents[2] / "shared" / "upstream"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the files: a worker takes whole files, in this order.
+    """Sort the files, since a worker takes whole files: those with the most slow tests first.
 
-    First the largest file that needs the built BMLAMA, then the slow files without it, then the
-    others that need it, then the fast ones. One worker builds while the other one tests.
+    Tests of the whole BMLAMA, which takes a minute to build, are acceptance tests.
     """
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    needs = Counter(item.path for item in items if "built" in getattr(item, "fixturenames", ()))
-    first = max(needs, key=lambda path: (slow[path], needs[path], path), default=None)
-
-    def rank(item: pytest.Item) -> tuple[int, int]:
-        if item.path == first:
-            return 0, 0
-        return 2 if item.path in needs else 1 if slow[item.path] else 3, -slow[item.path]
-
-    items.sort(key=rank)
+    for item in items:
+        if "bmlama" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.acceptance)
+    items.sort(key=lambda item: (-slow[item.path], item.path))
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +54,7 @@ def upstream() -> Path:
 
 
 @pytest.fixture(scope="session")
-def built(upstream, tmp_path_factory) -> Path:
+def bmlama(upstream, tmp_path_factory) -> Path:
     """BMLAMA with all configurations, built once from the real archive for all workers."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base

@@ -374,6 +374,7 @@ def rebuilt(mpararel, upstream) -> balanced.Balanced:
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_bmlama_rebuilt_from_mpararel(rebuilt):
     """FINDINGS 3a: 6,016 tuples stand in all 17; three facts more have both labels in all."""
     english = rebuilt.rows["en"]
@@ -390,6 +391,7 @@ def test_bmlama_rebuilt_from_mpararel(rebuilt):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
     """FINDINGS 3a has 5,551 of 6,792; the three facts with both kinds of Chinese come to that.
 
@@ -402,6 +404,7 @@ def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
     """FINDINGS 3a; 48 of the languages have no template, so labels alone come that far."""
     costs = trace_costs(mpararel.coverage, Request("mpararel").languages)
@@ -411,6 +414,7 @@ def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_labels_of_xfactr_bring_back_the_facts_without_chinese(mpararel, upstream):
     lent = read_source("xfactr", upstream, ["zh"]).labels
     known = material.complete(mpararel.known, lent)

@@ -53,8 +53,8 @@ def test_committed_geofacts_has_what_the_builder_writes():
 
 
 @pytest.mark.upstream
-def test_committed_bmlama_has_what_the_builder_writes(built):
-    assert (DATASETS / "bmlama" / "eval.yaml").read_bytes() == (built / "eval.yaml").read_bytes()
+def test_committed_bmlama_has_what_the_builder_writes(bmlama):
+    assert (DATASETS / "bmlama" / "eval.yaml").read_bytes() == (bmlama / "eval.yaml").read_bytes()
 
 
 def test_a_build_lists_the_configurations_that_are_there(tiny, tmp_path):

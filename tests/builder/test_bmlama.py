@@ -99,17 +99,17 @@ def read_released(upstream, config, language) -> list[tuple[str, str, str, str]]
     return list(frame.itertuples(index=False, name=None))
 
 
-def read_built(built, config, language) -> list[dict]:
-    return pq.read_table(built / "data" / config / f"{language}.parquet").to_pylist()
+def read_built(bmlama, config, language) -> list[dict]:
+    return pq.read_table(bmlama / "data" / config / f"{language}.parquet").to_pylist()
 
 
 @pytest.mark.upstream
 @pytest.mark.parametrize("config", PUBLISHED)
-def test_every_character_is_as_published(built, upstream, config):
-    languages = sorted(path.stem for path in (built / "data" / config).glob("*.parquet"))
+def test_every_character_is_as_published(bmlama, upstream, config):
+    languages = sorted(path.stem for path in (bmlama / "data" / config).glob("*.parquet"))
     assert len(languages) == LANGUAGES[config]
     for language in languages:
-        rows = read_built(built, config, language)
+        rows = read_built(bmlama, config, language)
         ours = [
             (
                 row["prompt"].replace("[Y]", "<mask>"),
@@ -127,9 +127,9 @@ def test_every_character_is_as_published(built, upstream, config):
 
 @pytest.mark.upstream
 @pytest.mark.parametrize("config", PUBLISHED)
-def test_splits_share_what_they_must(built, config):
+def test_splits_share_what_they_must(bmlama, config):
     columns = ["fact_id", "relation", "answers", "template_id"]
-    paths = sorted((built / "data" / config).glob("*.parquet"))
+    paths = sorted((bmlama / "data" / config).glob("*.parquet"))
     first, *others = (pq.read_table(path, columns=columns) for path in paths)
     assert all(other.equals(first) for other in others)
     ids = first["fact_id"].to_pylist()
@@ -141,21 +141,21 @@ def test_splits_share_what_they_must(built, config):
     ("config", "mean", "fewest", "single", "quoted"),
     [("17", 9.71, 2, 0, 144), ("53", 9.56, 1, 34, 47)],
 )
-def test_published_figures(built, upstream, config, mean, fewest, single, quoted):
-    rows = read_built(built, config, "en")
+def test_published_figures(bmlama, upstream, config, mean, fewest, single, quoted):
+    rows = read_built(bmlama, config, "en")
     sizes = [len(row["candidates"]) for row in rows]
     assert round(sum(sizes) / len(sizes), 2) == mean
     assert (min(sizes), max(sizes), sizes.count(1)) == (fewest, 10, single)
-    hebrew = read_built(built, config, "he")
+    hebrew = read_built(bmlama, config, "he")
     fields = (" ".join([row["prompt"], row["subject"], *row["candidates"]]) for row in hebrew)
     assert sum('"' in text for text in fields) == quoted
 
 
 @pytest.mark.upstream
 @pytest.mark.parametrize(("config", "count"), [("17", 1026), ("53", 956)])
-def test_other_answers_among_the_distractors(built, config, count):
+def test_other_answers_among_the_distractors(bmlama, config, count):
     """SPEC section 5, defect 4."""
-    rows = read_built(built, config, "en")
+    rows = read_built(bmlama, config, "en")
     answers = defaultdict(set)
     for row in rows:
         answers[row["prompt"]].update(row["answer_forms"])
@@ -165,19 +165,19 @@ def test_other_answers_among_the_distractors(built, config, count):
 
 @pytest.mark.upstream
 @pytest.mark.parametrize(("config", "total", "most"), [("17", 1490, 977), ("53", 2733, 970)])
-def test_invisible_characters(built, config, total, most):
+def test_invisible_characters(bmlama, config, total, most):
     """FINDINGS' count, in which joiners that are spelling are still counted."""
     invisible = re.compile("[\u00a0\u202f\u200b-\u200f\u2060\ufeff]")
     counts = [
         sum(map(bool, map(invisible.search, pq.read_table(path)["prompt"].to_pylist())))
-        for path in (built / "data" / config).glob("*.parquet")
+        for path in (bmlama / "data" / config).glob("*.parquet")
     ]
     assert (sum(counts), max(counts)) == (total, most)
 
 
 @pytest.mark.upstream
-def test_the_card_quotes_the_first_twin_town(built):
-    english, french = (read_built(built, "17", language)[4983] for language in ("en", "fr"))
+def test_the_card_quotes_the_first_twin_town(bmlama):
+    english, french = (read_built(bmlama, "17", language)[4983] for language in ("en", "fr"))
     assert (english["fact_id"], english["relation"]) == ("17:4984", "P190")
     assert english["candidates"][-3:-1] == ["Siena", "Aberdeen"]
     assert french["candidates"][-3:-1] == ["Augsbourg", "Hiroshima"]
@@ -185,8 +185,8 @@ def test_the_card_quotes_the_first_twin_town(built):
 
 
 @pytest.mark.upstream
-def test_skew_of_53(built):
-    relations = Counter(row["relation"] for row in read_built(built, "53", "en"))
+def test_skew_of_53(bmlama):
+    relations = Counter(row["relation"] for row in read_built(bmlama, "53", "en"))
     symmetric = relations["P530"] + relations["P190"] + relations["P47"]
     assert (symmetric, round(symmetric / 3070, 2)) == (966 + 804 + 423, 0.71)
 
@@ -224,9 +224,9 @@ def tuples(upstream) -> dict[str, set[tuple[str, str]]]:
     }
 
 
-def count_matches(built, tuples, config) -> dict[str, Counter]:
+def count_matches(bmlama, tuples, config) -> dict[str, Counter]:
     """Count, for each block, the rows that each relation of mParaRel holds."""
-    rows = read_built(built, config, "en")
+    rows = read_built(bmlama, config, "en")
     counts = {}
     for relation, block in groupby(rows, key=lambda row: row["relation"]):
         assert relation not in counts  # one block a relation
@@ -239,8 +239,8 @@ def count_matches(built, tuples, config) -> dict[str, Counter]:
 
 @pytest.mark.upstream
 @pytest.mark.parametrize("config", PUBLISHED)
-def test_mpararel_confirms_the_relation_of_every_block(built, tuples, config):
-    counts = count_matches(built, tuples, config)
+def test_mpararel_confirms_the_relation_of_every_block(bmlama, tuples, config):
+    counts = count_matches(bmlama, tuples, config)
     assert len(counts) == RELATIONS[config]
     for relation, matches in counts.items():
         (best, most), (_, next_most) = matches.most_common(2)
@@ -249,7 +249,7 @@ def test_mpararel_confirms_the_relation_of_every_block(built, tuples, config):
 
 
 @pytest.mark.upstream
-def test_matched_rows_are_those_found_before(built, tuples):
-    counts = count_matches(built, tuples, "17")
+def test_matched_rows_are_those_found_before(bmlama, tuples):
+    counts = count_matches(bmlama, tuples, "17")
     assert {relation: matches[relation] for relation, matches in counts.items()} == MATCHED_17
     assert sum(MATCHED_17.values()) == 6543

@@ -36,8 +36,8 @@ def test_committed_geofacts_card_is_the_generated_one():
 
 
 @pytest.mark.upstream
-def test_committed_bmlama_card_is_the_generated_one(built):
-    generated = (built / "README.md").read_text(encoding="utf-8")
+def test_committed_bmlama_card_is_the_generated_one(bmlama):
+    generated = (bmlama / "README.md").read_text(encoding="utf-8")
     assert (DATASETS / "bmlama" / "README.md").read_text(encoding="utf-8") == generated
 
 
@@ -81,8 +81,8 @@ def test_size_category(rows, category):
 
 
 @pytest.mark.upstream
-def test_the_card_lists_what_is_present(built, tmp_path):
-    shutil.copytree(built / "data" / "53", tmp_path / "data" / "53")
+def test_the_card_lists_what_is_present(bmlama, tmp_path):
+    shutil.copytree(bmlama / "data" / "53", tmp_path / "data" / "53")
     card = DatasetCard(render("bmlama", tmp_path))
     assert [config["config_name"] for config in card.data.configs] == ["53"]
     assert card.data.configs[0]["default"] is True  # a lone configuration is the default
@@ -92,14 +92,14 @@ def test_the_card_lists_what_is_present(built, tmp_path):
 
 
 @pytest.mark.upstream
-def test_figures_of_both_configurations(built):
-    card = DatasetCard.load(built / "README.md")
+def test_figures_of_both_configurations(bmlama):
+    card = DatasetCard.load(bmlama / "README.md")
     assert "| `17` | 17 | 6,792 | 41 | 9.71 | 2 | 10 |" in card.text
     assert "| `53` | 53 | 3,070 | 30 | 9.56 | 1 | 10 |" in card.text
     # 17 · 6,792 + 53 · 3,070 + 17 · 6,792 + 53 · 3,066 = 556,136
     assert card.data.size_categories == ["100K<n<1M"]
     for info in card.data.dataset_info:
-        folder = built / "data" / info["config_name"]
+        folder = bmlama / "data" / info["config_name"]
         assert info["download_size"] == sum(p.stat().st_size for p in folder.iterdir())
 
 
@@ -114,30 +114,30 @@ def test_figures_of_both_configurations(built):
         (("53-repaired",), 53, 3042, REPAIRED),
     ],
 )
-def test_load_dataset_reads_the_folder(built, load, names, languages, rows, schema):
-    loaded = load(built, *names)
+def test_load_dataset_reads_the_folder(bmlama, load, names, languages, rows, schema):
+    loaded = load(bmlama, *names)
     assert len(loaded) == languages
     assert {split.num_rows for split in loaded.values()} == {rows}
     english = loaded["en"]
     assert english.features.arrow_schema.remove_metadata() == schema
-    path = built / "data" / (names[0] if names else "17") / "en.parquet"
+    path = bmlama / "data" / (names[0] if names else "17") / "en.parquet"
     assert english[-1] == pq.read_table(path).to_pylist()[-1]
 
 
 @pytest.mark.upstream
-def test_load_dataset_by_bare_name_from_the_parent(built, load, monkeypatch):
-    monkeypatch.chdir(built.parent)
+def test_load_dataset_by_bare_name_from_the_parent(bmlama, load, monkeypatch):
+    monkeypatch.chdir(bmlama.parent)
     assert len(load("bmlama", "53")) == 53
 
 
 @pytest.mark.upstream
-def test_declared_bytes_are_those_that_datasets_counts(built, tmp_path):
+def test_declared_bytes_are_those_that_datasets_counts(bmlama, tmp_path):
     """Load one file without any card, and compare what was counted with what ours declares."""
     import datasets
 
-    path = str(built / "data" / "17" / "he.parquet")
+    path = str(bmlama / "data" / "17" / "he.parquet")
     counted = datasets.load_dataset("parquet", data_files={"he": path}, cache_dir=str(tmp_path))
-    info = DatasetCard.load(built / "README.md").data.dataset_info[0]
+    info = DatasetCard.load(bmlama / "README.md").data.dataset_info[0]
     declared = {split["name"]: split["num_bytes"] for split in info["splits"]}
     assert counted["he"].info.splits["he"].num_bytes == declared["he"]
     assert info["dataset_size"] == sum(declared.values())

@@ -250,6 +250,7 @@ def letters(text):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_rows_and_right_forms_are_those_of_the_logs(rows, logs):
     for language in LOGGED:
         built = {row.fact_id: row for row in rows[language]}
@@ -263,6 +264,7 @@ def test_rows_and_right_forms_are_those_of_the_logs(rows, logs):
 
 @pytest.mark.upstream
 @pytest.mark.parametrize("config", CELLS)
+@pytest.mark.acceptance
 def test_logged_ranks_of_these_rows_give_the_published_cells(rows, logs, config):
     ranks = read_ranks(rows, logs, config)
     best = {relation: [min(r.values()) for r in part] for relation, part in ranks.items()}
@@ -272,6 +274,7 @@ def test_logged_ranks_of_these_rows_give_the_published_cells(rows, logs, config)
 
 @pytest.mark.upstream
 @pytest.mark.parametrize("config", DELTAS)
+@pytest.mark.acceptance
 def test_logged_ranks_of_label_and_form_give_the_published_deltas(rows, logs, config):
     """The first of `answer_forms` is the label: with the two exchanged the sign would be."""
     deltas = {relation: [] for relation in INFLECTED}
@@ -297,6 +300,7 @@ def read_ranks(rows, logs, config):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_relations_have_as_many_facts_as_the_papers_table(rows, released):
     """The filter by length takes 225 facts more."""
     for language, relations in RELATIONS.items():
@@ -322,6 +326,7 @@ def is_whole(row):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_candidates_are_the_smallest_digests_of_the_pool(rows, released):
     """Once more from the released text, invisible characters and all."""
     for (language, relation), part in released.items():
@@ -344,6 +349,7 @@ def names(row):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_prompts_are_the_released_ones(rows, released):
     columns = {"": "template_prompt", "-sentence": "gt_prompt", "-chatgpt": "chatgpt_prompt"}
     for config in CONFIGS:
@@ -365,6 +371,7 @@ def test_prompts_are_the_released_ones(rows, released):
 
 @pytest.mark.upstream
 @pytest.mark.parametrize("language", RELATIONS)
+@pytest.mark.acceptance
 def test_the_place_of_the_right_answer_tells_nothing(rows, language):
     """Places, from 0 to 1, are as a uniform draw's: mean 1/2, variance 1/12 by row."""
     places = [row.answers[0] / (len(row.candidates) - 1) for row in rows[language]
@@ -373,6 +380,7 @@ def test_the_place_of_the_right_answer_tells_nothing(rows, language):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_the_committed_card_is_the_generated_one(upstream, tmp_path):
     folder = build_dataset("fluent-mlama", (), upstream, tmp_path / "fluent-mlama")
     assert CARD.read_text(encoding="utf-8") == (folder / "README.md").read_text(encoding="utf-8")

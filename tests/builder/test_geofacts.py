@@ -322,6 +322,7 @@ def test_files_are_small(built, tmp_path):
     assert sum(sizes) < 3 * 2**20 / 2
 
 
+@pytest.mark.acceptance
 def test_build_is_the_same_under_any_hash_seed():
     code = (
         "import hashlib; from polyprobe.builder.recipes.geofacts.build import build;"

@@ -76,6 +76,7 @@ def test_no_letter_digit_or_plain_blank_is_invisible():
         ("53", {"af": 21, "cy": 3, "es": 804, "fa": 1, "ga": 2, "gl": 804, "he": 1, "hy": 970}),
     ],
 )
+@pytest.mark.acceptance
 def test_published_prompts_with_invisible_characters(upstream, config, expected):
     found = {
         language: sum(find_invisible(row.prompt, language) for row in rows)

@@ -183,6 +183,7 @@ def list_with_patterns(_) -> list[str]:
         (lambda everything: set(everything) - {"zh"}, 103, 912, 7),
     ],
 )
+@pytest.mark.acceptance
 def test_facts_with_labels_in_every_language(everything, choose, languages, facts, relations):
     chosen = list(choose(everything.labels["language"]))
     assert len(chosen) == languages
@@ -190,6 +191,7 @@ def test_facts_with_labels_in_every_language(everything, choose, languages, fact
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_tables_of_the_release(everything):
     assert everything.facts.height == 34_033  # 34,032 of English, one that it lacks
     assert everything.labels.select("language", "id").is_duplicated().sum() == 0

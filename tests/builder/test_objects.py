@@ -221,6 +221,7 @@ def read_rows(upstream, language: str, count: int) -> list[dict[str, str]]:
 @pytest.mark.slow
 @pytest.mark.upstream
 @pytest.mark.parametrize(("language", "inflected"), [("ru", 98.5), ("uk", 99.0)])
+@pytest.mark.acceptance
 def test_objects_are_those_of_the_paper(upstream, language, inflected):
     rows = read_rows(upstream, language, 1000)
     sentences, labels = zip(

@@ -30,11 +30,11 @@ CHANGED = {"parallel", "subject", "subject_removed", "second_answer", "second_an
 
 
 @pytest.fixture(scope="module")
-def tables(built):
+def tables(bmlama):
     """{configuration: {language: columns}}, read from the files."""
     return {
         folder.name: {p.stem: pq.read_table(p).to_pydict() for p in sorted(folder.iterdir())}
-        for folder in sorted((built / "data").iterdir())
+        for folder in sorted((bmlama / "data").iterdir())
     }
 
 
@@ -174,10 +174,10 @@ def test_the_wrong_capitals_are_gone(tables):
 
 
 @pytest.mark.parametrize("config", PUBLISHED)
-def test_answers_and_candidates_stay_parallel_for_who_ignores_the_ids(built, config):
+def test_answers_and_candidates_stay_parallel_for_who_ignores_the_ids(bmlama, config):
     """The dictionary that convicts the published files acquits these."""
     tables = {}
-    for path in sorted((built / "data" / f"{config}-repaired").iterdir()):
+    for path in sorted((bmlama / "data" / f"{config}-repaired").iterdir()):
         table = pq.read_table(path)
         place = table.schema.get_field_index("candidate_ids")
         empty = pa.array([[]] * len(table), table.schema.field(place).type)
@@ -190,8 +190,8 @@ def test_answers_and_candidates_stay_parallel_for_who_ignores_the_ids(built, con
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("config", [*PUBLISHED, *(f"{name}-repaired" for name in PUBLISHED)])
-def test_the_cards_audit_is_what_the_audit_finds(built, config):
-    paths = sorted((built / "data" / config).iterdir())
+def test_the_cards_audit_is_what_the_audit_finds(bmlama, config):
+    paths = sorted((bmlama / "data" / config).iterdir())
     audit = audit_tables({p.stem: pq.read_table(p) for p in paths}, f"bmlama/{config}")
     found = bmlama_card.summarize(config, audit)
     assert found == [line for line in bmlama_card.read_audit() if line.config == config]
@@ -258,7 +258,7 @@ def test_what_readers_found_is_news_and_no_distractor(upstream, tables):
 
 
 @pytest.mark.acceptance
-def test_another_hash_seed_makes_the_same_bytes(built, upstream, tmp_path):
+def test_another_hash_seed_makes_the_same_bytes(bmlama, upstream, tmp_path):
     script = "from pathlib import Path\nfrom polyprobe.builder.build import build_dataset\n" + (
         f"build_dataset('bmlama', ['17-repaired', '53-repaired'], Path({str(upstream)!r}), "
         f"Path({str(tmp_path)!r}))"
@@ -266,5 +266,5 @@ def test_another_hash_seed_makes_the_same_bytes(built, upstream, tmp_path):
     environment = os.environ | {"PYTHONHASHSEED": "1", "POLARS_MAX_THREADS": "2"}
     subprocess.run([sys.executable, "-c", script], check=True, env=environment)
     for config in ("17-repaired", "53-repaired"):
-        for path in sorted((built / "data" / config).iterdir()):
+        for path in sorted((bmlama / "data" / config).iterdir()):
             assert (tmp_path / "data" / config / path.name).read_bytes() == path.read_bytes()

@@ -348,6 +348,7 @@ DAMAGES = [
 
 @pytest.mark.slow
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_slots_in_the_templates_of_47_languages(upstream):
     """Each damage is mended in all of mParaRel's; a style never gives another template than it."""
     rows = mpararel.read_templates(upstream, mpararel.LANGUAGES, Counter())

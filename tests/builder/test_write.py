@@ -122,6 +122,7 @@ build_dataset("bmlama", ["17", "53"], Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
+@pytest.mark.acceptance
 def test_bytes_do_not_depend_on_the_hash_seed(tiny, tmp_path):
     from polyprobe.builder.sources.bmlama import files as bmlama_files
 

@@ -71,6 +71,7 @@ def test_eval_then_metrics_then_report(polyprobe, tmp_path):
     assert json.loads(kept)["signature"].split("|")[0] in page.read_text()
 
 
+@pytest.mark.acceptance
 def test_languages_may_be_written_as_codes_or_as_splits(polyprobe, tmp_path):
     asked = ["--languages", "ru, zh-hans", "--output", tmp_path / "r"]
     done = polyprobe("eval", "model", "--dataset", "facts", *asked)
@@ -105,6 +106,7 @@ def test_metrics_of_what_is_no_run(here, tmp_path):
     assert errors == [f"error: {tmp_path} is not a run folder: it has no run.json"]
 
 
+@pytest.mark.acceptance
 def test_a_report_can_be_made_where_the_dataset_is_gone(polyprobe, tmp_path, place):
     copy = shutil.copytree(place / "datasets" / "facts", tmp_path / "facts")
     run = tmp_path / "run"

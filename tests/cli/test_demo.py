@@ -27,6 +27,7 @@ def results(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_the_readme_shows_what_the_demo_prints(folder):
     printed = (folder / "printed").read_text()
     assert "report: demo-run/report.html" in printed
@@ -35,6 +36,7 @@ def test_the_readme_shows_what_the_demo_prints(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_accuracy_is_high_where_trained_and_near_chance_elsewhere(results):
     chance = results["chance"]["accuracy"]
     for language in TRAINED:
@@ -45,6 +47,7 @@ def test_accuracy_is_high_where_trained_and_near_chance_elsewhere(results):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_trained_languages_agree_and_others_do_not(results):
     def mean(pairs):
         return sum(results["rankc_adjusted"][f"{a}-{b}"] for a, b in pairs) / len(pairs)

@@ -12,9 +12,9 @@ FAMILIES = {"llama": plain.causal, "xlm-roberta": plain.masked, "t5": plain.seq2
 
 
 @pytest.fixture(scope="module")
-def queries(built):
+def queries(bmlama):
     """Return four rows of four relations in each language, (prompt, candidates)."""
-    tables = load_facts(str(built), "17", LANGUAGES)
+    tables = load_facts(str(bmlama), "17", LANGUAGES)
     rows = choose_rows(tables["en"], sample=4)
     return [
         (row["prompt"], row["candidates"])

@@ -32,6 +32,7 @@ def accuracy(scorer, table):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", MODEL_RECIPES)
+@pytest.mark.acceptance
 def test_a_model_knows_the_languages_it_was_taught(family, facts):
     """Chance is .13: of six candidates for a continent, of seven or ten elsewhere."""
     scorer = load_scorer(MODELS[family])

@@ -24,6 +24,7 @@ def call(tmp_path, *more, **where):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_a_run_by_names_of_the_hub_and_again_offline(served, tmp_path):
     """One run online; then, from the cache alone, a second that must find nothing left to do."""
     first = call(tmp_path, "--languages", "en,zh-hans", endpoint=served.url)
@@ -48,6 +49,7 @@ def test_a_run_by_names_of_the_hub_and_again_offline(served, tmp_path):
         ("me/tiny", "me/none", "error: no dataset 'me/none' here"),
     ],
 )
+@pytest.mark.acceptance
 def test_names_that_the_hub_does_not_know(model, dataset, message, served, tmp_path):
     result = run_polyprobe(
         "eval", model, "--dataset", dataset, "--output", "run",
@@ -59,6 +61,7 @@ def test_names_that_the_hub_does_not_know(model, dataset, message, served, tmp_p
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.acceptance
 def test_a_revision_that_is_not_there_is_named(served, tmp_path):
     result = call(tmp_path, "--revision", "nope", endpoint=served.url)
     assert result.returncode == 1
@@ -67,6 +70,7 @@ def test_a_revision_that_is_not_there_is_named(served, tmp_path):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.acceptance
 def test_no_network_is_one_line(tmp_path):
     write_facts(tmp_path / "facts")
     result = run_polyprobe(

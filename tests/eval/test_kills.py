@@ -27,6 +27,7 @@ def rows_in(cache):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_a_run_killed_thirty_times_gives_the_same_bits(tmp_path):
     model = tiny.save_model("gpt2", tmp_path / "model")
     facts = write_facts(tmp_path / "facts", spoil=number_subjects, copies=100)

@@ -233,6 +233,7 @@ def wait_for_another(started):
 @needs_ray
 @pytest.mark.slow
 class TestCluster:
+    @pytest.mark.acceptance
     def test_a_mistake_in_a_task_comes_in_one_line_and_ends_the_workers(self, model, cluster):
         import ray
 
@@ -252,6 +253,7 @@ class TestCluster:
         assert not ray.is_initialized()
 
     @pytest.mark.parametrize("lost", ["worker", "node"])  # the node last: it stays lost
+    @pytest.mark.acceptance
     def test_one_killed_in_mid_run_gives_the_scores_of_one_process(self, lost, model, cluster):
         seen, got = {}, {}
 
@@ -278,6 +280,7 @@ class TestCluster:
 
 @needs_ray
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_a_cluster_that_was_started_here_ends_here(model, short_folder, monkeypatch):
     own = Path(short_folder) / "own"
     own.mkdir()

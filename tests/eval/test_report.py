@@ -260,6 +260,7 @@ def dump_dom(file, fragment, profile):
 
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+@pytest.mark.acceptance
 def test_a_browser_shows_the_pair_of_the_address(tmp_path, run):
     pytest.importorskip("plotly")
     write_report([run.folder], tmp_path / "report.html")

@@ -206,6 +206,7 @@ def test_a_run_killed_at_its_first_write_goes_on(place, done, tmp_path):
     assert contents(tmp_path) == contents(done[0])
 
 
+@pytest.mark.acceptance
 def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(place, done, tmp_path):
     """A limit on the size of files stands for the full disk: writing fails in the same way."""
     large = place / "large"

@@ -193,6 +193,7 @@ def test_runs_of_older_versions_are_read_and_not_gone_on_with(place, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("who", [{"devices": 2}, {"ray": "local"}])
+@pytest.mark.acceptance
 def test_whoever_scores_the_files_are_the_same(who, place, tmp_path):
     if "ray" in who:
         pytest.importorskip("ray")

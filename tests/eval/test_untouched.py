@@ -152,6 +152,7 @@ def test_what_cannot_be_measured_does_not_end_the_training(saved, facts, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_all_processes_take_the_figures_of_the_first(saved, facts, tmp_path):
     script = Path(__file__).parent / "train_two.py"
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"]

@@ -127,6 +127,7 @@ def command_of(process):
 
 @pytest.mark.slow
 class TestDeviceWorkers:
+    @pytest.mark.acceptance
     def test_two_workers_one_killed_in_mid_run_give_the_scores_of_one(self, model):
         tasks, seen, seen_workers = tasks_of(400), {}, []
 
@@ -161,6 +162,7 @@ class TestDeviceWorkers:
         assert got == here(model, tasks)
         assert not workers()
 
+    @pytest.mark.acceptance
     def test_ctrl_c_stops_the_workers(self, model):
         results = score_in_processes(model, OPTIONS, tasks_of(2000), 2, silent)
         next(results)
@@ -170,6 +172,7 @@ class TestDeviceWorkers:
             results.throw(KeyboardInterrupt)
         assert not any(p.is_running() for p in started)
 
+    @pytest.mark.acceptance
     def test_workers_end_with_a_parent_that_was_killed(self, model, tmp_path):
         script = tmp_path / "run.py"
         script.write_text(
@@ -202,6 +205,7 @@ class Deadly:
 
 class TestDevices:
     @pytest.mark.slow
+    @pytest.mark.acceptance
     def test_processes_that_cannot_run_are_started_three_times_again(self, monkeypatch):
         calls = []
 
@@ -218,6 +222,7 @@ class TestDevices:
         assert not workers()
 
     @pytest.mark.slow
+    @pytest.mark.acceptance
     def test_another_model_than_expected_is_one_line(self, model):
         options = {**OPTIONS, "expected": {"revision": "other", "path": "tree"}}
         results = score_in_processes(model, options, tasks_of(4), 2, silent)

@@ -73,6 +73,7 @@ def test_dataset_is_loaded_anew_after_its_files_changed(hub, tmp_path):
     assert run_client(code, tmp_path / "home", hub.url) == read(folder, "small")
 
 
+@pytest.mark.acceptance
 def test_model_and_tokenizer_equal_what_lies_on_disk(hub, tmp_path):
     folder = write_model(tmp_path / "tiny")
     hub.add("model", "me/tiny", folder)

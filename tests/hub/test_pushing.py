@@ -45,6 +45,7 @@ def api(hub, monkeypatch):
     return HfApi(endpoint=hub.url, token="hf_mine")
 
 
+@pytest.mark.acceptance
 def test_a_dataset_is_pushed_and_loads_at_each_of_its_revisions(hub, api, tmp_path):
     code = PUSH.format(pushes=PUSHES)
     commits = run_client(code, tmp_path / "home", hub.url, variables={"HF_TOKEN": "hf_mine"})

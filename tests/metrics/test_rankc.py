@@ -98,6 +98,7 @@ def test_small_cases(one, other, weights, expected):
 
 @settings(max_examples=2000, deadline=None)
 @given(pools=draw_pools(largest=4), weights=st.sampled_from(sorted(WEIGHTS)))
+@pytest.mark.acceptance
 def test_equals_enumeration_of_tie_breaks(pools, weights):
     expected = [enumerate_rankc(one, other, weights) for one, other in zip(*pools, strict=True)]
     assert rankc_per_query(*pools, weights) == pytest.approx(expected, abs=1e-12)
@@ -201,6 +202,7 @@ def test_adjusted_without_any_pool_of_two():
 
 @settings(max_examples=300, deadline=None)
 @given(pools=draw_pools(largest=9, languages=4, levels=5), weights=st.sampled_from(sorted(WEIGHTS)))
+@pytest.mark.acceptance
 def test_matrix_equals_pairs(pools, weights):
     scores = dict(zip(["en", "fr", "ru", "zh"], pools, strict=True))
     plain, adjusted = rankc_matrix(scores, weights), rankc_matrix(scores, weights, adjusted=True)

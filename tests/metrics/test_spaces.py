@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -20,7 +21,8 @@ import pytest
 from polyprobe.publish.source import bundle
 from polyprobe.tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
 
-pytest.importorskip("gradio", reason="gradio is not installed: no Space can be started")
+if not find_spec("gradio"):  # which takes seconds to import
+    pytest.skip("gradio is not installed: no Space can be started", allow_module_level=True)
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 CHROMIUM = Path("/usr/bin/chromium")

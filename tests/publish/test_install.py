@@ -64,6 +64,7 @@ def test_bare_name_without_configuration_is_the_default(tmp_path):
     assert run_client(code, home, offline=True) == {"en": 5, "fr": 5}
 
 
+@pytest.mark.acceptance
 def test_installing_again_serves_the_present_content_and_keeps_the_copies(tmp_path):
     home, folder = tmp_path / "home", tmp_path / "geo"
     for answer, copies in [("Paris", 2), ("Paris", 2), ("Lutetia", 4), ("Paris", 4)]:
@@ -73,6 +74,7 @@ def test_installing_again_serves_the_present_content_and_keeps_the_copies(tmp_pa
         assert count_copies(home) == copies
 
 
+@pytest.mark.acceptance
 def test_metric_installed_again_runs_the_present_code(tmp_path):
     home, folder = tmp_path / "home", tmp_path / "same"
     code = INSTALL.format(folders=[str(folder)]) + COUNT + "\nanswer['line'] = lines[0]"
@@ -125,6 +127,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.acceptance
 def test_what_cannot_be_installed_is_told_in_one_line_and_displaces_nothing(tmp_path):
     home, folder = tmp_path / "home", write_metric(tmp_path / "same")
     install(home, tmp_path, folder)

@@ -113,6 +113,7 @@ ANNOTATED = {"el": 200, "es": 0, "fr": 0, "he": 0, "hu": 120, "mr": 1, "ru": 120
 
 @pytest.mark.slow
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_sentences_of_the_release(upstream, known):
     lost = Counter()
     table = render_prompts(known.facts, known.labels, upstream, sorted(ANNOTATED), lost=lost)

@@ -167,6 +167,7 @@ def test_it_loads_and_can_be_evaluated(folder, tmp_path):
     assert scores == ["ca.parquet", "en.parquet", "es.parquet"]
 
 
+@pytest.mark.acceptance
 def test_asked_again_it_has_the_same_bytes(apy, folder, tmp_path):
     again = make(apy, tmp_path / "geofacts")
     for path in [*again.glob("data/default-sentence/*"), *again.glob("sentences/*")]:
@@ -174,6 +175,7 @@ def test_asked_again_it_has_the_same_bytes(apy, folder, tmp_path):
 
 
 @pytest.mark.upstream
+@pytest.mark.acceptance
 def test_stanza_for_spanish_finds_what_simplemma_finds(apy, folder, tmp_path):
     if not STANZA.is_dir():
         pytest.skip(f"needs Stanza models in {STANZA}")

@@ -98,6 +98,7 @@ def test_a_pair_that_is_not_there_is_answered_with_those_that_are(apy):
 
 
 @needs_apertium
+@pytest.mark.acceptance
 def test_a_service_that_ends_in_mid_run_loses_nothing():
     port = find_port()
     with start_apy(port) as address:

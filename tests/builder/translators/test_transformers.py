@@ -293,6 +293,7 @@ except PolyprobeError as error:
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_a_model_of_the_hub_is_known_by_its_commit_and_used_offline(hub, nllb, cache, tmp_path):
     hub.add("model", "me/nllb", nllb)
     code = USE.format(model="me/nllb")

@@ -83,8 +83,8 @@ METRICS = {
         "app_file is 'app.py': no such file",
     ),
     "missing-sibling": (
-        lambda folder: (folder / "ties.py").unlink(),
-        "imports .ties, and there is no ties.py",
+        lambda folder: (folder / "rows.py").unlink(),
+        "imports .rows, and there is no rows.py",
     ),
     "missing-requirement": (
         lambda folder: edit(folder / "requirements.txt", "scipy", "scipy-stubs"),
@@ -154,8 +154,8 @@ def test_the_embedded_dataset_is_fit():
 
 
 @pytest.mark.upstream
-def test_bmlama_is_fit(built):
-    assert check_source(read_source(built))["license"] == "cc-by-nc-4.0"
+def test_bmlama_is_fit(bmlama):
+    assert check_source(read_source(bmlama))["license"] == "cc-by-nc-4.0"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ for name in {names}:
 
 
 def bmlama(request, tmp_path):
-    return request.getfixturevalue("built")
+    return request.getfixturevalue("bmlama")
 
 
 def fluent_mlama(request, tmp_path):

@@ -223,6 +223,7 @@ def test_a_server_that_never_answers(api, hub, folder, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.acceptance
 def test_ctrl_c_is_told_and_the_same_line_goes_on(hub, folder, tmp_path):
     hub.tokens[TOKEN] = hub_token("me")
     hub.fail("/preupload/", 429, times=99, wait=30)  # the client waits, and is interrupted there
