@@ -23,7 +23,7 @@ demo: $(VENV)/installed-demo
 test: $(VENV)/installed
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m 'not acceptance'
 
-# What takes other programs (Chromium, `make harness`), and long: Spaces, harnesses, pages, pushes.
+# What takes other programs (Chromium, `make harness`) or more than six seconds.
 acceptance: $(VENV)/installed
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m acceptance
 

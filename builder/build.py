@@ -130,7 +130,7 @@ def build_sentences(
     Raises:
         PolyprobeError: an unknown name, a pair of languages that the translator lacks, a missing
             package, an existing version with other settings, or no fact that is complete in every
-            language. Translations are cached (`translators/memory.py`), and every excluded row is
+            language. Translations are cached (`system/store.py`), and every excluded row is
             written with its reason.
     """
     engine = translator

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # for editors and type checkers
 __all__ = ["ConsistencyCallback", "evaluate_model", "load_scorer"]
 
 _HOME = {
-    "ConsistencyCallback": "training.callback",
+    "ConsistencyCallback": "callback",
     "evaluate_model": "evaluate",
     "load_scorer": "scoring.load",
 }

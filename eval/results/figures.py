@@ -49,7 +49,7 @@ class RunFigure(NamedTuple):
         title: printed name.
         says: one sentence for the report and for archives.
         per: `language`, `pair`, or `all` languages together.
-        sums: kernel; None for a module's figure (see `by_language`).
+        sums: kernel; None for a module's figure (see `compute.MODULES`).
         short: column heading in the terminal, where the title is too wide.
         lowest, highest: range of the value.
         lower_is_better: direction.

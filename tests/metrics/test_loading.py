@@ -1,6 +1,6 @@
 """`evaluate.load` of every metric: installed under its bare name, and from a ZIP of the repository.
 
-By path: test_modules.py. From the Hub: tests/cli/hub/test_push_and_load.py.
+By path: test_modules.py. From the Hub: tests/publish/push/test_push_and_load.py.
 """
 
 import subprocess
