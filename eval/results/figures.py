@@ -5,6 +5,7 @@ report, every export, `compare` and the training callback iterate over these ent
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
@@ -108,9 +109,7 @@ def _right_counts(facts: ScoredFacts) -> Figure:
     return find_right_counts(facts.right)
 
 
-def _of_module(name: str, title: str, says: str, **fields: Any) -> RunFigure:
-    return RunFigure(name, title, says, LANGUAGE, **fields)
-
+_of_module = partial(RunFigure, per=LANGUAGE)
 
 FIGURES = (
     RunFigure(
