@@ -20,8 +20,9 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/installed-demo
 	$(BIN)/polyprobe demo
 
+# Three processes on two cores: tests of servers wait for seconds.
 test: $(VENV)/installed
-	$(BIN)/pytest --numprocesses 2 --dist loadfile -m 'not acceptance'
+	$(BIN)/pytest --numprocesses 3 --dist loadfile -m 'not acceptance'
 
 # What takes other programs (Chromium, `make harness`) or more than six seconds.
 acceptance: $(VENV)/installed
