@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] = ()) -> None:
     write(ways, {name: statistics.median(taken) for name, taken in times.items()})
 
 
-def run_scipy(scores: dict[str, np.ndarray]) -> object:
+def run_scipy(scores: dict[str, np.ndarray]) -> Any:
     """Return scipy's percentile interval of one pair; the time includes the values per query."""
     values = rankc_per_query(scores["l0"], scores["l1"])
     return stats.bootstrap(

@@ -172,7 +172,9 @@ def compare_product(name: str, old: Path, folder: Path, mirror: Path) -> tuple[s
     if paths[0] != paths[1]:
         only = sorted(set(paths[0]) ^ set(paths[1]))
         return f"other files: {', '.join(map(str, only[:5]))}", False
-    _, different, failed = filecmp.cmpfiles(*outputs, map(str, paths[0]), shallow=False)
+    _, different, failed = filecmp.cmpfiles(
+        outputs[0], outputs[1], map(str, paths[0]), shallow=False
+    )
     different = [name for name in different if not same_rows(*(out / name for out in outputs))]
     if different or failed:
         shown = ", ".join((different + failed)[:5])

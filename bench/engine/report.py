@@ -15,7 +15,7 @@ from .models import Setting
 from .race import ENTRIES, OWN_QUANTITY, find_ratio
 
 # What issue 5 asks for: how many times as fast as each method, by model, in en and ru.
-ASKED = {
+ASKED: dict[str, dict[str, tuple[float, float]]] = {
     "decoder": {"reference": (14, 5), "lm-eval": (4, 3.5)},
     "encoder-30k": {"reference": (13, 9), "lm-pub-quiz": (4, 4)},
     "encoder-250k": {"reference": (30, 21), "lm-pub-quiz": (12, 12)},
