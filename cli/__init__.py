@@ -50,7 +50,8 @@ def start(
     if version:
         typer.echo(f"polyprobe {__version__}")
         raise typer.Exit
-    if context.invoked_subcommand in COMMANDS and "--help" not in sys.argv:
+    # A dataset is pushed without evaluate.
+    if context.invoked_subcommand in COMMANDS.keys() - {"push"} and "--help" not in sys.argv:
         import_evaluate()
 
 

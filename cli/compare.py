@@ -10,6 +10,8 @@ from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
 
+from .options import Cluster, Seed
+
 VersionOption = partial(
     typer.Option, rich_help_panel="Sentence versions (CONFIG and CONFIG-sentence)"
 )
@@ -27,10 +29,8 @@ def compare(
     resamples: Annotated[
         int, typer.Option(min=1, help="Number of permutations and bootstrap resamples.")
     ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    cluster: Annotated[
-        str, typer.Option(help="Resampling unit: none (each fact), relation or subject.")
-    ] = "none",
+    seed: Seed = 0,
+    cluster: Cluster = "none",
     output: Annotated[
         Path | None, typer.Option("--json", help="Write the full comparison as JSON.")
     ] = None,

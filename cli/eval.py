@@ -11,7 +11,7 @@ from polyprobe.eval.embedded import TRAINED
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 
-from .options import parse_splits
+from .options import Cluster, Seed, parse_splits
 
 if TYPE_CHECKING:
     from polyprobe.eval.run.folder import FinishedRun
@@ -180,10 +180,8 @@ def metrics(
     resamples: Annotated[
         int, typer.Option(min=0, help="Bootstrap resamples for the 95 % intervals; 0 for none.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    cluster: Annotated[
-        str, typer.Option(help="Resampling unit: none (each fact), relation or subject.")
-    ] = "none",
+    seed: Seed = 0,
+    cluster: Cluster = "none",
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
     from polyprobe.eval.results.compute import Bootstrap, compute_results

@@ -1,6 +1,14 @@
 """Options that several commands share."""
 
 from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Cluster = Annotated[
+    str, typer.Option(help="Resampling unit: none (each fact), relation or subject.")
+]
 
 
 def split_list(texts: str | Iterable[str] | None) -> tuple[str, ...]:
