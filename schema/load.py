@@ -16,6 +16,8 @@ from polyprobe.system.errors import PolyprobeError, one_line
 
 from .checks import check
 
+FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
+
 
 def load_facts(
     dataset: str, config: str | None = None, languages: Sequence[str] | None = None
@@ -113,9 +115,6 @@ def _bad_file(place: str) -> str | None:
         except (pa.ArrowInvalid, OSError) as error:
             return f"{file} is not readable Parquet ({one_line(error)}); build the dataset again"
     return None
-
-
-FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
 
 
 def list_folders() -> tuple[Path, Path]:

@@ -23,6 +23,8 @@ from polyprobe.system.errors import PolyprobeError
 from .runs import Comparison, compare_runs
 from .sentences import table as sentences_table
 
+LEVEL = 0.05
+
 
 class Outcome(NamedTuple):
     """The comparison of two runs.
@@ -131,9 +133,6 @@ def list_notes(found: Comparison, correction: str, resamples: int) -> Iterator[s
         yield f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05"
     if line := explain_least(found, correction, resamples):
         yield line
-
-
-LEVEL = 0.05
 
 
 def find_least(test: str, n_units: int, n_resamples: int) -> float:

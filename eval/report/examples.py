@@ -19,6 +19,7 @@ from polyprobe.system.errors import PolyprobeError
 
 KINDS = ("tied", "both_right", "both_wrong", "different")
 TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)
+EXAMPLES = 4  # at most, for each kind and pair
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,6 @@ def count_kinds(kinds: np.ndarray) -> np.ndarray:
 def _best(scores: np.ma.MaskedArray) -> tuple[np.ndarray, np.ndarray]:
     top = scores.max(axis=1, keepdims=True)
     return scores.argmax(axis=1), np.asarray((scores == top).sum(axis=1))
-
-
-EXAMPLES = 4  # at most, for each kind and pair
 
 
 def collect_examples(

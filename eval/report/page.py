@@ -14,7 +14,7 @@ from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import missing
-from polyprobe.system.files import write_whole
+from polyprobe.system.files import write_text
 
 from .examples import collect_examples, read_answers
 
@@ -30,6 +30,11 @@ NEEDED = {
 
 PAIRS = 10  # at most, in each list of pairs
 _WITH_CHANCE = [figure for figure in HEADLINE if callable(figure.chance)]
+MEASURES = {figure.name: figure.title for figure in HEADLINE_PAIRS}
+TERMS = [
+    *((figure.title, figure.says) for figure in HEADLINE),
+    ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
+]
 
 
 class RunPart(NamedTuple):
@@ -170,13 +175,6 @@ def _select_data(part: RunPart) -> dict[str, Any]:
     return {"name": part.name, "results": results, **part.examples}
 
 
-MEASURES = {figure.name: figure.title for figure in HEADLINE_PAIRS}
-TERMS = [
-    *((figure.title, figure.says) for figure in HEADLINE),
-    ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
-]
-
-
 def compare_parts(parts: Sequence[RunPart]) -> dict[str, Any]:
     """Return the table that compares several runs: `head` and `rows`."""
     head = ["run", "data", "scoring", "languages", "facts", *(f.title for f in HEADLINE)]
@@ -228,11 +226,7 @@ def write_page(output: Path, template: Path, scripts: Sequence[Path], **values: 
             script="\n".join(path.read_text(encoding="utf-8") for path in scripts),
         )
     )
-    write_whole(
-        Path(output),
-        lambda part: part.write_text(text, encoding="utf-8"),
-        "choose another --output",
-    )
+    write_text(Path(output), text, "choose another --output")
 
 
 def make_environment(folder: Path = HERE) -> Environment:

@@ -11,13 +11,36 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import LOCK, part_of, write_whole
+from polyprobe.system.files import LOCK, part_of, write_text, write_whole
 from polyprobe.system.hashing import is_hash
 
 from .protocol import protocol_of
 
 # Increase when scores change for the same model and query.
 FORMAT = "1"
+GO_ON = "what was written before is kept: make room and run the same command again"
+SCORES = pa.schema(
+    [
+        ("fact_id", pa.string()),
+        ("relation", pa.string()),
+        ("answers", pa.list_(pa.int32())),
+        ("scores", pa.list_(pa.float32())),
+        ("n_tokens", pa.list_(pa.int32())),
+    ]
+)
+# Free predictions; a fact that was not asked has nulls from `prediction` on.
+PREDICTIONS = pa.schema(
+    [
+        ("fact_id", pa.string()),
+        ("relation", pa.string()),
+        ("prompt", pa.string()),
+        ("answer_forms", pa.list_(pa.string())),
+        ("prediction", pa.string()),
+        ("n_masks", pa.int32()),
+        ("log_probability", pa.float32()),
+        ("single_token", pa.bool_()),
+    ]
+)
 
 
 def _versions() -> dict[str, str]:
@@ -110,31 +133,6 @@ class Settings:
             "path": self.path,
             **self.versions,
         }
-
-
-GO_ON = "what was written before is kept: make room and run the same command again"
-SCORES = pa.schema(
-    [
-        ("fact_id", pa.string()),
-        ("relation", pa.string()),
-        ("answers", pa.list_(pa.int32())),
-        ("scores", pa.list_(pa.float32())),
-        ("n_tokens", pa.list_(pa.int32())),
-    ]
-)
-# Free predictions; a fact that was not asked has nulls from `prediction` on.
-PREDICTIONS = pa.schema(
-    [
-        ("fact_id", pa.string()),
-        ("relation", pa.string()),
-        ("prompt", pa.string()),
-        ("answer_forms", pa.list_(pa.string())),
-        ("prediction", pa.string()),
-        ("n_masks", pa.int32()),
-        ("log_probability", pa.float32()),
-        ("single_token", pa.bool_()),
-    ]
-)
 
 
 class Run:
@@ -232,7 +230,7 @@ class Run:
     def write_json(self, name: str, value: dict[str, Any]) -> None:
         """Write a JSON file, whole or not at all."""
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        write_whole(self.folder / name, lambda part: part.write_text(text, encoding="utf-8"), GO_ON)
+        write_text(self.folder / name, text, GO_ON)
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Return a JSON file of the run."""

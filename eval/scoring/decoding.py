@@ -36,6 +36,8 @@ UNFILLED = -1
 Tokens = tuple[int, ...]
 Reading = dict[int, float]
 Readings = dict[tuple[Tokens, int], Reading]
+# Active searches for each token of the budget: enough to fill batches of short prompts.
+SEARCHES_PER_TOKEN = 1 / 4
 
 
 class SlotQuestion(NamedTuple):
@@ -200,9 +202,6 @@ def _log_of(known: Readings, h: Hypothesis, slot: int) -> float:
     token = h.tokens[slot]
     return 0.0 if token == UNFILLED else known[h.without(slot), slot][token]
 
-
-# Active searches for each token of the budget: enough to fill batches of short prompts.
-SEARCHES_PER_TOKEN = 1 / 4
 
 Frame = tuple[tuple[int, ...], tuple[int, ...]]
 

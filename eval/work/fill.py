@@ -26,6 +26,7 @@ CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of s
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
 Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
+OWN_STORE = ".store"  # in the folder of a run without the cache
 
 
 class Work(NamedTuple):
@@ -207,9 +208,6 @@ class Bars:
         """Update the number of a task's inputs that are done."""
         self._shares[task.number] = len(task.prompts) * done / max(total, 1)
         self._bars.update(self._queries, completed=round(sum(self._shares.values())))
-
-
-OWN_STORE = ".store"  # in the folder of a run without the cache
 
 
 class WorkerChoices(TypedDict, total=False):

@@ -37,6 +37,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+TIES = ("expected", "released")
+
 
 class Rows(NamedTuple):
     """Validated rows, as `read_rows` returns them; it passes them through unread."""
@@ -272,9 +274,6 @@ def check_length(column: Sequence[Any], size: int, name: str) -> None:
 def _check_column(column: Sequence[Any] | None, name: str) -> None:
     if isinstance(column, str) or not hasattr(column, "__len__"):
         raise ValueError(f"{name!r} is {column!r}; expected a list with an entry for each query")
-
-
-TIES = ("expected", "released")
 
 
 def check_ties(ties: str) -> None:

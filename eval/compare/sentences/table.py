@@ -15,6 +15,19 @@ from polyprobe.metrics.joint.significance import Averages, Paired
 from .compare import VersionComparison, Versions
 
 DIRECTION = "sentence - template"
+_BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
+SIDES = ("sentence", "template")
+HERE = Path(__file__).parent
+OPENED = ("recall@1", "mean_rank")  # tables that are open at first
+TERMS = {
+    "recall@k": "share of facts with a correct answer among the k best-scored candidates; ties "
+    "count with their probability.",
+    "mean rank": "rank of the best-scored correct answer, from 1; lower is better.",
+    "macro, micro": "mean over relations (Fluent-mLAMA), and mean over facts.",
+    "inflection delta": "rank of the answer's label less the rank of its inflected form.",
+    "feminine verb forms": "their share of the verb forms with a gender, for female subjects.",
+    "QE": "COMET’s estimate of how well the text translates the English sentence.",
+}
 
 
 def versions_table(found: VersionComparison, correction: str) -> Table:
@@ -110,10 +123,6 @@ def as_json(found: VersionComparison) -> dict[str, Any]:
     }
 
 
-_BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
-SIDES = ("sentence", "template")
-
-
 def _averages(averages: Averages | None) -> dict[str, Any]:
     """Return {macro, micro}: null without averages, else by language."""
     if averages is None:
@@ -138,19 +147,6 @@ def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _interval(bounds: list[float] | None) -> str:
     return "–" if bounds is None else f"{bounds[0]:.1f} to {bounds[1]:.1f}"
-
-
-HERE = Path(__file__).parent
-OPENED = ("recall@1", "mean_rank")  # tables that are open at first
-TERMS = {
-    "recall@k": "share of facts with a correct answer among the k best-scored candidates; ties "
-    "count with their probability.",
-    "mean rank": "rank of the best-scored correct answer, from 1; lower is better.",
-    "macro, micro": "mean over relations (Fluent-mLAMA), and mean over facts.",
-    "inflection delta": "rank of the answer's label less the rank of its inflected form.",
-    "feminine verb forms": "their share of the verb forms with a gender, for female subjects.",
-    "QE": "COMET’s estimate of how well the text translates the English sentence.",
-}
 
 
 def write_versions(

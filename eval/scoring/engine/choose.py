@@ -20,6 +20,22 @@ LEAST, MOST = 1e-4, 1e-3
 # alone .23; a trie that MPT misreads 3). The tolerance is at least this share of the standard
 # deviation of the log-probabilities.
 HALF = 0.02
+# Names of the setting that limits how many tokens a layer looks back.
+WINDOWS = (
+    "sliding_window",
+    "sliding_window_size",
+    "attention_chunk_size",
+    "attention_window_size",
+    "local_attention_window_len",
+    "window_size",
+    "original_max_position_embeddings",
+)
+# Rotary positions are stretched for the whole batch if one row is longer than this.
+STRETCHED = "original_max_position_embeddings"
+SHORT, DEEP = 6, 64
+ROWS, WIDTH = 16, 16  # of the batch that is measured
+SHARE = 0.5  # of the free memory: other tensors and batches of other shapes need room too
+SMALLEST = 64
 
 
 class Trial:
@@ -85,21 +101,6 @@ def _read(
     return path.logits(states).float().log_softmax(1)[which[: len(targets)], targets]
 
 
-# Names of the setting that limits how many tokens a layer looks back.
-WINDOWS = (
-    "sliding_window",
-    "sliding_window_size",
-    "attention_chunk_size",
-    "attention_window_size",
-    "local_attention_window_len",
-    "window_size",
-    "original_max_position_embeddings",
-)
-# Rotary positions are stretched for the whole batch if one row is longer than this.
-STRETCHED = "original_max_position_embeddings"
-SHORT, DEEP = 6, 64
-
-
 def window_of(config: Any) -> int | None:
     """Return the smallest attention window of a layer in tokens; None if no limit is known."""
     config = config.get_text_config()
@@ -157,11 +158,6 @@ def _known(network: Network) -> range:
 
 def _draw(draw: random.Random, known: range, n: int) -> tuple[int, ...]:
     return tuple(draw.choices(known, k=n))
-
-
-ROWS, WIDTH = 16, 16  # of the batch that is measured
-SHARE = 0.5  # of the free memory: other tensors and batches of other shapes need room too
-SMALLEST = 64
 
 
 def affordable_tokens(path: ForwardPath) -> int:

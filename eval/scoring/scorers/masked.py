@@ -18,6 +18,8 @@ from .part import FirstPieceScorer, ObjectScorer
 from .queries import Queries
 from .scorer import Family, Scorer
 
+_INSIDE = ("Mn", "Mc", "Me", "Cf")
+
 
 class MaskedNetwork(Network):
     """An encoder: it reads in both directions, so its padding is always masked."""
@@ -161,9 +163,6 @@ class ReleasedMparaRelScorer(MparaRelScorer):
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return the mean logit."""
         return float(np.mean(values))
-
-
-_INSIDE = ("Mn", "Mc", "Me", "Cf")
 
 
 class PllScorer(MaskedScorer):

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
+BOUNDARY = "▁"
+
 
 class Queries(NamedTuple):
     """Prompts, as many lists of candidates, and the sub-words of every candidate.
@@ -55,9 +57,6 @@ def check_queries(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -
         for candidate in row:
             if not candidate.strip():
                 raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")
-
-
-BOUNDARY = "▁"
 
 
 def fit(prompt: str, fillings: list[tuple[int, ...]], tokenizer: Any) -> list[tuple[int, ...]]:

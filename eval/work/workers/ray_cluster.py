@@ -22,6 +22,10 @@ from .here import Report, Task, Worker
 RESTARTS = 3  # of a worker
 CPUS = 4  # of a worker: more workers hold more copies of the model, fewer gain less from threads
 ROOM_SECONDS = 300.0
+ANSWER_SECONDS = 5.0
+STORE_BYTES = 100 * 2**20  # tasks and scores are small, and so may be /dev/shm
+# Ray adds about 60 characters for its sockets, whose paths have at most 107.
+LONGEST_FOLDER = 40
 
 
 class Share(NamedTuple):
@@ -183,12 +187,6 @@ class RayWorker(Worker):
 def versions() -> dict[str, str]:
     """Return the versions that must be equal on all nodes for equal scores."""
     return {name: version(name) for name in ("polyprobe", "torch", "transformers")}
-
-
-ANSWER_SECONDS = 5.0
-STORE_BYTES = 100 * 2**20  # tasks and scores are small, and so may be /dev/shm
-# Ray adds about 60 characters for its sockets, whose paths have at most 107.
-LONGEST_FOLDER = 40
 
 
 @contextmanager
