@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.joint.figures import estimate_figure, find_coverlap, find_rankc, name_pairs
-from polyprobe.metrics.joint.measures import find_excess, find_kappa
+from polyprobe.metrics.joint.measures import find_excess, find_kappa, find_rankc
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs, summarize
 
 RUNS = 2000
 LARGE = 2_000_000

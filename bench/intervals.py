@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from polyprobe.metrics.joint.figures import estimate_figure, find_coverlap, find_rankc, name_pairs
-from polyprobe.metrics.joint.measures import find_agreement
+from polyprobe.metrics.joint.measures import find_agreement, find_rankc
 from polyprobe.metrics.rankc.rankc import rankc_pairs, rankc_per_query
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs
 
 LANGUAGES, QUERIES, CANDIDATES = 53, 3070, 10
 PAIRS = LANGUAGES * (LANGUAGES - 1) // 2

@@ -32,7 +32,7 @@ from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
 from polyprobe.eval.work.fill import Query, as_known, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
-from polyprobe.metrics.joint.figures import estimate_figure
+from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
-from polyprobe.metrics.joint.figures import name_pairs
 from polyprobe.metrics.rankc.rankc import rankc_pairs
+from polyprobe.metrics.shared.intervals import name_pairs
 from polyprobe.metrics.shared.rows import Rows, read_rows
 from polyprobe.system.errors import PolyprobeError
 

@@ -10,23 +10,20 @@ from typing import Any, NamedTuple
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.metrics.joint.figures import (
-    Figure,
-    find_accuracy,
-    find_coverlap,
-    find_rankc,
-)
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
+    find_accuracy,
     find_agreement,
     find_excess,
     find_kappa,
     find_kendall,
+    find_rankc,
     find_rankc_adjusted,
     find_rbo,
     find_right_counts,
 )
 from polyprobe.metrics.rankc.rankc import rankc_chance
+from polyprobe.metrics.shared.intervals import Figure, find_coverlap
 
 from .facts import ScoredFacts
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from polyprobe.metrics.joint.figures import find_coverlap
+from polyprobe.metrics.shared.intervals import find_coverlap
 from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import read_language_choices
 from polyprobe.metrics.space.page import Page, serve

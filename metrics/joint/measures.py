@@ -1,12 +1,18 @@
-"""Measures of a run from the kernels of the metrics: by pair, of all languages, beyond accuracy.
+"""Measures of a run from the kernels of the metrics: by language, by pair, of all languages.
 
-The modules of the metrics define them for one query or two languages; here all pairs are one matrix
-product. Languages break ties independently of each other: each figure of all languages is an
-expectation, and a plain count without ties.
+A fact is drawn for all languages at once: the intervals of all pairs and of their mean contain the
+dependence between languages. One call takes 1,000 resamples of all 1,378 pairs of 53 languages.
+Languages break ties independently of each other: each figure of all languages is an expectation,
+and a plain count without ties.
 
 RankC is claimed to be independent of accuracy. `condition_rankc` and `find_excess` test the claim:
 RankC over the facts that both languages, one, or neither answers correctly, and the RankC that two
 unrelated rankings with the same accuracies reach.
+
+>>> from polyprobe.metrics.shared.intervals import estimate_figure
+>>> right = {"en": [1, 1, 0, 1], "fr": [1, 0, 0, 1]}
+>>> estimate_figure(find_accuracy(right), n_resamples=0)
+{'en': 0.75, 'fr': 0.5, 'mean': 0.625}
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,10 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from polyprobe.metrics.answer_agreement.answer_agreement import agreement_per_query, compute_kappa
-from polyprobe.metrics.joint.figures import Figure, Right, add_mean, mean_of, name_pairs
 from polyprobe.metrics.rank_overlap.rank_overlap import kendall_pairs, rbo_weights
 from polyprobe.metrics.rankc.rankc import rank_weights, rankc_chance, rankc_pairs
+from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of, name_pairs
 from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
+
+Right = Mapping[str, Sequence[float] | np.ndarray]
 
 OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "right_right": lambda first, second: first * second,
@@ -25,6 +33,17 @@ OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "wrong_wrong": lambda first, second: (1 - first) * (1 - second),
 }
 """Outcome → its probability, from the probability that each language is correct."""
+
+
+def find_accuracy(right: Right) -> Figure:
+    """Return accuracy by language, from the probability that each fact is correct."""
+    values = np.column_stack(list(right.values()))
+    return mean_of(list(right), values, np.ones(len(values)))
+
+
+def find_rankc(pairs: Sequence[str], values: np.ndarray) -> Figure:
+    """Return RankC by pair, from `rankc_pairs`."""
+    return mean_of(pairs, values, np.ones(len(values)))
 
 
 def find_rankc_adjusted(

@@ -25,13 +25,15 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 from scipy.stats import false_discovery_control
 
-from polyprobe.metrics.joint.figures import Figure, add_mean, estimate_figure
 from polyprobe.metrics.shared.intervals import (
     AVERAGES,
+    Figure,
     Ratio,
     Resampling,
+    add_mean,
     check_name,
     divide,
+    estimate_figure,
     index_labels,
     interval,
     resample,

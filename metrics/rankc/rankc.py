@@ -183,7 +183,8 @@ def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> n
         step = max(1, _CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
             part = items[start : start + step]
-            vectors = np.stack([_lay_out(curves, flat[part]) for flat in languages], axis=1)
+            shares = np.stack([curves(*count_ties(flat[part])) for flat in languages])
+            vectors = shares.transpose(2, 0, 1, 3).reshape(len(part), len(languages), -1)
             products = vectors @ vectors.transpose(0, 2, 1)
             values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
     return values
@@ -236,12 +237,6 @@ def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: s
         vectors = vectors.reshape(shape).transpose(1, 0, 2)
         sums += (vectors @ vectors.transpose(0, 2, 1)).sum(axis=0)
     return sums
-
-
-def _lay_out(curves: Curves, scores: np.ndarray) -> np.ndarray:
-    """Return each query's vector [queries, N (N - 1)] of p * scale."""
-    shares = curves(*count_ties(scores)).transpose(1, 0, 2)
-    return shares.reshape(len(shares), -1)
 
 
 def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: int) -> np.ndarray:

@@ -12,6 +12,7 @@ times its values.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,20 @@ class Resampling(NamedTuple):
     seed: int = 0
     clusters: Labels = None
     empty: str = "skip"
+
+
+class Figure(NamedTuple):
+    """One figure of several languages or pairs, and `mean`, the mean of the defined ones.
+
+    Attributes:
+        names: languages, or pairs as `en-fr`, and `mean`.
+        table: [facts, columns], the summands of each fact.
+        statistic: from sums [..., columns] to figures [..., names]; NaN where undefined.
+    """
+
+    names: list[str]
+    table: np.ndarray
+    statistic: Statistic
 
 
 class Draws(NamedTuple):
@@ -141,6 +156,46 @@ def estimate(
             for i, group in enumerate(groups)
         }
     return result
+
+
+def estimate_figure(figure: Figure, **options: Any) -> dict[str, Any]:
+    """Return each name's value and `NAME_ci`; options as in `intervals.Resampling`."""
+    return estimate(figure.table, figure.names, figure.statistic, Resampling(**options))
+
+
+def mean_of(names: Sequence[str], values: np.ndarray, counted: np.ndarray) -> Figure:
+    """Return the figure that is a mean of values [facts, names] over the counted facts.
+
+    `counted` are weights [facts], or [facts, names] if they differ between names.
+    """
+    k = values.shape[1]
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        counts = np.broadcast_to(sums[..., k:], sums[..., :k].shape)
+        return add_mean(divide(np.concatenate([sums[..., :k], counts], axis=-1)))
+
+    return Figure([*names, "mean"], np.column_stack([values, counted]), statistic)
+
+
+def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
+    """Return COverlap by pair: correct in both / correct in either, expectations under ties."""
+    values = np.column_stack(list(right.values())).astype(np.float64)
+    one, other = np.triu_indices(values.shape[1], 1)
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        both, alone = np.split(sums, [len(one)], axis=-1)
+        either = alone[..., one] + alone[..., other] - both
+        return add_mean(divide(np.concatenate([both, either], axis=-1)))
+
+    table = np.concatenate([values[:, one] * values[:, other], values], axis=1)
+    return Figure([*name_pairs(list(right)), "mean"], table, statistic)
+
+
+def add_mean(values: np.ndarray) -> np.ndarray:
+    """Append to values [..., k] the mean of those that are not NaN."""
+    known = ~np.isnan(values)
+    sums = np.stack([np.nan_to_num(values).sum(axis=-1), known.sum(axis=-1)], axis=-1)
+    return np.concatenate([values, divide(sums)], axis=-1)
 
 
 def divide(sums: np.ndarray) -> np.ndarray:
@@ -353,6 +408,11 @@ def pick_counted(counted: Collection[bool], groups: Sequence[Hashable] | None) -
             places.append(place)
             without.discard(label)
     return places
+
+
+def name_pairs(languages: Sequence[str]) -> list[str]:
+    """Return the names of all unordered pairs, in the languages' order."""
+    return [f"{one}-{other}" for one, other in combinations(languages, 2)]
 
 
 def count_by_group(counted: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:

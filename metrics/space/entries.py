@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.joint.figures import Figure, estimate_figure, mean_of
-from polyprobe.metrics.shared.intervals import Labels
+from polyprobe.metrics.shared.intervals import Figure, Labels, estimate_figure, mean_of
 
 Of = tuple[str, ...]
 HEADERS = ["of", "figure", "value", "95 % interval", "chance", "n"]

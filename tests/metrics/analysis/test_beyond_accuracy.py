@@ -5,9 +5,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from polyprobe.metrics.joint.figures import estimate_figure
 from polyprobe.metrics.joint.measures import condition_rankc, find_excess, matched_chance
 from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_pairs, rankc_per_query
+from polyprobe.metrics.shared.intervals import estimate_figure
 
 ORDERS = [list(order) for order in permutations(range(4))]
 

@@ -8,25 +8,21 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.metrics.coverlap.coverlap import coverlap_matrix
-from polyprobe.metrics.joint.figures import (
-    estimate_figure,
-    find_accuracy,
-    find_coverlap,
-    find_rankc,
-    name_pairs,
-)
 from polyprobe.metrics.joint.measures import (
     choose,
     count_right,
+    find_accuracy,
     find_agreement,
     find_kappa,
     find_kendall,
+    find_rankc,
     find_rankc_adjusted,
     find_rbo,
     find_right_counts,
 )
 from polyprobe.metrics.rank_overlap.rank_overlap import overlap_per_query
 from polyprobe.metrics.rankc.rankc import measure_rankc, rankc_matrix, rankc_pairs
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs
 
 LANGUAGES = ("en", "fr", "ru", "zh")
 RANDOM = np.random.default_rng(0)

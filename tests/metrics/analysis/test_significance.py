@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from polyprobe.metrics.joint.figures import mean_of
 from polyprobe.metrics.joint.significance import compare_figures, correct
+from polyprobe.metrics.shared.intervals import mean_of
 
 RANDOM = np.random.default_rng(0)
 FIRST = RANDOM.random((60, 3))
