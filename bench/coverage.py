@@ -17,7 +17,8 @@ import numpy as np
 from polyprobe.metrics.joint.measures import find_excess, find_kappa, find_rankc
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs, summarize
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, summarize
+from polyprobe.metrics.shared.rows import name_pairs
 
 RUNS = 2000
 LARGE = 2_000_000

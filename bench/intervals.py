@@ -16,7 +16,8 @@ from scipy import stats
 
 from polyprobe.metrics.joint.measures import find_agreement, find_rankc
 from polyprobe.metrics.rankc.rankc import rankc_pairs, rankc_per_query
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap
+from polyprobe.metrics.shared.rows import name_pairs
 
 LANGUAGES, QUERIES, CANDIDATES = 53, 3070, 10
 PAIRS = LANGUAGES * (LANGUAGES - 1) // 2

@@ -29,8 +29,8 @@ from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.scoring.load import family_of
 from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
-from polyprobe.eval.work.fill import Query, as_known, as_scores, make_tasks, queries_of
-from polyprobe.eval.work.known_scores import Known
+from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
+from polyprobe.eval.work.known_scores import Known, as_known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.load import load_facts

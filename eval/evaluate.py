@@ -108,9 +108,10 @@ def run_evaluation(
         if decoding:
             fill_predictions(run, loaded.scorer, decoding, todo)
         elif todo:
+            store = open_store(run, settings.identity, settings.model_name, who)
             workers = choose_workers(who, settings.model, loading, loaded)
             del loaded  # free its memory for workers elsewhere
-            fill_scores(run, todo, open_store(run, who), workers)
+            fill_scores(run, todo, store, workers)
         remove_own_store(run)
         return FinishedRun(run, compute_results(run), texts)
 

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ def cache_folder() -> Path:
         ) from error
 
 
+@dataclass(frozen=True)
 class ContentStore:
     """Values by key in one table of an SQLite file, which several processes may use at once.
 
@@ -48,10 +50,9 @@ class ContentStore:
             read or written. Stored values are kept.
     """
 
-    def __init__(self, file: Path, table: str, remedy: str = ELSEWHERE) -> None:
-        self.file, self.table, self.remedy = file, table, remedy
-        with self._open():
-            pass
+    file: Path
+    table: str
+    remedy: str = ELSEWHERE
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Any]:
         """Return {key: value} of the keys that are stored."""

@@ -16,7 +16,8 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import (
 from polyprobe.metrics.joint.measures import count_right
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
-from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of, name_pairs, take
+from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of, take
+from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -90,12 +91,13 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         figure.name: estimate_figure(figure.measure(facts), **options)
         for figure in track(SEPARATE, "figures and intervals")
     }
+    chance = {f.name: f.chance(facts) for f in SEPARATE if callable(f.chance)}
     values = {name: _values(estimates) for name, estimates in found.items()}
     return {
         "languages": list(facts.tables),
         "n_queries": len(facts.table),
         **values,
-        "chance": {f.name: f.chance(facts) for f in SEPARATE if callable(f.chance)},
+        "chance": chance,
         "mean": {name: estimates["mean"] for name, estimates in found.items()},
         **_estimate_joint(facts, options),
         "k_correct": count_right(facts.right).sum(axis=0).tolist(),

@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.shared.intervals import name_pairs
-from polyprobe.metrics.shared.rows import Rows, read_rows
+from polyprobe.metrics.shared.rows import Rows, name_pairs, read_rows
 from polyprobe.system.errors import PolyprobeError
 
 CLUSTERS = ("none", "relation", "subject")
@@ -33,16 +32,16 @@ class ScoredFacts:
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self.tables = tables
-        self.scores = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
-        self.first_scores = next(iter(self.scores.values()))
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
+        self.scores = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
+        self.pairs = name_pairs(list(tables))
+        self.first_scores = next(iter(self.scores.values()))
         self.sizes = self.first_scores.sizes
         self.rankc = rankc_pairs(self.scores)  # before the rest: its errors name the language
         self.kinds: np.ndarray = np.column_stack(
             [self.sizes, [len(set(right)) for right in self.answers]]
         )
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
-        self.pairs = name_pairs(list(self.scores))
 
     @property
     def table(self) -> pa.Table:

@@ -95,13 +95,6 @@ class RunFigure(NamedTuple):
         return self.name.rpartition(".")[2]
 
 
-def _of_outcome(name: str, title: str, says: str) -> RunFigure:
-    def sums(facts: ScoredFacts) -> Figure:
-        return condition_rankc(facts.right, facts.rankc, name)
-
-    return RunFigure(f"rankc_{name}", title, says, PAIR, sums, conditional=True)
-
-
 def _right_counts(facts: ScoredFacts) -> Figure:
     return find_right_counts(facts.right)
 
@@ -177,9 +170,21 @@ FIGURES = (
         lambda facts: find_excess(facts.right, facts.rankc, facts.kinds),
         lowest=-1.0,
     ),
-    _of_outcome("right_right", "RankC, both right", "RankC over facts right in both."),
-    _of_outcome("right_wrong", "RankC, one right", "RankC over facts right in one of two."),
-    _of_outcome("wrong_wrong", "RankC, none right", "RankC over facts right in neither."),
+    *(
+        RunFigure(
+            f"rankc_{outcome}",
+            f"RankC, {who} right",
+            f"RankC over facts right in {where}.",
+            PAIR,
+            lambda facts, outcome=outcome: condition_rankc(facts.right, facts.rankc, outcome),
+            conditional=True,
+        )
+        for outcome, who, where in (
+            ("right_right", "both", "both"),
+            ("right_wrong", "one", "one of two"),
+            ("wrong_wrong", "none", "neither"),
+        )
+    ),
     RunFigure(
         "rbo",
         "rank-biased overlap",
@@ -296,7 +301,7 @@ BY_NAME = {figure.name: figure for figure in FIGURES}
 # One value for each language or pair, with a mean, from sums over facts.
 SEPARATE = tuple(figure for figure in FIGURES if figure.sums and figure.per != ALL)
 JOINT = tuple(figure for figure in FIGURES if figure.per == ALL)
-OF_MODULES = tuple(figure for figure in FIGURES if figure.module)
+OF_MODULES = tuple(figure for figure in FIGURES if not figure.sums)
 HEADLINE = tuple(BY_NAME[name] for name in HEADLINES)
 HEADLINE_PAIRS = tuple(figure for figure in HEADLINE if figure.per == PAIR)
 

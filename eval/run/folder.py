@@ -146,9 +146,9 @@ class Run:
         """Create or resume the run and return its settings, with the languages of both calls.
 
         Raises:
-            PolyprobeError: the folder holds another run, or is not a run folder.
+            PolyprobeError: the folder holds another run.
         """
-        if not self.check_free() and self._has_work():
+        if (self.folder / "run.json").exists() and self._has_work():
             settings = self._join(self._read_settings(), settings)
         self.write_json("run.json", {**asdict(settings), "signature": settings.signature})
         self._settings = settings
@@ -254,8 +254,8 @@ class Run:
         """Return whether any language is done, which fixes the settings."""
         return any(self.folder.glob("scores/*")) or any(self.folder.glob("predictions/*"))
 
-    def check_free(self) -> bool:
-        """Return whether a new run can start here; a killed start leaves a part file and a lock.
+    def check_free(self) -> None:
+        """Refuse a folder of something else; a killed start leaves a part file and a lock.
 
         Raises:
             PolyprobeError: the folder cannot be read, or has other files and no run.json.
@@ -263,7 +263,7 @@ class Run:
         try:
             names = {file.name for file in self.folder.iterdir()}
         except FileNotFoundError:
-            return True
+            return
         except OSError as error:
             raise PolyprobeError(
                 f"{self.folder} cannot be a run folder: {error.strerror}; choose another --output"
@@ -272,7 +272,6 @@ class Run:
             raise PolyprobeError(
                 f"{self.folder} is not empty and holds no run.json; choose another --output"
             )
-        return "run.json" not in names
 
     def _join(self, old: Settings, new: Settings) -> Settings:
         """Return the run's settings with new languages added; all other fields must be equal."""

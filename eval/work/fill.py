@@ -19,7 +19,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 from polyprobe.system.store import cache_folder
 
-from .known_scores import Known, ScoreStore
+from .known_scores import Known, ScoreStore, as_known
 from .workers import Report, Task, score_here, score_in_processes, score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
@@ -142,14 +142,6 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
         size += len(query[1])
     if part:
         yield part
-
-
-def as_known(scored: Scored) -> list[Known]:
-    """Return scores by query, as in the store."""
-    unknown: list[list[int]] = [[] for _ in scored.scores]
-    for query, candidate in scored.unknown:
-        unknown[query].append(candidate)
-    return [Known(*row) for row in zip(scored.scores, scored.n_tokens, unknown, strict=True)]
 
 
 def take(
@@ -281,10 +273,11 @@ def remove_own_store(run: Run) -> None:
     shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)
 
 
-def open_store(run: Run, chosen: WorkerSettings) -> ScoreStore:
+def open_store(
+    run: Run, identity: Mapping[str, str], name: str, chosen: WorkerSettings
+) -> ScoreStore:
     """Return the score store of a run's model, in the cache or in the run folder."""
-    settings = run.settings()
-    identity, own = settings.identity, run.folder / OWN_STORE
+    own = run.folder / OWN_STORE
     if chosen.cache and not own.exists():  # a run started without the cache resumes without it
-        return ScoreStore(cache_folder(), identity, settings.model_name)
+        return ScoreStore(cache_folder(), identity, name)
     return ScoreStore(own, identity, remedy="choose another --output")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from polyprobe.eval.scoring.scorers import Scored
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ELSEWHERE, ContentStore
 
@@ -35,6 +36,14 @@ class Known(NamedTuple):
     scores: list[float]
     n_tokens: list[int]
     unknown: list[int]
+
+
+def as_known(scored: Scored) -> list[Known]:
+    """Return scores by query, as they are stored."""
+    unknown: list[list[int]] = [[] for _ in scored.scores]
+    for query, candidate in scored.unknown:
+        unknown[query].append(candidate)
+    return [Known(*row) for row in zip(scored.scores, scored.n_tokens, unknown, strict=True)]
 
 
 class ScoreStore:

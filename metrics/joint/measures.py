@@ -22,8 +22,8 @@ import numpy as np
 from polyprobe.metrics.answer_agreement.answer_agreement import agreement_per_query, compute_kappa
 from polyprobe.metrics.rank_overlap.rank_overlap import kendall_pairs, rbo_weights
 from polyprobe.metrics.rankc.rankc import rank_weights, rankc_chance, rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of, name_pairs
-from polyprobe.metrics.shared.rows import Scores, read_languages, split_by_size
+from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of
+from polyprobe.metrics.shared.rows import Scores, name_pairs, read_languages, split_by_size
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
 

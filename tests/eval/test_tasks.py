@@ -10,8 +10,8 @@ from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.scoring.scorers import Scored, Scorer
 from polyprobe.eval.work import fill
-from polyprobe.eval.work.fill import as_known, make_tasks, plan_work, queries_of
-from polyprobe.eval.work.known_scores import Known, ScoreStore, list_stores
+from polyprobe.eval.work.fill import make_tasks, plan_work, queries_of
+from polyprobe.eval.work.known_scores import Known, ScoreStore, as_known, list_stores
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 from tests.eval import tiny

@@ -21,23 +21,22 @@ from .seq2seq import SEQ2SEQ, Seq2SeqScorer
 FAMILIES: dict[str, Family] = {family.name: family for family in (SEQ2SEQ, MASKED, CAUSAL)}
 
 
-def _of_families(protocol: str) -> dict[str, Callable[..., Scorer]]:
-    families = FAMILIES.values()
-    return {f.name: f.scorers[protocol] for f in families if protocol in f.scorers}
-
-
-def _of_objects(scoring: str) -> dict[str, Callable[..., Scorer]]:
-    of_families = _of_families("object").items()
-    return {name: partial(scorer, scoring=scoring) for name, scorer in of_families}
-
-
+_OF_FAMILIES = {
+    protocol: {f.name: f.scorers[protocol] for f in FAMILIES.values() if protocol in f.scorers}
+    for protocol in ("bmlama", "object", "contrastive")
+}
 # The values of `--scoring`, and the scorer of each family.
 SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
-    "bmlama": _of_families("bmlama"),
+    "bmlama": _OF_FAMILIES["bmlama"],
     "mpararel": {"masked": MparaRelScorer},
     "mpararel-released": {"masked": ReleasedMparaRelScorer},
-    **{scoring: _of_objects(scoring) for scoring in LENGTHS},
-    "contrastive": _of_families("contrastive"),
+    **{
+        scoring: {
+            f: partial(scorer, scoring=scoring) for f, scorer in _OF_FAMILIES["object"].items()
+        }
+        for scoring in LENGTHS
+    },
+    "contrastive": _OF_FAMILIES["contrastive"],
     "pll": {"masked": PllScorer},
     "pll-word-l2r": {"masked": WordPllScorer},
     "xfactr": {"masked": MaskedScorer},  # decodes (eval/scoring/decoding.py); nothing is scored

@@ -58,6 +58,7 @@ class Scorer(ABC):
         network: the class that runs models of this family.
         scoring: the name of the score in the signature.
         bos: how a causal scorer begins a sentence, None for other families.
+        path: the name of the engine's path, for the signature.
     """
 
     network: type[Network]
@@ -68,11 +69,7 @@ class Scorer(ABC):
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.engine = Engine(self.network(model, tokenizer.pad_token_id), batch_tokens)
-
-    @property
-    def path(self) -> str:
-        """Return the name of the engine's path, for the signature."""
-        return self.engine.path.name
+        self.path = self.engine.path.name
 
     def score(self, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
         """Return the score of each candidate of each prompt; higher is more probable.

@@ -22,7 +22,8 @@ from polyprobe.metrics.joint.measures import (
 )
 from polyprobe.metrics.rank_overlap.rank_overlap import overlap_per_query
 from polyprobe.metrics.rankc.rankc import measure_rankc, rankc_matrix, rankc_pairs
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap
+from polyprobe.metrics.shared.rows import name_pairs
 
 LANGUAGES = ("en", "fr", "ru", "zh")
 RANDOM = np.random.default_rng(0)
