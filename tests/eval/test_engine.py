@@ -10,16 +10,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyprobe.eval.scoring.engine import choose
-from polyprobe.eval.scoring.engine.choose import Trial, make_crowd, make_probe
 from polyprobe.eval.scoring.engine.forward import (
     Full,
     Gathered,
     Input,
     Plan,
     Tree,
+    Trial,
     Trie,
     ancestors,
     by_length,
+    make_crowd,
+    make_probe,
     shared,
 )
 from polyprobe.eval.scoring.engine.prefix import Prefix, group

@@ -1,4 +1,4 @@
-"""Run a plan: batches within the token budget along the model's path, the head in parts."""
+"""Run a plan: batches within the budget and the memory, along a path, the head in parts."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -8,16 +8,26 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from polyprobe.eval.scoring.engine.forward import ForwardPath, Full, Gathered, Tree
+from polyprobe.eval.scoring.engine.forward import (
+    SMALLEST,
+    ForwardPath,
+    Full,
+    Gathered,
+    Input,
+    Network,
+    Plan,
+    Tree,
+    Trial,
+    window_of,
+)
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
-
-from .choose import Trial, affordable_tokens, window_of
-from .forward import Input, Network, Plan
 
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
 # calls are slower than memory, a gigabyte of logits.
 PLACES, GPU_LOGITS = 128, 2**28
+ROWS, WIDTH = 16, 16  # of the batch that is measured
+SHARE = 0.5  # of the free memory: other tensors and batches of other shapes need room too
 MEMORY_REMEDY = "use a smaller model, --dtype bfloat16 or another --device"
 
 Read = TypeVar("Read")
@@ -169,3 +179,49 @@ class Engine:
 
 def _targets(plan: Plan, batch: Sequence[Input]) -> list[int]:
     return [target for row in batch for target in plan.reads[row].targets]
+
+
+def affordable_tokens(path: ForwardPath) -> int:
+    """Return the path's own budget, halved until it fits into the free memory of a GPU.
+
+    One batch of random tokens is run and its memory is scaled up. On other devices nothing is
+    measured: the engine halves the budget whenever memory runs out.
+    """
+    most = path.tokens[path.network.device.type != "cpu"]
+    used, free = _measure(path)
+    if not used:
+        return most
+    allowed = int(SHARE * free / used * ROWS * WIDTH)
+    while most > max(allowed, SMALLEST):
+        most //= 2
+    return most
+
+
+def _measure(path: ForwardPath) -> tuple[int, int]:
+    """Return the bytes that a batch takes and the bytes that are free, zeros without CUDA."""
+    device = path.network.device
+    if device.type != "cuda":
+        return 0, 0
+    plan = _random_plan(path)
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    _run(path, plan)
+    used = torch.cuda.max_memory_allocated(device) - before
+    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return used, torch.cuda.mem_get_info(device)[0] + cached
+
+
+def _random_plan(path: ForwardPath) -> Plan:
+    """Return inputs of random ids; behind a source two ids are enough."""
+    generator = torch.Generator().manual_seed(20)
+    plan = Plan()
+    for row in torch.randint(path.network.vocabulary, (ROWS, WIDTH), generator=generator).tolist():
+        ids, source = path.network.example(tuple(row), tuple(row))
+        plan.read(Input(ids[:2] if source else ids, source), [1], (0,))
+    return plan
+
+
+@torch.inference_mode()
+def _run(path: ForwardPath, plan: Plan) -> None:
+    states, _ = path.states(plan, list(plan.reads))
+    path.logits(states[:1])
