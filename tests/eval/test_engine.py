@@ -9,7 +9,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polyprobe.eval.scoring.engine import choose
+from polyprobe.eval.scoring.engine import engine
 from polyprobe.eval.scoring.engine.forward import (
     Full,
     Gathered,
@@ -18,8 +18,6 @@ from polyprobe.eval.scoring.engine.forward import (
     Tree,
     Trial,
     Trie,
-    ancestors,
-    by_length,
     make_crowd,
     make_probe,
     shared,
@@ -40,7 +38,7 @@ def test_a_trie_has_a_node_a_distinct_beginning_and_its_mask_the_ancestors(input
     trie = Trie(inputs)
     beginnings = {row.ids[: k + 1] for row in inputs for k in range(len(row.ids))}
     assert len(trie.ids) == len(beginnings)
-    seen = ancestors(torch.tensor(trie.ends), torch.float32)[0, 0] == 0
+    seen = trie.mask(torch.device("cpu"), torch.float32)[0, 0] == 0
     for row in inputs:
         nodes = trie.nodes[row]
         assert [trie.ids[n] for n in nodes] == list(row.ids)
@@ -101,7 +99,8 @@ def test_batches_hold_every_input_once_within_the_budget(kind, inputs, most):
 
 def test_a_falling_budget_holds_from_the_next_batch_on():
     budgets = iter([12, 12, 4, 4, 4])
-    batches = list(by_length([Input((k, k, k)) for k in range(6)], lambda: next(budgets)))
+    rows = [Input((k, k, k)) for k in range(6)]
+    batches = list(Gathered(Unrun()).batches(rows, lambda: next(budgets)))
     assert [len(batch) for batch in batches] == [3, 1, 1, 1]
 
 
@@ -116,19 +115,19 @@ def test_a_falling_budget_holds_from_the_next_batch_on():
     ],
 )
 def test_the_budget_is_what_memory_allows(used, free, expected, monkeypatch):
-    monkeypatch.setattr(choose, "_measure", lambda path: (used, free))
-    assert choose.affordable_tokens(Tree(Unrun())) == expected
+    monkeypatch.setattr(engine, "_measure", lambda path: (used, free))
+    assert engine.affordable_tokens(Tree(Unrun())) == expected
 
 
 def test_on_the_cpu_nothing_is_measured():
-    assert choose.affordable_tokens(Tree(Unrun())) == 512
+    assert engine.affordable_tokens(Tree(Unrun())) == 512
 
 
 @pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
 def test_the_batch_that_is_measured_runs_along_every_path(kind, scorers):
     path = scorers(kind).engine.path
-    plan = choose._random_plan(path)
-    choose._run(path, plan)
+    plan = engine._random_plan(path)
+    engine._run(path, plan)
     assert len(plan.reads) == 16
     assert {len(row.source or row.ids) for row in plan.reads} == {16}
 
@@ -139,13 +138,13 @@ def test_the_batch_that_is_measured_runs_along_every_path(kind, scorers):
 def test_memory_is_measured_on_a_gpu(kind, scorers, monkeypatch):
     """A batch that holds 200 MB more is measured to do so."""
     path = scorers(kind, device="cuda").engine.path
-    run = choose._run
+    run = engine._run
 
     def greedy(*rest):
         return torch.ones(50 * 2**20, device="cuda"), run(*rest)
 
-    monkeypatch.setattr(choose, "_run", greedy)
-    used, free = choose._measure(path)
+    monkeypatch.setattr(engine, "_run", greedy)
+    used, free = engine._measure(path)
     assert 190 * 2**20 <= used < 300 * 2**20
     assert free > 2**20
 

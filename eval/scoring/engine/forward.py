@@ -1,11 +1,11 @@
-"""Inputs, a language model in two parts, the paths of a batch, and the trial that chooses a path."""
+"""Inputs, a language model in two parts, the paths of a batch, and the trial of the paths."""
 
 import math
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -78,21 +78,6 @@ class Plan:
         return numbers
 
 
-def by_length(inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
-    """Yield the inputs, longest first, in batches within the budget; padding counts.
-
-    The budget is called for each input, because it falls when memory runs out.
-    """
-    batch: list[Input] = []
-    for row in sorted(inputs, key=lambda row: row.length, reverse=True):
-        if batch and batch[0].length * (len(batch) + 1) > budget():
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
-
-
 def shared(first: tuple[int, ...], second: tuple[int, ...]) -> int:
     """Return the length of the common beginning."""
     both = min(len(first), len(second))
@@ -151,17 +136,10 @@ class Network:
     def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
         """Return the keywords of the model's own `forward`."""
         rows = [row.ids for row in batch]
-        return {
-            "input_ids": self.ids(rows),
-            "attention_mask": self.mask(rows),
-            "use_cache": False,
-        }
+        return {"input_ids": self.ids(rows), "attention_mask": self.mask(rows), "use_cache": False}
 
     def trunk_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
-        """Return the keywords of the trunk.
-
-        Decoders are padded at the end, where no token looks, so they need no mask.
-        """
+        """Return the trunk's keywords, without a mask: no token of a decoder sees its padding."""
         ids = self.ids([row.ids for row in batch])
         return {"input_ids": ids, "use_cache": False, **self.encode(batch)}
 
@@ -214,8 +192,7 @@ class Network:
         """
         model = self.model
         called: list[Any] = []
-        parts = [model.base_model, model.get_decoder()]
-        parts = [part for part in parts if part is not None and part is not model]
+        parts = [p for p in (model.base_model, model.get_decoder()) if p not in (None, model)]
         hooks = [p.register_forward_hook(lambda part, *_: called.append(part)) for p in parts]
         try:
             model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=model.device))
@@ -247,11 +224,18 @@ class ForwardPath(ABC):
         self.network = network
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
-        """Yield all inputs in batches within the budget, padding included.
+        """Yield the inputs, longest first, in batches within the budget; padding counts.
 
         The budget is called for each input, because it falls when memory runs out.
         """
-        return by_length(inputs, budget)
+        batch: list[Input] = []
+        for row in sorted(inputs, key=lambda row: row.length, reverse=True):
+            if batch and batch[0].length * (len(batch) + 1) > budget():
+                yield batch
+                batch = []
+            batch.append(row)
+        if batch:
+            yield batch
 
     def size(self, batch: Sequence[Input]) -> int:
         """Return the number of tokens of a batch, padding included."""
@@ -264,19 +248,6 @@ class ForwardPath(ABC):
     def logits(self, states: torch.Tensor) -> torch.Tensor:
         """Return the logits of some of these places, [places, V]."""
         return self.network.head(states)
-
-
-class Places(dict[tuple[int, int], int]):
-    """The places that are read: (row, position), numbered in the order of the first request."""
-
-    def number(self, row: int, position: int) -> int:
-        """Return the number of a place; a new place gets the next one."""
-        return self.setdefault((row, position), len(self))
-
-    def pick(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the states of all places, [rows, tokens, width] → [places, width]."""
-        at = torch.tensor(list(self), device=states.device).T
-        return states[at[0], at[1]]
 
 
 class Full(ForwardPath):
@@ -301,9 +272,11 @@ class Unpadded(Full):
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield the inputs in batches of one length each."""
-        rows = sorted(inputs, key=_lengths)
-        for _, same in groupby(rows, key=_lengths):
-            yield from by_length(same, budget)
+        same: dict[tuple[int, int], list[Input]] = {}
+        for row in inputs:
+            same.setdefault((len(row.ids), len(row.source)), []).append(row)
+        for lengths in sorted(same):
+            yield from super().batches(same[lengths], budget)
 
 
 class Gathered(ForwardPath):
@@ -316,16 +289,14 @@ class Gathered(ForwardPath):
         return _pick(self.network.run(**self.network.trunk_inputs(batch))[0], plan, batch)
 
 
-def _lengths(row: Input) -> tuple[int, int]:
-    return len(row.ids), len(row.source)
-
-
 def _pick(
     states: torch.Tensor, plan: Plan, batch: Sequence[Input]
 ) -> tuple[torch.Tensor, list[int]]:
-    places = Places()
-    which = [places.number(k, p) for k, row in enumerate(batch) for p in plan.reads[row].positions]
-    return places.pick(states), which
+    """Return the states of the places that are read, [places, width], and each read's place."""
+    reads = [(k, p) for k, row in enumerate(batch) for p in plan.reads[row].positions]
+    places = {place: number for number, place in enumerate(dict.fromkeys(reads))}
+    at = torch.tensor(list(places), device=states.device).T
+    return states[at[0], at[1]], [places[place] for place in reads]
 
 
 class Tree(ForwardPath):
@@ -368,7 +339,7 @@ class Tree(ForwardPath):
         device, dtype = self.network.device, self.network.model.dtype
         output = self.network.run(
             input_ids=torch.tensor([trie.ids], device=device),
-            attention_mask=ancestors(torch.tensor(trie.ends, device=device), dtype),
+            attention_mask=trie.mask(device, dtype),
             position_ids=torch.tensor([trie.depths], device=device),
             use_cache=False,
         )
@@ -409,32 +380,31 @@ class Trie:
         for node in nodes:
             self.ends[node] = len(self.ids)
 
+    def mask(self, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+        """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n].
 
-def ancestors(ends: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n].
-
-    In depth-first order node j descends from i if i ≤ j < ends[i]. The mask holds numbers instead
-    of booleans, because some classes add it to their attention scores directly.
-    """
-    number = torch.arange(len(ends), device=ends.device)
-    seen = (number[:, None] >= number) & (number[:, None] < ends)
-    mask = torch.zeros(seen.shape, dtype=dtype, device=ends.device)
-    return mask.masked_fill_(~seen, torch.finfo(dtype).min)[None, None]
+        In depth-first order node j descends from i if i ≤ j < ends[i]. The mask holds numbers
+        instead of booleans, because some classes add it to their attention scores directly.
+        """
+        ends = torch.tensor(self.ends, device=device)
+        number = torch.arange(len(ends), device=device)
+        seen = (number[:, None] >= number) & (number[:, None] < ends)
+        mask = torch.zeros(seen.shape, dtype=dtype, device=device)
+        return mask.masked_fill_(~seen, torch.finfo(dtype).min)[None, None]
 
 
 class Trial:
     """The model's own log-probabilities of a probe, with which every path must agree.
 
-    A list of classes would not do: a class may accept a mask over a trie and ignore it, count
-    positions in another way, or let padding change its answers. Random inputs are therefore run
-    along each path and compared with one forward for each input.
+    A class may accept a mask over a trie and ignore it, count positions in another way, or let
+    padding change its answers. Random inputs are therefore run along each path and compared.
     """
 
     def __init__(self, network: Network) -> None:
         self._network = network
         self._plan = make_probe(network)
-        alone = Unpadded(network)
-        self._own = torch.cat([_read(alone, self._plan, [row]) for row in self._plan.reads])
+        reads = [_read(Unpadded(network), self._plan, [row]) for row in self._plan.reads]
+        self._own = torch.cat(reads)
         rounding = 4 * self._difference(Full(network), 0)
         if network.model.dtype.itemsize > 2:
             self._tolerance = min(MOST, max(LEAST, rounding))
@@ -442,21 +412,16 @@ class Trial:
             self._tolerance = max(HALF * self._own.std().item(), rounding)
 
     def fastest(self, tokens: int, kinds: Sequence[type[ForwardPath]] | None = None) -> ForwardPath:
-        """Return the first path that agrees in a batch of that many tokens.
+        """Return the first path (default: of the family's) that agrees in batches of `tokens`.
 
         If padding changes the answers of every path, batches hold inputs of equal length.
-
-        Args:
-            tokens: the size of later batches.
-            kinds: the paths to try in this order (default: those of the model's family).
         """
-        network = self._network
-        for kind in network.paths if kinds is None else kinds:
-            path = kind(network)
-            runs = network.trunk or kind is Full
+        for kind in kinds or self._network.paths:
+            path = kind(self._network)
+            runs = self._network.trunk or kind is Full
             if runs and self._difference(path, tokens) <= self._tolerance:
                 return path
-        return Unpadded(network)
+        return Unpadded(self._network)
 
     def _difference(self, path: ForwardPath, tokens: int) -> float:
         """Return the largest difference from the model's own answers; infinity on failure."""
@@ -502,30 +467,29 @@ def make_probe(network: Network) -> Plan:
     window. Each has its own source, of another length. The inputs of one beginning start with the
     lowest and the highest id behind it, so that `make_crowd` sorts between them.
     """
-    draw = random.Random(20)
-    known = _known(network)
-    deep = _draw(draw, known, max(1, _room(network) - SHORT))
+    known = range(min(5, network.vocabulary - 3), network.vocabulary)
+    draw = partial(random.Random(20).choices, known)
+    deep = draw(k=max(1, _room(network) - SHORT))
     length = max(1, min(SHORT, _room(network) // 2))
-    starts = [_draw(draw, known, length) for _ in range(2)]
     plan = Plan()
-    for number, start in enumerate((*starts, deep), start=1):
+    for number, start in enumerate((draw(k=length), draw(k=length), deep), start=1):
         for first in (known[0], known[-1]):
             for behind in (0, min(SHORT, _room(network) - len(start)) - 1):
-                ids = (*start, first, *_draw(draw, known, max(0, behind)))
-                row = network.example(ids, start * number)
-                plan.read(row, range(len(ids)), _draw(draw, known, len(ids)))
+                ids = (*start, first, *draw(k=max(0, behind)))
+                row = network.example(ids, tuple(start * number))
+                plan.read(row, range(len(ids)), tuple(draw(k=len(ids))))
     return plan
 
 
 def make_crowd(network: Network, probe: Plan, tokens: int) -> Plan:
     """Return inputs of that many tokens that sort between the probe's of one beginning."""
     start = next(iter(probe.reads)).ids[:-1]
-    draw = random.Random(21)
-    known = _known(network)[1:-1]
+    known = range(min(5, network.vocabulary - 3), network.vocabulary)[1:-1]
+    draw = partial(random.Random(21).choices, known)
+    length = min(SHORT, max(1, _room(network) - len(start)))
     plan = Plan()
     for _ in range(tokens // SHORT):
-        ids = (*start, *_draw(draw, known, min(SHORT, max(1, _room(network) - len(start)))))
-        plan.read(Input(ids), [0], (known[0],))
+        plan.read(Input((*start, *draw(k=length))), [0], (known[0],))
     return plan
 
 
@@ -534,11 +498,3 @@ def _room(network: Network) -> int:
     config = network.model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or DEEP
     return max(2, min(DEEP + SHORT, window_of(config) or positions, positions - 8))
-
-
-def _known(network: Network) -> range:
-    return range(min(5, network.vocabulary - 3), network.vocabulary)
-
-
-def _draw(draw: random.Random, known: range, n: int) -> tuple[int, ...]:
-    return tuple(draw.choices(known, k=n))
