@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.joint.measures import find_excess, find_kappa, find_rankc
+from polyprobe.metrics.answer_agreement.answer_agreement import find_kappa
+from polyprobe.metrics.joint.measures import find_excess
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
-from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, summarize
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs, summarize
 
 RUNS = 2000
 LARGE = 2_000_000
@@ -142,8 +142,8 @@ def of_rankings(name: str, n: int) -> Design:
     def measure(scores: dict[str, np.ndarray], n_resamples: int) -> dict:
         size = len(scores["en"])
         figure = {
-            "RankC en-fr": lambda: find_rankc(name_pairs(list(scores)), rankc_pairs(scores)),
-            "mean RankC": lambda: find_rankc(name_pairs(list(scores)), rankc_pairs(scores)),
+            "RankC en-fr": lambda: find_rankc(list(scores), rankc_pairs(scores)),
+            "mean RankC": lambda: find_rankc(list(scores), rankc_pairs(scores)),
             "mean COverlap": lambda: find_coverlap(mark_first(scores)),
             "mean RankC excess": lambda: find_excess(
                 mark_first(scores), rankc_pairs(scores), np.tile([8, 1], (size, 1))
@@ -166,7 +166,7 @@ def difference(n: int, test: str) -> Design:
 
     def draw(random: np.random.Generator) -> float:
         both = [rank(random, n), rank(random, n)]
-        names = name_pairs(list(both[0]))
+        names = list(both[0])
         figures = [find_rankc(names, rankc_pairs(scores)) for scores in both]
         return compare_figures(*figures, test=test, n_resamples=1000)[-1].p
 

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from polyprobe.metrics.joint.measures import find_agreement, find_rankc
-from polyprobe.metrics.rankc.rankc import rankc_pairs, rankc_per_query
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement
+from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs, rankc_per_query
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs
 
 LANGUAGES, QUERIES, CANDIDATES = 53, 3070, 10
 PAIRS = LANGUAGES * (LANGUAGES - 1) // 2
@@ -31,7 +30,7 @@ def main(argv: Sequence[str] = ()) -> None:
     scores = {f"l{i}": common + random.normal(size=common.shape) for i in range(LANGUAGES)}
     right = {x: (values.argmax(axis=1) == 0).astype(float) for x, values in scores.items()}
     subjects = random.integers(QUERIES // 3, size=QUERIES).tolist()
-    names = name_pairs(list(scores))
+    names = list(scores)
     ways: dict[str, tuple[int, Callable[[], object]]] = {
         "scipy.stats.bootstrap, RankC of one pair": (1, lambda: run_scipy(scores)),
         "RankC, all pairs": (

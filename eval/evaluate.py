@@ -102,7 +102,10 @@ def run_evaluation(
     run.check_free()
     with locked(run.folder):
         settings = run.open(settings)
-        texts = asked.rows_as_asked(settings)
+        tables, first = asked.tables, settings.languages[0]
+        if first not in tables and protocol_of(settings.scoring).whole_relation:
+            tables = load_facts(dataset, config, [first, *tables])  # scored by an earlier call
+        texts = as_asked(tables, settings.scoring, first)
         missing = run.missing(asked.tables, settings.kind)
         todo = {language: texts[language].take(asked.rows) for language in missing}
         if decoding:
@@ -157,16 +160,6 @@ class Asked(NamedTuple):
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
         )
-
-    def rows_as_asked(self, settings: Settings) -> dict[str, pa.Table]:
-        """Return the splits as the run's protocol asks them, by the objects of its first language.
-
-        That language is loaded where it was scored by an earlier call.
-        """
-        tables, first = dict(self.tables), settings.languages[0]
-        if protocol_of(settings.scoring).whole_relation and first not in tables:
-            tables = load_facts(settings.dataset, settings.config, [first, *tables])
-        return as_asked(tables, settings.scoring, first)
 
 
 def resolve(

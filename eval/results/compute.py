@@ -16,8 +16,7 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import (
 from polyprobe.metrics.joint.measures import count_right
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
-from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of, take
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of, name_pairs, take
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.shared.rows import Rows, name_pairs, read_rows
+from polyprobe.metrics.shared.rows import Rows, read_rows
 from polyprobe.system.errors import PolyprobeError
 
 CLUSTERS = ("none", "relation", "subject")
@@ -18,6 +18,7 @@ class ScoredFacts:
 
     Attributes:
         tables: the scores on disk by language, with parallel rows.
+        languages: their codes, in the run's order.
         scores: the validated scores by language; every kernel reads them without a second check.
         first_scores: those of the first language.
         answers: indices of the correct candidates of each fact.
@@ -31,10 +32,9 @@ class ScoredFacts:
     """
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
-        self.tables = tables
+        self.tables, self.languages = tables, list(tables)
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
         self.scores = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
-        self.pairs = name_pairs(list(tables))
         self.first_scores = next(iter(self.scores.values()))
         self.sizes = self.first_scores.sizes
         self.rankc = rankc_pairs(self.scores)  # before the rest: its errors name the language

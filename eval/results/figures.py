@@ -6,23 +6,19 @@ report, every export, `compare` and the training callback iterate over these ent
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, find_accuracy
+from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
-    find_accuracy,
-    find_agreement,
     find_excess,
-    find_kappa,
-    find_kendall,
-    find_rankc,
-    find_rankc_adjusted,
     find_rbo,
     find_right_counts,
 )
-from polyprobe.metrics.rankc.rankc import rankc_chance
+from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall
+from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.shared.intervals import Figure, find_coverlap
 
 from .facts import ScoredFacts
@@ -95,10 +91,6 @@ class RunFigure(NamedTuple):
         return self.name.rpartition(".")[2]
 
 
-def _right_counts(facts: ScoredFacts) -> Figure:
-    return find_right_counts(facts.right)
-
-
 _of_module = partial(RunFigure, per=LANGUAGE)
 
 FIGURES = (
@@ -118,7 +110,7 @@ FIGURES = (
         "RankC",
         "Likeness of the rankings of the same candidates in two languages (Qi 2023).",
         PAIR,
-        lambda facts: find_rankc(facts.pairs, facts.rankc),
+        lambda facts: find_rankc(facts.languages, facts.rankc),
         chance=lambda facts: float(rankc_chance(facts.sizes).mean()),
         compared=True,
         training="each",
@@ -129,7 +121,7 @@ FIGURES = (
         "adjusted RankC",
         "(RankC - chance) / (1 - chance), over facts with several candidates.",
         PAIR,
-        lambda facts: find_rankc_adjusted(facts.pairs, facts.rankc, facts.sizes),
+        lambda facts: find_rankc_adjusted(facts.languages, facts.rankc, facts.sizes),
         short="adjusted",
         lowest=-INFINITE,
         chance=0.0,
@@ -208,27 +200,21 @@ FIGURES = (
         lambda facts: find_kappa(facts.scores),
         lowest=-1.0,
     ),
-    RunFigure(
-        "right_in_all",
-        "right in all",
-        "Share of facts right in every language.",
-        ALL,
-        _right_counts,
-    ),
-    RunFigure(
-        "right_in_any",
-        "right in any",
-        "Share of facts right in one language at least.",
-        ALL,
-        _right_counts,
-    ),
-    RunFigure(
-        "right_in_none",
-        "right in none",
-        "Share of facts right in no language.",
-        ALL,
-        _right_counts,
-        lower_is_better=True,
+    *(
+        RunFigure(
+            f"right_in_{who}",
+            f"right in {who}",
+            f"Share of facts right in {where}.",
+            ALL,
+            count,
+            lower_is_better=who == "none",
+        )
+        for count in [lambda facts: find_right_counts(facts.right)]  # one kernel, called once
+        for who, where in (
+            ("all", "every language"),
+            ("any", "one language at least"),
+            ("none", "no language"),
+        )
     ),
     *(
         _of_module(
@@ -310,10 +296,3 @@ def describe(name: str, kind: str) -> RunFigure:
     """Return the figure of that name; `accuracy` of free predictions is X-FACTR's."""
     free = (name, kind) == ("accuracy", "predictions")
     return BY_NAME["factual_accuracy.all" if free else name]
-
-
-def find_chance(results: Mapping[str, Any], name: str) -> float | None:
-    """Return a figure's chance level in a run; None where unknown, as for free predictions."""
-    known = results.get("chance", {})
-    level = BY_NAME[name].chance
-    return level if known and isinstance(level, float) else known.get(name)

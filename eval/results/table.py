@@ -1,6 +1,6 @@
 """The results in the terminal."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -11,13 +11,13 @@ from rich.text import Text
 from polyprobe.metrics.joint.significance import Difference, Paired
 
 from .figures import (
+    BY_NAME,
     HEADLINE,
     HEADLINE_PAIRS,
     LANGUAGE,
     OF_MODULES,
     SEPARATE,
     RunFigure,
-    find_chance,
 )
 
 
@@ -59,6 +59,13 @@ def _of_language(results: dict[str, Any], figure: RunFigure, language: str) -> f
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def find_chance(results: Mapping[str, Any], name: str) -> float | None:
+    """Return a figure's chance level in a run; None where unknown, as for free predictions."""
+    known = results.get("chance", {})
+    level = BY_NAME[name].chance
+    return level if known and isinstance(level, float) else known.get(name)
 
 
 def number(value: float | None) -> str:

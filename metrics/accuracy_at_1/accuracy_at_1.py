@@ -7,13 +7,14 @@ the query counts with the share of right ones among them, which is the expectati
 array([1. , 0.5])
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import Figure, mean_of, summarize
 from polyprobe.metrics.shared.rows import Answers, Scores, check_ties, mark_right, read_rows
 
 _DESCRIPTION = """\
@@ -100,6 +101,12 @@ def measure_accuracy(
     measures = {"accuracy_at_1": right, "chance": chance_accuracy(predictions, answers)}
     counts = {"n_queries": len(right), "n_tied": int((best > 1).sum())}
     return {**summarize(measures, **options), **counts}
+
+
+def find_accuracy(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
+    """Return accuracy by language, from the probability that each fact is correct."""
+    values = np.column_stack(list(right.values()))
+    return mean_of(list(right), values, np.ones(len(values)))
 
 
 class AccuracyAt1(evaluate.Metric):

@@ -20,7 +20,15 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Resampling, estimate, index_labels, summarize
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Resampling,
+    estimate,
+    index_labels,
+    mean_of,
+    name_pairs,
+    summarize,
+)
 from polyprobe.metrics.shared.rows import (
     Answers,
     Choices,
@@ -262,6 +270,34 @@ def pair_agreement(choices: np.ndarray) -> np.ndarray:
         tables = np.ascontiguousarray(choices[:, start : start + step].swapaxes(0, 1))
         values[start : start + step] = (tables @ tables.swapaxes(1, 2))[:, *pairs]
     return values
+
+
+def find_agreement(scores: Mapping[str, Scores]) -> Figure:
+    """Return the share of facts on which both languages of a pair choose the same candidate."""
+    values = agreement_per_query(scores)
+    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)))
+
+
+def find_kappa(scores: Mapping[str, Scores]) -> Figure:
+    """Return Fleiss' kappa (Fleiss 1971) of all languages; categories are candidates' places."""
+    agreement = agreement_per_query(scores).mean(axis=1)
+    table = np.column_stack([agreement, choose(scores).mean(axis=0)])
+    return Figure(["fleiss_kappa"], table, compute_kappa)
+
+
+def choose(scores: Mapping[str, Scores]) -> np.ndarray:
+    """Return the probability that each candidate is chosen [languages, facts, most candidates].
+
+    The best-scored candidates share it equally; the padding of smaller pools has 0.
+    """
+    languages, sizes = read_languages(scores)
+    chosen = np.zeros((len(languages), len(sizes), sizes.max()))
+    for size, queries, items in split_by_size(sizes):
+        for i, flat in enumerate(languages):
+            values = flat[items]
+            best = values == values.max(axis=1, keepdims=True)
+            chosen[i, queries, :size] = best / best.sum(axis=1, keepdims=True)
+    return chosen
 
 
 class AnswerAgreement(evaluate.Metric):

@@ -11,19 +11,18 @@ unrelated rankings with the same accuracies reach.
 
 >>> from polyprobe.metrics.shared.intervals import estimate_figure
 >>> right = {"en": [1, 1, 0, 1], "fr": [1, 0, 0, 1]}
->>> estimate_figure(find_accuracy(right), n_resamples=0)
-{'en': 0.75, 'fr': 0.5, 'mean': 0.625}
+>>> estimate_figure(find_right_counts(right), n_resamples=0)
+{'right_in_all': 0.5, 'right_in_any': 0.75, 'right_in_none': 0.25}
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from polyprobe.metrics.answer_agreement.answer_agreement import agreement_per_query, compute_kappa
-from polyprobe.metrics.rank_overlap.rank_overlap import kendall_pairs, rbo_weights
-from polyprobe.metrics.rankc.rankc import rank_weights, rankc_chance, rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of
-from polyprobe.metrics.shared.rows import Scores, name_pairs, read_languages, split_by_size
+from polyprobe.metrics.rank_overlap.rank_overlap import rbo_weights
+from polyprobe.metrics.rankc.rankc import rank_weights, rankc_pairs
+from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of, name_pairs
+from polyprobe.metrics.shared.rows import Scores
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
 
@@ -35,65 +34,10 @@ OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 """Outcome → its probability, from the probability that each language is correct."""
 
 
-def find_accuracy(right: Right) -> Figure:
-    """Return accuracy by language, from the probability that each fact is correct."""
-    values = np.column_stack(list(right.values()))
-    return mean_of(list(right), values, np.ones(len(values)))
-
-
-def find_rankc(pairs: Sequence[str], values: np.ndarray) -> Figure:
-    """Return RankC by pair, from `rankc_pairs`."""
-    return mean_of(pairs, values, np.ones(len(values)))
-
-
-def find_rankc_adjusted(
-    pairs: Sequence[str], values: np.ndarray, sizes: np.ndarray, weights: str = "softmax"
-) -> Figure:
-    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates."""
-    several = sizes > 1
-    chance = np.where(several, rankc_chance(sizes, weights), 0)[:, None]
-    return mean_of(pairs, several[:, None] * (values - chance) / (1 - chance), several)
-
-
 def find_rbo(scores: Mapping[str, Scores]) -> Figure:
     """Return RBO_EXT (p = .9) by pair: overlapping tops as in RankC, with geometric weights."""
     values = rankc_pairs(scores, rbo_weights)
     return mean_of(name_pairs(list(scores)), values, np.ones(len(values)))
-
-
-def find_kendall(scores: Mapping[str, Scores]) -> Figure:
-    """Return Kendall's tau-b by pair, over the facts where it is defined in both languages."""
-    values = kendall_pairs(scores)
-    known = ~np.isnan(values)
-    return mean_of(name_pairs(list(scores)), np.where(known, values, 0), known)
-
-
-def choose(scores: Mapping[str, Scores]) -> np.ndarray:
-    """Return the probability that each candidate is chosen [languages, facts, most candidates].
-
-    The best-scored candidates share it equally; the padding of smaller pools has 0.
-    """
-    languages, sizes = read_languages(scores)
-    chosen = np.zeros((len(languages), len(sizes), sizes.max()))
-    for size, queries, items in split_by_size(sizes):
-        for i, flat in enumerate(languages):
-            values = flat[items]
-            best = values == values.max(axis=1, keepdims=True)
-            chosen[i, queries, :size] = best / best.sum(axis=1, keepdims=True)
-    return chosen
-
-
-def find_agreement(scores: Mapping[str, Scores]) -> Figure:
-    """Return the share of facts on which both languages of a pair choose the same candidate."""
-    values = agreement_per_query(scores)
-    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)))
-
-
-def find_kappa(scores: Mapping[str, Scores]) -> Figure:
-    """Return Fleiss' kappa (Fleiss 1971) of all languages; categories are candidates' places."""
-    agreement = agreement_per_query(scores).mean(axis=1)
-    table = np.column_stack([agreement, choose(scores).mean(axis=0)])
-    return Figure(["fleiss_kappa"], table, compute_kappa)
 
 
 def find_right_counts(right: Right) -> Figure:

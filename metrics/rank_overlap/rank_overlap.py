@@ -19,7 +19,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, summarize
 from polyprobe.metrics.shared.rows import (
     Scores,
     check_ties,
@@ -174,6 +174,13 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
             scale = np.sqrt(untied[:, pairs[0]] * untied[:, pairs[1]])
             values[queries[start : start + step]] = products / scale
     return values
+
+
+def find_kendall(scores: Mapping[str, Scores]) -> Figure:
+    """Return Kendall's tau-b by pair, over the facts where it is defined in both languages."""
+    values = kendall_pairs(scores)
+    known = ~np.isnan(values)
+    return mean_of(name_pairs(list(scores)), np.where(known, values, 0), known)
 
 
 def measure_rank_overlap(

@@ -21,7 +21,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, summarize
 from polyprobe.metrics.shared.rows import (
     Scores,
     break_ties,
@@ -188,6 +188,22 @@ def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> n
             products = vectors @ vectors.transpose(0, 2, 1)
             values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
     return values
+
+
+def find_rankc(languages: Sequence[str], values: np.ndarray) -> Figure:
+    """Return RankC by pair, from `rankc_pairs`."""
+    return mean_of(name_pairs(languages), values, np.ones(len(values)))
+
+
+def find_rankc_adjusted(
+    languages: Sequence[str], values: np.ndarray, sizes: np.ndarray, weights: str = "softmax"
+) -> Figure:
+    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates."""
+    several = sizes > 1
+    chance = np.where(several, rankc_chance(sizes, weights), 0)[:, None]
+    return mean_of(
+        name_pairs(languages), several[:, None] * (values - chance) / (1 - chance), several
+    )
 
 
 def measure_rankc(

@@ -12,13 +12,12 @@ times its values.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr, stdtrit
-
-from polyprobe.metrics.shared.rows import name_pairs
 
 AVERAGES = ("macro", "micro")
 EMPTY = ("skip", "zero")
@@ -409,6 +408,11 @@ def pick_counted(counted: Collection[bool], groups: Sequence[Hashable] | None) -
             places.append(place)
             without.discard(label)
     return places
+
+
+def name_pairs(languages: Sequence[str]) -> list[str]:
+    """Return the names of all unordered pairs, in the languages' order."""
+    return [f"{one}-{other}" for one, other in combinations(languages, 2)]
 
 
 def count_by_group(counted: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:

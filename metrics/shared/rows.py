@@ -32,7 +32,7 @@ ValueError: query 1 of 'predictions' is 'Ulm'; expected a list of texts
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -226,11 +226,6 @@ def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[st
         if list(languages).count(name) > 1:
             raise ValueError(f"{name!r} appears twice in 'languages'; expected unique names")
     return [str(name) for name in languages]
-
-
-def name_pairs(languages: Sequence[str]) -> list[str]:
-    """Return the names of all unordered pairs, in the languages' order."""
-    return [f"{one}-{other}" for one, other in combinations(languages, 2)]
 
 
 def find_right(chosen: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES, find_chance
+from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES
+from polyprobe.eval.results.table import find_chance
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.load import locate

@@ -54,6 +54,7 @@ def test_a_query_given_twice_is_kept_once(tmp_path):
 def test_nothing_to_add_stores_nothing(tmp_path):
     store = ScoreStore(tmp_path, IDENTITY)
     store.add([], [], [])
+    assert store.find([], []) == []
     assert names(store) == {store.file.name}
     assert rows(store.file) == {}
 
@@ -188,6 +189,7 @@ def test_rows_name_their_own_identity(tmp_path, capsys):
     mine.add(prompts, candidates, known)
     execute(mine.file, "DELETE FROM settings")
     assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == known
+    assert other.find(prompts, candidates) == [None, None]
     for row in rows(mine.file).items():
         execute(other.file, "INSERT INTO scores VALUES (?, ?)", row)
     assert other.find(prompts, candidates) == [None, None]

@@ -6,24 +6,19 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy, right_probability
+from polyprobe.metrics.answer_agreement.answer_agreement import choose, find_agreement, find_kappa
 from polyprobe.metrics.coverlap.coverlap import coverlap_matrix
-from polyprobe.metrics.joint.measures import (
-    choose,
-    count_right,
-    find_accuracy,
-    find_agreement,
-    find_kappa,
-    find_kendall,
+from polyprobe.metrics.joint.measures import count_right, find_rbo, find_right_counts
+from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall, overlap_per_query
+from polyprobe.metrics.rankc.rankc import (
     find_rankc,
     find_rankc_adjusted,
-    find_rbo,
-    find_right_counts,
+    measure_rankc,
+    rankc_matrix,
+    rankc_pairs,
 )
-from polyprobe.metrics.rank_overlap.rank_overlap import overlap_per_query
-from polyprobe.metrics.rankc.rankc import measure_rankc, rankc_matrix, rankc_pairs
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs
 
 LANGUAGES = ("en", "fr", "ru", "zh")
 RANDOM = np.random.default_rng(0)
@@ -40,7 +35,7 @@ def values(figure, **options):
 
 @pytest.mark.parametrize("adjusted", [False, True])
 def test_rankc_of_pairs_is_that_of_the_matrix(adjusted):
-    table, names = rankc_pairs(SCORES), name_pairs(LANGUAGES)
+    table, names = rankc_pairs(SCORES), LANGUAGES
     figure = find_rankc_adjusted(names, table, SIZES) if adjusted else find_rankc(names, table)
     matrix = rankc_matrix(SCORES, adjusted=adjusted)
     found = values(figure)
@@ -50,7 +45,7 @@ def test_rankc_of_pairs_is_that_of_the_matrix(adjusted):
 
 
 def test_a_pair_has_the_interval_of_the_module():
-    found = estimate_figure(find_rankc(name_pairs(LANGUAGES), rankc_pairs(SCORES)))
+    found = estimate_figure(find_rankc(LANGUAGES, rankc_pairs(SCORES)))
     alone = measure_rankc(SCORES["fr"], SCORES["zh"])
     assert found["fr-zh_ci"] == pytest.approx(alone["rankc_ci"])
 
@@ -114,7 +109,7 @@ def test_right_in_how_many():
 def test_one_language_has_no_pairs():
     scores, right = {"en": SCORES["en"]}, {"en": RIGHT["en"]}
     for figure in (
-        find_rankc([], rankc_pairs(scores)), find_coverlap(right), find_agreement(scores)
+        find_rankc(["en"], rankc_pairs(scores)), find_coverlap(right), find_agreement(scores)
     ):  # fmt: skip
         assert estimate_figure(figure) == {"mean": None, "mean_ci": None}
 
