@@ -18,7 +18,7 @@ from polyprobe.metrics.answer_agreement.answer_agreement import find_kappa
 from polyprobe.metrics.joint.measures import find_excess
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs, summarize
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, summarize
 
 RUNS = 2000
 LARGE = 2_000_000

@@ -16,7 +16,7 @@ from scipy import stats
 
 from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement
 from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs, rankc_per_query
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs
+from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap
 
 LANGUAGES, QUERIES, CANDIDATES = 53, 3070, 10
 PAIRS = LANGUAGES * (LANGUAGES - 1) // 2

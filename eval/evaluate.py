@@ -92,7 +92,9 @@ def run_evaluation(
     """Return the run of `evaluate_model` with its results and rows, for a report."""
     loading: dict[str, Any] = dict(options)
     decoding, who = take_decoding(loading), take_workers(loading)
-    asked = resolve(model, dataset, config, languages, limit, sample)
+    tables = load_facts(dataset, config, languages)
+    rows = choose_rows(next(iter(tables.values())), limit, sample)
+    asked = Asked(_absolute(model), _absolute(dataset), config, tables, rows, limit, sample)
     run = Run(output)
     if loading.get("batch_tokens") is None:
         loading["batch_tokens"] = run.budget(asked.model)
@@ -102,11 +104,11 @@ def run_evaluation(
     run.check_free()
     with locked(run.folder):
         settings = run.open(settings)
-        tables, first = asked.tables, settings.languages[0]
+        first = settings.languages[0]
         if first not in tables and protocol_of(settings.scoring).whole_relation:
             tables = load_facts(dataset, config, [first, *tables])  # scored by an earlier call
         texts = as_asked(tables, settings.scoring, first)
-        missing = run.missing(asked.tables, settings.kind)
+        missing = run.missing(asked.tables)
         todo = {language: texts[language].take(asked.rows) for language in missing}
         if decoding:
             fill_predictions(run, loaded.scorer, decoding, todo)
@@ -160,20 +162,6 @@ class Asked(NamedTuple):
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
         )
-
-
-def resolve(
-    model: str,
-    dataset: str,
-    config: str | None,
-    languages: Sequence[str] | None,
-    limit: int | None,
-    sample: int | None,
-) -> Asked:
-    """Load the dataset, choose its rows and resolve the paths; arguments as in `evaluate_model`."""
-    tables = load_facts(dataset, config, languages)
-    rows = choose_rows(next(iter(tables.values())), limit, sample)
-    return Asked(_absolute(model), _absolute(dataset), config, tables, rows, limit, sample)
 
 
 def _absolute(name: str) -> str:

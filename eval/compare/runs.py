@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.eval.results.compute import read_facts
-from polyprobe.eval.results.facts import read_clusters
+from polyprobe.eval.results.compute import read_clusters, read_facts
 from polyprobe.eval.results.figures import LANGUAGE, SEPARATE
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.metrics.joint.significance import Difference, compare_figures

@@ -20,9 +20,10 @@ from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of,
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from .facts import ScoredFacts, read_clusters
+from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
 
+CLUSTERS = ("none", "relation", "subject")
 Estimates = dict[str, dict[str, Any]]
 
 
@@ -52,21 +53,24 @@ def compute_results(run: Run, bootstrap: Bootstrap = DEFAULT) -> dict[str, Any]:
     `left_out` counts it. `intervals` has the 95 % bootstrap interval of every figure.
     """
     settings = run.settings()
-    tables = read_aligned(run)
     if settings.kind == "predictions":
-        figures = summarize_predictions(tables, bootstrap._asdict())
+        figures = summarize_predictions(read_aligned(run), bootstrap._asdict())
     else:
-        figures = summarize(read_facts(run, tables), settings.scoring, bootstrap)
+        figures = summarize(read_facts(run), settings.scoring, bootstrap)
     resampled = {"resampling": bootstrap._asdict()}
     results = {"signature": settings.signature, **figures, **resampled}
     run.write_json("results.json", results)
     return results
 
 
-def read_facts(run: Run, tables: Mapping[str, pa.Table]) -> ScoredFacts:
-    """Return the validated facts; scores that are not numbers are a PolyprobeError."""
+def read_facts(run: Run, tables: Mapping[str, pa.Table] | None = None) -> ScoredFacts:
+    """Return the validated facts of a run, or of some rows of its scores.
+
+    Raises:
+        PolyprobeError: see `read_aligned`; scores that are not numbers.
+    """
     try:
-        return ScoredFacts(tables)
+        return ScoredFacts(tables or read_aligned(run))
     except ValueError as error:
         raise PolyprobeError(
             f"{run.folder}/scores: {error}; delete that language's file and run the same "
@@ -106,6 +110,30 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
             f.name: f.left_out.find(facts, values[f.name]) for f in SEPARATE if f.left_out
         },
     }
+
+
+def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
+    """Return the relation of each row, or the subject in its fact id; None for `none`.
+
+    Rows of one fact (its templates) are one cluster even with `none`.
+
+    Raises:
+        PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
+    """
+    if kind not in CLUSTERS:
+        raise PolyprobeError(f"unknown --cluster {kind!r}; known: {', '.join(CLUSTERS)}")
+    if kind == "none":
+        facts = table["fact_id"].to_pylist()
+        return facts if len(set(facts)) < len(facts) else None
+    if kind == "relation":
+        return table["relation"].to_pylist()
+    parts = [name.split(":") for name in table["fact_id"].to_pylist()]
+    for fact in (part for part in parts if len(part) != 3):
+        raise PolyprobeError(
+            f"--cluster subject: the fact id {':'.join(fact)!r} names no subject; use "
+            "--cluster relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
+        )
+    return [subject for _, subject, _ in parts]
 
 
 def _estimate_joint(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The scored facts of a run: validated scores, answers and clusters in every language."""
+"""The scored facts of a run: validated scores and answers in every language."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,6 @@ import pyarrow as pa
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.metrics.rankc.rankc import rankc_pairs
 from polyprobe.metrics.shared.rows import Rows, read_rows
-from polyprobe.system.errors import PolyprobeError
-
-CLUSTERS = ("none", "relation", "subject")
 
 
 class ScoredFacts:
@@ -47,30 +44,6 @@ class ScoredFacts:
     def table(self) -> pa.Table:
         """Return the first language's table; fact ids, relations and answers are those of all."""
         return next(iter(self.tables.values()))
-
-
-def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
-    """Return the relation of each row, or the subject in its fact id; None for `none`.
-
-    Rows of one fact (its templates) are one cluster even with `none`.
-
-    Raises:
-        PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
-    """
-    if kind not in CLUSTERS:
-        raise PolyprobeError(f"unknown --cluster {kind!r}; known: {', '.join(CLUSTERS)}")
-    if kind == "none":
-        facts = table["fact_id"].to_pylist()
-        return facts if len(set(facts)) < len(facts) else None
-    if kind == "relation":
-        return table["relation"].to_pylist()
-    parts = [name.split(":") for name in table["fact_id"].to_pylist()]
-    for fact in (part for part in parts if len(part) != 3):
-        raise PolyprobeError(
-            f"--cluster subject: the fact id {':'.join(fact)!r} names no subject; use "
-            "--cluster relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
-        )
-    return [subject for _, subject, _ in parts]
 
 
 def masked_scores(table: pa.Table) -> np.ma.MaskedArray:

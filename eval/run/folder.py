@@ -185,8 +185,9 @@ class Run:
             return None
         return settings.batch_tokens if settings.model == model else None
 
-    def missing(self, languages: Iterable[str], kind: str = "scores") -> list[str]:
-        """Return the languages that have no scores yet, or no `predictions`."""
+    def missing(self, languages: Iterable[str]) -> list[str]:
+        """Return the languages that have no scores or predictions yet."""
+        kind = self.settings().kind
         return [language for language in languages if not self._file(kind, language).exists()]
 
     def write_scores(self, language: str, table: pa.Table) -> None:

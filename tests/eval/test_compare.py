@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.runs import compare_runs, match_facts
-from polyprobe.eval.results.compute import Bootstrap, compute_results
-from polyprobe.eval.results.facts import read_clusters
+from polyprobe.eval.results.compute import Bootstrap, compute_results, read_clusters
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import PICKS, SCORES, scores, write_run
