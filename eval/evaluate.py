@@ -11,25 +11,19 @@ import pyarrow as pa
 from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
-from polyprobe.eval.scoring.decoding_options import DecodingChoices, DecodingOptions, take_decoding
-from polyprobe.eval.scoring.load import Loaded, ModelOptions, load
+from polyprobe.eval.scoring.load import Loaded, load
+from polyprobe.eval.scoring.options import DecodingOptions, Options, take_decoding, take_workers
 from polyprobe.eval.work.fill import (
-    WorkerChoices,
     choose_workers,
     fill_scores,
     open_store,
     remove_own_store,
-    take_workers,
 )
 from polyprobe.eval.work.predictions import fill_predictions
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
-
-
-class Options(ModelOptions, DecodingChoices, WorkerChoices, total=False):
-    """Options of loading, scoring, decoding and of the workers."""
 
 
 def evaluate_model(

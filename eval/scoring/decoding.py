@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from polyprobe.eval.scoring.decoding_options import DecodingOptions
 from polyprobe.eval.scoring.engine import Input, Plan
+from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer
 
 UNFILLED = -1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import torch
 from transformers import AutoConfig, AutoTokenizer
@@ -16,41 +16,10 @@ from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import HASH, hash_model, is_hash
 
+from .options import ModelOptions
 from .scorers import FAMILIES, SCORINGS, Family, Scorer
 
 EMBEDDED = ("geolm",)
-
-
-class ModelOptions(TypedDict, total=False):
-    """How a model is loaded and scored.
-
-    Attributes:
-        revision: branch, tag or commit on the Hub.
-        device: `auto` (CUDA, then MPS, then CPU) or any device of torch.
-        dtype: `float32`, `bfloat16` or `float16`; log-softmax is always in float32. Half precision
-            changes rankings, so published figures are float32.
-        scoring: the protocol (`SCORINGS` lists the families of each). `bmlama`: equations 8
-            to 10 of the BMLAMA paper. `mpararel`: all masks at once, with every object of the
-            relation as a candidate; `mpararel-released`: logits instead of probabilities.
-            `object`: the sum over the object's tokens; `object-tokens`, `object-characters` and
-            `object-bytes`: divided by their number. `contrastive`: the object's first sub-word.
-            `pll`: the sum over the whole sentence, with each token masked in turn; `pll-word-l2r`:
-            with the rest of its word. `xfactr`: free decoding with a masked model, see
-            `DecodingOptions`.
-        bos: `auto`, `always` or `never`, for decoder-only models.
-        attention: the implementation of attention by its name in transformers: `sdpa`, `eager`,
-            `flash_attention_2`, … (default: the preference of the class).
-        batch_tokens: the token budget of a batch (default: that of the model's path, less on a GPU
-            with little free memory); it is halved whenever memory runs out.
-    """
-
-    revision: str | None
-    device: str
-    dtype: str
-    scoring: str
-    bos: str
-    attention: str | None
-    batch_tokens: int | None
 
 
 class Loaded(NamedTuple):

@@ -3,17 +3,16 @@
 import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, NamedTuple, Self, TypedDict
+from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from polyprobe.eval.run.folder import SCORES, Run
-from polyprobe.eval.scoring.decoding_options import SCORING as FREE
 from polyprobe.eval.scoring.load import Loaded
+from polyprobe.eval.scoring.options import WorkerSettings
 from polyprobe.eval.scoring.scorers import Scored
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
@@ -200,48 +199,6 @@ class Bars:
         """Update the number of a task's inputs that are done."""
         self._shares[task.number] = len(task.prompts) * done / max(total, 1)
         self._bars.update(self._queries, completed=round(sum(self._shares.values())))
-
-
-class WorkerChoices(TypedDict, total=False):
-    """Options of the workers and the score store.
-
-    Attributes:
-        devices: number of processes on this machine, each with its own device.
-        ray: the address of a Ray cluster, or `auto`.
-        cache: whether the run reads and fills the cache that all runs share; otherwise its scores
-            are stored in the run folder until the run is complete.
-    """
-
-    devices: int
-    ray: str | None
-    cache: bool
-
-
-@dataclass(frozen=True)
-class WorkerSettings:
-    """See `WorkerChoices`."""
-
-    devices: int = 1
-    ray: str | None = None
-    cache: bool = True
-
-
-def take_workers(options: dict[str, Any]) -> WorkerSettings:
-    """Remove the worker options from keywords and return them.
-
-    Raises:
-        PolyprobeError: options that exclude each other.
-    """
-    names = [field.name for field in fields(WorkerSettings)]
-    chosen = WorkerSettings(**{name: options.pop(name) for name in names if name in options})
-    if chosen.devices < 1:
-        raise PolyprobeError(f"--devices must be at least 1, got {chosen.devices}")
-    many = "--ray" if chosen.ray else "--devices" if chosen.devices > 1 else None
-    if chosen.ray and chosen.devices > 1:
-        raise PolyprobeError("--devices and --ray were both given; choose one")
-    if many and options.get("scoring") == FREE:
-        raise PolyprobeError(f"--scoring {FREE} decodes in one process; leave {many} out")
-    return chosen
 
 
 def choose_workers(

@@ -18,7 +18,7 @@ from rich.progress import (
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.run.protocol import read_forms
 from polyprobe.eval.scoring.decoding import Decoded, decode
-from polyprobe.eval.scoring.decoding_options import DecodingOptions
+from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.eval.scoring.scorers.queries import fit
 from polyprobe.system.errors import PolyprobeError

@@ -13,7 +13,7 @@ from polyprobe.cli import main
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.scoring.decoding import decode
-from polyprobe.eval.scoring.decoding_options import DecodingOptions
+from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.work import predictions
 from polyprobe.eval.work.predictions import predict
 from polyprobe.system.errors import PolyprobeError

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from polyprobe.eval.scoring.decoding import search
-from polyprobe.eval.scoring.decoding_options import DecodingOptions
+from polyprobe.eval.scoring.options import DecodingOptions
 
 
 def drive(model, n_masks, max_masks, **options):

@@ -1,0 +1,176 @@
+"""The options of an evaluation: of loading, of X-FACTR's decoder, of the workers."""
+
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+from polyprobe.system.errors import PolyprobeError
+
+FREE = "xfactr"
+_CHOICES = {
+    "initial": ("independent", "order", "confidence"),
+    "refinement": ("none", "order", "confidence"),
+    "refresh": ("always", "released"),
+}
+SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90 % of objects
+FEW_MASKS, MANY_MASKS = 5, 10
+
+
+class ModelOptions(TypedDict, total=False):
+    """How a model is loaded and scored.
+
+    Attributes:
+        revision: branch, tag or commit on the Hub.
+        device: `auto` (CUDA, then MPS, then CPU) or any device of torch.
+        dtype: `float32`, `bfloat16` or `float16`; log-softmax is always in float32. Half precision
+            changes rankings, so published figures are float32.
+        scoring: the protocol (`FREES` lists the families of each). `bmlama`: equations 8
+            to 10 of the BMLAMA paper. `mpararel`: all masks at once, with every object of the
+            relation as a candidate; `mpararel-released`: logits instead of probabilities.
+            `object`: the sum over the object's tokens; `object-tokens`, `object-characters` and
+            `object-bytes`: divided by their number. `contrastive`: the object's first sub-word.
+            `pll`: the sum over the whole sentence, with each token masked in turn; `pll-word-l2r`:
+            with the rest of its word. `xfactr`: free decoding with a masked model, see
+            `DecodingOptions`.
+        bos: `auto`, `always` or `never`, for decoder-only models.
+        attention: the implementation of attention by its name in transformers: `sdpa`, `eager`,
+            `flash_attention_2`, … (default: the preference of the class).
+        batch_tokens: the token budget of a batch (default: that of the model's path, less on a GPU
+            with little free memory); it is halved whenever memory runs out.
+    """
+
+    revision: str | None
+    device: str
+    dtype: str
+    scoring: str
+    bos: str
+    attention: str | None
+    batch_tokens: int | None
+
+
+class DecodingChoices(TypedDict, total=False):
+    """The fields of `DecodingOptions` as keywords of `evaluate_model`."""
+
+    initial: str
+    refinement: str
+    max_masks: int | None
+    length_norm: bool
+    recompute: bool
+    beam: int
+    refresh: str
+
+
+@dataclass(frozen=True)
+class DecodingOptions:
+    """How X-FACTR fills masks and chooses their number (section 4 and appendix C).
+
+    Attributes:
+        initial: `independent` fills all masks at once, `order` from left to right, `confidence`
+            the most probable first.
+        refinement: `none`; `order` re-predicts from left to right, `confidence` the least
+            probable, until nothing changes or the steps are used up.
+        max_masks: M, the largest number of masks (default: 5 in en, fr, nl, es, 10 elsewhere).
+        length_norm: compare numbers of masks by the mean of log c, not by the sum.
+        recompute: recompute the confidence of every predicted token after every change.
+        beam: B, the number of hypotheses.
+        refresh: whether a re-predicted token that does not change gets its new confidence
+            (`always`, the paper) or keeps the old one (`released`).
+
+    Raises:
+        PolyprobeError: an unknown choice, a number below 1.
+    """
+
+    initial: str = "independent"
+    refinement: str = "none"
+    max_masks: int | None = None
+    length_norm: bool = False
+    recompute: bool = False
+    beam: int = 1
+    refresh: str = "always"
+
+    def __post_init__(self) -> None:
+        for name, known in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise PolyprobeError(f"unknown --{name} {value!r}; known: {', '.join(known)}")
+        for name in ("max_masks", "beam"):
+            number = getattr(self, name)
+            if number is not None and number < 1:
+                raise PolyprobeError(f"--{name.replace('_', '-')} must be at least 1, got {number}")
+
+    @property
+    def name(self) -> str:
+        """Return the exact name of the scoring, for the signature and for resuming a run."""
+        masks = self.max_masks or f"{FEW_MASKS}/{MANY_MASKS}"
+        parts = [FREE, self.initial, self.refinement, f"m{masks}", f"b{self.beam}"]
+        parts += ["norm"] * self.length_norm + ["recompute"] * self.recompute
+        parts += ["refresh-released"] * (self.refresh == "released")
+        return "-".join(parts)
+
+    def masks(self, language: str) -> int:
+        """Return M, the largest number of masks in a language."""
+        return self.max_masks or (FEW_MASKS if language in SHORT_OBJECTS else MANY_MASKS)
+
+
+class WorkerChoices(TypedDict, total=False):
+    """Options of the workers and the score store.
+
+    Attributes:
+        devices: number of processes on this machine, each with its own device.
+        ray: the address of a Ray cluster, or `auto`.
+        cache: whether the run reads and fills the cache that all runs share; otherwise its scores
+            are stored in the run folder until the run is complete.
+    """
+
+    devices: int
+    ray: str | None
+    cache: bool
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """See `WorkerChoices`."""
+
+    devices: int = 1
+    ray: str | None = None
+    cache: bool = True
+
+
+class Options(ModelOptions, DecodingChoices, WorkerChoices, total=False):
+    """Options of loading, scoring, decoding and of the workers."""
+
+
+def take_decoding(options: dict[str, Any]) -> DecodingOptions | None:
+    """Remove the decoder's options from keywords and return them; None for other scorings.
+
+    Raises:
+        PolyprobeError: a decoder's option with another scoring, where it has no effect.
+    """
+    names = [field.name for field in fields(DecodingOptions)]
+    chosen = {name: options.pop(name) for name in names if name in options}
+    scoring = options.get("scoring", "bmlama")
+    if scoring == FREE:
+        return DecodingOptions(**chosen)
+    if chosen:
+        raise PolyprobeError(
+            f"--{next(iter(chosen)).replace('_', '-')} is for --scoring {FREE}, "
+            f"not {scoring}; leave it out"
+        )
+    return None
+
+
+def take_workers(options: dict[str, Any]) -> WorkerSettings:
+    """Remove the worker options from keywords and return them.
+
+    Raises:
+        PolyprobeError: options that exclude each other.
+    """
+    names = [field.name for field in fields(WorkerSettings)]
+    chosen = WorkerSettings(**{name: options.pop(name) for name in names if name in options})
+    if chosen.devices < 1:
+        raise PolyprobeError(f"--devices must be at least 1, got {chosen.devices}")
+    many = "--ray" if chosen.ray else "--devices" if chosen.devices > 1 else None
+    if chosen.ray and chosen.devices > 1:
+        raise PolyprobeError("--devices and --ray were both given; choose one")
+    if many and options.get("scoring") == FREE:
+        raise PolyprobeError(f"--scoring {FREE} decodes in one process; leave {many} out")
+    return chosen
