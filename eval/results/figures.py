@@ -80,16 +80,6 @@ class RunFigure(NamedTuple):
         assert self.sums, self.name
         return self.sums(facts)
 
-    @property
-    def module(self) -> str:
-        """Return the metric module that gives the figure, or an empty string."""
-        return self.name.rpartition(".")[0]
-
-    @property
-    def key(self) -> str:
-        """Return the figure's name within its module."""
-        return self.name.rpartition(".")[2]
-
 
 _of_module = partial(RunFigure, per=LANGUAGE)
 
@@ -287,9 +277,13 @@ BY_NAME = {figure.name: figure for figure in FIGURES}
 # One value for each language or pair, with a mean, from sums over facts.
 SEPARATE = tuple(figure for figure in FIGURES if figure.sums and figure.per != ALL)
 JOINT = tuple(figure for figure in FIGURES if figure.per == ALL)
-OF_MODULES = tuple(figure for figure in FIGURES if not figure.sums)
 HEADLINE = tuple(BY_NAME[name] for name in HEADLINES)
 HEADLINE_PAIRS = tuple(figure for figure in HEADLINE if figure.per == PAIR)
+OF_MODULES: dict[str, dict[str, RunFigure]] = {}  # by module, then by the figure's name there
+for _figure in FIGURES:
+    _module, _, _key = _figure.name.rpartition(".")
+    if _module:
+        OF_MODULES.setdefault(_module, {})[_key] = _figure
 
 
 def describe(name: str, kind: str) -> RunFigure:

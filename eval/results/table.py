@@ -1,7 +1,6 @@
 """The results in the terminal."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -111,9 +110,8 @@ def list_left_out(results: dict[str, Any]) -> list[str]:
 
 
 def _notes_of_modules(results: dict[str, Any]) -> Iterator[str]:
-    noted = (figure for figure in OF_MODULES if figure.noted)
-    for module, figures in groupby(noted, key=lambda figure: figure.module):
-        keys = [figure.key for figure in figures]
-        for language, values in results.get(module, {}).items():
+    for module, figures in OF_MODULES.items():
+        keys = [key for key, figure in figures.items() if figure.noted]
+        for language, values in results.get(module, {}).items() if keys else ():
             shown = ", ".join(f"{key} {number(values.get(key))}" for key in keys)
             yield f"{module} {language}: {shown}"

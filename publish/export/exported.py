@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import combinations, groupby
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -253,14 +253,14 @@ def _count(results: Mapping[str, Any], figure: str) -> int | None:
 
 def _rows_of_modules(results: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the figures of metric modules by language."""
-    for module, figures in groupby(OF_MODULES, key=lambda figure: figure.module):
-        known = list(figures)
+    for module, figures in OF_MODULES.items():
         for language, values in results.get(module, {}).items():
-            for figure in (figure for figure in known if figure.key in values):
-                low, high = values.get(f"{figure.key}_ci") or (None, None)
-                chance = values.get(f"{figure.key}_chance")
-                value, n = values[figure.key], values.get(figure.counted)
-                yield Row(figure.name, language, "", value, low, high, chance, n)
+            for key, figure in figures.items():
+                if key not in values:
+                    continue
+                low, high = values.get(f"{key}_ci") or (None, None)
+                chance, n = values.get(f"{key}_chance"), values.get(figure.counted)
+                yield Row(figure.name, language, "", values[key], low, high, chance, n)
 
 
 def _rows_of_all(results: Mapping[str, Any]) -> Iterator[Row]:
