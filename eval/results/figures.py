@@ -82,6 +82,7 @@ class RunFigure(NamedTuple):
 
 
 _of_module = partial(RunFigure, per=LANGUAGE)
+_of_outcome = partial(RunFigure, per=PAIR, conditional=True)
 
 FIGURES = (
     RunFigure(
@@ -152,20 +153,23 @@ FIGURES = (
         lambda facts: find_excess(facts.right, facts.rankc, facts.kinds),
         lowest=-1.0,
     ),
-    *(
-        RunFigure(
-            f"rankc_{outcome}",
-            f"RankC, {who} right",
-            f"RankC over facts right in {where}.",
-            PAIR,
-            lambda facts, outcome=outcome: condition_rankc(facts.right, facts.rankc, outcome),
-            conditional=True,
-        )
-        for outcome, who, where in (
-            ("right_right", "both", "both"),
-            ("right_wrong", "one", "one of two"),
-            ("wrong_wrong", "none", "neither"),
-        )
+    _of_outcome(
+        "rankc_right_right",
+        "RankC, both right",
+        "RankC over facts right in both.",
+        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "right_right"),
+    ),
+    _of_outcome(
+        "rankc_right_wrong",
+        "RankC, one right",
+        "RankC over facts right in one of two.",
+        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "right_wrong"),
+    ),
+    _of_outcome(
+        "rankc_wrong_wrong",
+        "RankC, none right",
+        "RankC over facts right in neither.",
+        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "wrong_wrong"),
     ),
     RunFigure(
         "rbo",

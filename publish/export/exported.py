@@ -160,7 +160,7 @@ def _read_results(run: Run, settings: Settings) -> dict[str, Any]:
 def _remedy(run: Run) -> str:
     """Return how to make results.json: by the metrics, or first by the missing scores."""
     settings = run.settings()
-    missing = run.missing(settings.languages, settings.kind)
+    missing = run.missing(settings.languages)
     if missing:
         return f"scores of {missing[0]!r} are missing: run the same `polyprobe eval` again"
     return f"make it with `polyprobe metrics {run.folder}`"

@@ -20,8 +20,7 @@ from .seq2seq import SEQ2SEQ, Seq2SeqScorer
 # In this order: a configuration without class names is of the first family with its model type.
 FAMILIES: dict[str, Family] = {family.name: family for family in (SEQ2SEQ, MASKED, CAUSAL)}
 
-
-_OF_FAMILIES = {
+_OF_FAMILIES: dict[str, dict[str, Callable[..., Scorer]]] = {
     protocol: {f.name: f.scorers[protocol] for f in FAMILIES.values() if protocol in f.scorers}
     for protocol in ("bmlama", "object", "contrastive")
 }

@@ -35,11 +35,13 @@ def values(figure, **options):
 
 @pytest.mark.parametrize("adjusted", [False, True])
 def test_rankc_of_pairs_is_that_of_the_matrix(adjusted):
-    table, names = rankc_pairs(SCORES), LANGUAGES
-    figure = find_rankc_adjusted(names, table, SIZES) if adjusted else find_rankc(names, table)
+    table = rankc_pairs(SCORES)
+    figure = (
+        find_rankc_adjusted(LANGUAGES, table, SIZES) if adjusted else find_rankc(LANGUAGES, table)
+    )
     matrix = rankc_matrix(SCORES, adjusted=adjusted)
     found = values(figure)
-    for name, pair in zip(names, PAIRS, strict=True):
+    for name, pair in zip(name_pairs(LANGUAGES), PAIRS, strict=True):
         assert found[name] == pytest.approx(matrix[pair])
     assert found["mean"] == pytest.approx(np.mean([matrix[pair] for pair in PAIRS]))
 
