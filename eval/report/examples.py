@@ -41,7 +41,7 @@ class Answers:
 
 def read_answers(run: Run, languages: Sequence[str]) -> Answers:
     """Return the best candidates by the run's score files."""
-    tables = [run.scores(language) for language in languages]
+    tables = [run.read(language) for language in languages]
     right = tables[0]["answers"].to_pylist()
     found = [_best(masked_scores(table)) for table in tables]
     best = np.stack([best for best, _ in found], axis=1)

@@ -1,7 +1,7 @@
 """The run on disk: settings, one file of scores for each language, results; written whole."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -41,6 +41,8 @@ PREDICTIONS = pa.schema(
         ("single_token", pa.bool_()),
     ]
 )
+# By kind of run: the schema of its files, and the columns that are equal in every language.
+KINDS = {"scores": (SCORES, ("fact_id", "answers")), "predictions": (PREDICTIONS, ("fact_id",))}
 
 
 def _versions() -> dict[str, str]:
@@ -187,31 +189,19 @@ class Run:
 
     def missing(self, languages: Iterable[str]) -> list[str]:
         """Return the languages that have no scores or predictions yet."""
-        kind = self.settings().kind
-        return [language for language in languages if not self._file(kind, language).exists()]
+        return [language for language in languages if not self._file(language).exists()]
 
-    def write_scores(self, language: str, table: pa.Table) -> None:
-        """Write one language's scores, whole or not at all."""
-        self._write("scores", language, table)
+    def write(self, language: str, table: pa.Table) -> None:
+        """Write one language's scores or predictions, whole or not at all."""
+        write_whole(self._file(language), lambda part: pq.write_table(table, part), GO_ON)
 
-    def write_predictions(self, language: str, table: pa.Table) -> None:
-        """Write one language's predictions, whole or not at all."""
-        self._write("predictions", language, table)
+    def read(self, language: str) -> pa.Table:
+        """Return one language's scores or predictions.
 
-    def scores(self, language: str) -> pa.Table:
-        """Return one language's scores; a file that cannot be read is a PolyprobeError."""
-        return self._read("scores", language, SCORES)
-
-    def predictions(self, language: str) -> pa.Table:
-        """Return one language's predictions; a file that cannot be read is a PolyprobeError."""
-        return self._read("predictions", language, PREDICTIONS)
-
-    def _write(self, kind: str, language: str, table: pa.Table) -> None:
-        file = self._file(kind, language)
-        write_whole(file, lambda part: pq.write_table(table, part), GO_ON)
-
-    def _read(self, kind: str, language: str, schema: pa.Schema) -> pa.Table:
-        file = self._file(kind, language)
+        Raises:
+            PolyprobeError: no file, one that cannot be read, or one with other columns.
+        """
+        file, schema = self._file(language), KINDS[self.settings().kind][0]
         try:
             table = pq.read_table(file)
         except FileNotFoundError:
@@ -248,8 +238,8 @@ class Run:
             raise PolyprobeError(f"{file} holds {type(value).__name__}, expected a JSON object")
         return value
 
-    def _file(self, kind: str, language: str) -> Path:
-        return self.folder / kind / f"{language}.parquet"
+    def _file(self, language: str) -> Path:
+        return self.folder / self.settings().kind / f"{language}.parquet"
 
     def _has_work(self) -> bool:
         """Return whether any language is done, which fixes the settings."""
@@ -314,11 +304,10 @@ def read_aligned(run: Run) -> dict[str, pa.Table]:
         PolyprobeError: a file that cannot be read, or one with other facts or answers.
     """
     settings = run.settings()
-    read, same = KINDS[settings.kind]
-    tables = {language: read(run, language) for language in settings.languages}
+    tables = {language: run.read(language) for language in settings.languages}
     first, *others = tables
     for language in others:
-        for column in same:
+        for column in KINDS[settings.kind][1]:
             if tables[language][column] != tables[first][column]:
                 raise PolyprobeError(
                     f"{run.folder}/{settings.kind}/{language}.parquet has other facts than "
@@ -326,10 +315,3 @@ def read_aligned(run: Run) -> dict[str, pa.Table]:
                     "same `polyprobe eval` again"
                 )
     return tables
-
-
-# By kind of run: the method that reads a language, and the columns equal in every language.
-KINDS: dict[str, tuple[Callable[[Run, str], pa.Table], tuple[str, ...]]] = {
-    "scores": (Run.scores, ("fact_id", "answers")),
-    "predictions": (Run.predictions, ("fact_id",)),
-}

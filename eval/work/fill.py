@@ -76,9 +76,7 @@ def fill_scores(
             while waiting and done.issuperset(range(work.tasks_up_to(waiting[0]))):
                 language = waiting.pop(0)
                 queries = work.asked[language]
-                run.write_scores(
-                    language, take(tables[language], language, queries, store, console)
-                )
+                run.write(language, take(tables[language], language, queries, store, console))
                 bars.count_language()
 
         write_ready()

@@ -36,7 +36,7 @@ def fill_predictions(
             bar = bars.add_task(language, total=None)
             advance = partial(_advance, bars, bar)
             made = _predict_table(scorer, decoding, table, language, advance, console)
-            run.write_predictions(language, made)
+            run.write(language, made)
             bars.remove_task(bar)
             bars.advance(overall)
 

@@ -72,7 +72,7 @@ def test_no_common_language(run):
 
 def test_other_facts_and_other_candidates(run):
     first, second = run("a"), run("b")
-    table = first.scores("en")
+    table = first.read("en")
     ids = table.column("fact_id").to_pylist()
     others = table.set_column(0, "fact_id", [[f"x{i}" for i in ids]])
     with pytest.raises(PolyprobeError, match="have no fact in common"):
@@ -85,7 +85,7 @@ def test_other_facts_and_other_candidates(run):
 
 def test_rows_of_one_fact_are_matched_in_their_order(run):
     first, second = run("a"), run("b")
-    table = first.scores("en")
+    table = first.read("en")
     twice = table.take([0, 0, 1])
     assert match_facts(twice, table.take([1, 0]), (first, second)) == ([0, 2], [1, 0])
 
@@ -106,7 +106,7 @@ def test_unknown_options(run, options, message):
 def test_a_score_that_is_no_number(run):
     second = run("b")
     file = second.folder / "scores" / "ru.parquet"
-    table = second.scores("ru")
+    table = second.read("ru")
     values = table["scores"].to_pylist()
     values[2][0] = float("nan")
     column = pa.array(values, table.schema.field(3).type)
@@ -124,7 +124,7 @@ def test_clusters_and_resamples_of_a_run(run):
 
 
 def test_ids_without_a_subject(run):
-    table = run("a").scores("en")
+    table = run("a").read("en")
     published = table.set_column(0, "fact_id", [[f"17:{i:04}" for i in range(len(table))]])
     with pytest.raises(PolyprobeError, match="--cluster subject: the fact id '17:0000' names no"):
         read_clusters(published, "subject")

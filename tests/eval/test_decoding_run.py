@@ -56,7 +56,7 @@ def test_predictions_on_disk_are_the_decoder_s_own(place, done):
         "run.json", "results.json", *(f"predictions/{language}.parquet" for language in CITIES)
     }  # fmt: skip
     for language in ("en", "ru"):
-        made, table = rows(language), Run(done).predictions(language)
+        made, table = rows(language), Run(done).read(language)
         want = decode(scorer, [row.prompt for row in made], 3, options)
         assert table.schema == PREDICTIONS
         assert table["fact_id"].to_pylist() == [row.fact_id for row in made]
@@ -74,7 +74,7 @@ def test_a_gold_label_with_unknown_tokens_is_left_out_and_counted(place, tmp_pat
     golds = [row.candidates[row.answers[0]] for row in rows("zh_hans")]
     known = [tokenizer.unk_token not in tokenizer.tokenize(gold) for gold in golds]
     assert 0 < sum(known) < len(known)
-    table = Run(tmp_path / "run").predictions("zh_hans").to_pylist()
+    table = Run(tmp_path / "run").read("zh_hans").to_pylist()
     for row, asked in zip(table, known, strict=True):
         for name in ("prediction", "n_masks", "log_probability", "single_token"):
             assert (row[name] is not None) == asked
@@ -196,10 +196,10 @@ def test_a_file_with_other_columns_is_told(done):
     file = done / "predictions" / "en.parquet"
     pq.write_table(pq.read_table(file).drop_columns(["n_masks"]), file)
     with pytest.raises(PolyprobeError, match="has other columns than .* n_masks \\(int32\\)"):
-        Run(done).predictions("en")
+        Run(done).read("en")
     file.unlink()
     with pytest.raises(PolyprobeError, match="en.parquet is missing; run the same"):
-        Run(done).predictions("en")
+        Run(done).read("en")
 
 
 XFACTR = ["--scoring", "xfactr"]

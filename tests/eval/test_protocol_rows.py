@@ -125,7 +125,7 @@ def test_a_run_ranks_the_objects_of_the_whole_relation(place):
         "zh_hans": ["法国的首都是[Y]", "德国的首都是[Y]", "意大利的首都是[Y]"],
     }  # fmt: skip
     for language in CITIES:
-        scores = Run(place / "run").scores(language)
+        scores = Run(place / "run").read(language)
         assert scores["answers"].to_pylist() == [[0], [0], [1]]
         pools = [capitals[language], others[language], capitals[language]]
         for prompt, pool, row in zip(

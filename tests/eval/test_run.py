@@ -78,14 +78,14 @@ def test_scores_are_the_scorer_s_own(place, done):
     for language in CITIES:
         made = rows(language)
         want = scorer.score([row.prompt for row in made], [row.candidates for row in made])
-        got = Run(done[0]).scores(language)["scores"].to_pylist()
+        got = Run(done[0]).read(language)["scores"].to_pylist()
         assert got == [[np.float32(x) for x in row] for row in want]
 
 
 def test_results_follow_from_the_definitions(done):
     """Accuracy, COverlap and RankC written out, on the rankings of the run's scores (no ties)."""
     folder, results = done
-    scores = {x: Run(folder).scores(x)["scores"].to_pylist() for x in CITIES}
+    scores = {x: Run(folder).read(x)["scores"].to_pylist() for x in CITIES}
     right = {
         x: [
             max(range(len(row)), key=row.__getitem__) == made.answers[0]
@@ -232,11 +232,11 @@ def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(place, done, tmp_pa
     assert kept == {"run.json"}
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
-    assert len(Run(tmp_path / "run").scores("zh_hans")) == 160
+    assert len(Run(tmp_path / "run").read("zh_hans")) == 160
 
 
 def test_masked_scores_pad_short_pools_at_the_end(done):
-    table = Run(done[0]).scores("en")
+    table = Run(done[0]).read("en")
     padded = masked_scores(table)
     assert padded.shape == (8, 4)
     for row, scores in zip(padded, table["scores"].to_pylist(), strict=True):

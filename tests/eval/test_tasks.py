@@ -98,7 +98,7 @@ def calls(monkeypatch):
 
 def run(place, output, model="model", **options):
     evaluate_model(str(place / model), str(place / "facts"), output=output, **options)
-    return [Run(output).scores(x) for x in Run(output).settings().languages]
+    return [Run(output).read(x) for x in Run(output).settings().languages]
 
 
 def test_a_later_run_takes_what_is_known(place, tmp_path, calls):
@@ -161,7 +161,7 @@ def test_a_run_begun_without_the_cache_goes_on_with_what_it_has(
     place, tmp_path, monkeypatch, calls
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "write_scores", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(Run, "write", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run(place, tmp_path / "a", cache=False)
     calls.clear()
@@ -188,7 +188,7 @@ def test_runs_of_older_versions_are_read_and_not_gone_on_with(place, tmp_path):
     assert compute_results(Run(tmp_path / "a"))["accuracy"].keys() >= {"en", "ru"}
     with pytest.raises(PolyprobeError, match="holds another run .*'unknown'.*another --output"):
         run(place, tmp_path / "a")
-    assert [Run(tmp_path / "a").scores(x) for x in said["languages"]] == done
+    assert [Run(tmp_path / "a").read(x) for x in said["languages"]] == done
 
 
 @pytest.mark.slow

@@ -74,13 +74,13 @@ def test_recall_and_mean_rank_by_definition(tmp_path, two_forms):
     template, sentence = write_versions(tmp_path, two_forms=two_forms)
     found = compare_versions(find_versions(template, sentence), **FEW).ranks
     assert list(found) == [f"recall@{k}" for k in range(1, 4 + two_forms)] + ["mean_rank"]
-    relations = template.scores("en")["relation"].to_pylist()
+    relations = template.read("en")["relation"].to_pylist()
     for name, by_average in found.items():
         expected = []
         for run in (sentence, template):
             both = []
             for language in ("en", "ru"):
-                ranks = best_ranks(run.scores(language))
+                ranks = best_ranks(run.read(language))
                 k = name.rpartition("@")[2]
                 share = (ranks <= int(k)).mean(1) if k.isdigit() else ranks.mean(1)
                 both.append(averages(share, relations))
@@ -107,8 +107,8 @@ def test_micro_recall_at_1_is_the_accuracy_that_compare_gives(runs, tmp_path):
 
 
 def test_boxes_are_the_quartiles_of_the_ranks(runs):
-    box = draw_boxes(read_ranks({"en": runs[0].scores("en")}))["en"]
-    ranks = best_ranks(runs[0].scores("en")).mean(axis=1)
+    box = draw_boxes(read_ranks({"en": runs[0].read("en")}))["en"]
+    ranks = best_ranks(runs[0].read("en")).mean(axis=1)
     assert box.mean == pytest.approx(ranks.mean())
     assert box.median == pytest.approx(np.median(ranks))
     assert box.low == ranks.min()
@@ -131,7 +131,7 @@ def test_rows_that_one_lacks_are_left_out_and_counted(tmp_path):
 def delta(run, language):
     """rank(label) - rank(form), mean over all orders of ties."""
     deltas = []
-    for row in run.scores(language).to_pylist():
+    for row in run.read(language).to_pylist():
         found = []
         for order in permutations(range(4)):
             ranked = sorted(order, key=lambda k: -row["scores"][k])
@@ -145,7 +145,7 @@ def test_inflection_delta_by_definition(tmp_path):
     template, sentence = write_versions(tmp_path, two_forms=True)
     found = compare_versions(find_versions(template, sentence), **FEW).inflection
     assert found.n_queries == {"en": N, "ru": N}
-    relations = template.scores("en")["relation"].to_pylist()
+    relations = template.read("en")["relation"].to_pylist()
     for place, language in enumerate(("en", "ru")):
         for average in ("macro", "micro"):
             row = found.delta[average][place]
@@ -189,7 +189,7 @@ SENTENCES = ["Ольга родилась в Москве.", "Иван роди�
 
 
 def test_chrf_is_sacrebleu_s_of_the_filled_texts(runs):
-    ids = runs[0].scores("ru")["fact_id"].to_pylist()[:2]
+    ids = runs[0].read("ru")["fact_id"].to_pylist()[:2]
     texts = load_texts(runs[1], runs[0], ["ru"], ids)
     assert (texts.template["ru"], texts.sentence["ru"]) == (TEMPLATES, SENTENCES)
     assert texts.english == ["Olga was born in Moscow.", "Ivan was born in Paris."]
