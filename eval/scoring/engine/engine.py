@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -54,8 +54,10 @@ class Engine:
         batch_tokens: the budget; it is halved whenever memory runs out.
     """
 
-    def __init__(self, network: Network, batch_tokens: int | None = None) -> None:
-        self.network = network
+    def __init__(
+        self, kind: type[Network], model: Any, pad: int | None, batch_tokens: int | None
+    ) -> None:
+        self.network = network = kind(model, pad)
         trial = Trial(network)
         self.path = trial.fastest(batch_tokens or Tree.tokens[network.device.type != "cpu"])
         window = window_of(network.model.config)

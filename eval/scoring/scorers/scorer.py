@@ -68,7 +68,7 @@ class Scorer(ABC):
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         self.model = model.eval()
         self.tokenizer = tokenizer
-        self.engine = Engine(self.network(model, tokenizer.pad_token_id), batch_tokens)
+        self.engine = Engine(self.network, model, tokenizer.pad_token_id, batch_tokens)
         self.path = self.engine.path.name
 
     def score(self, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
