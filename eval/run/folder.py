@@ -45,7 +45,8 @@ PREDICTIONS = pa.schema(
 KINDS = {"scores": (SCORES, ("fact_id", "answers")), "predictions": (PREDICTIONS, ("fact_id",))}
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that scores depend on."""
     return {name: version(name) for name in ("polyprobe", "torch", "transformers")}
 
 
@@ -78,7 +79,7 @@ class Settings:
     attention: str = "unknown"  # like the next two in runs of older versions
     path: str = "unknown"
     batch_tokens: int | None = None
-    versions: dict[str, str] = field(default_factory=_versions)
+    versions: dict[str, str] = field(default_factory=versions)
 
     @property
     def model_name(self) -> str:

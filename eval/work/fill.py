@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from polyprobe.eval.run.folder import SCORES, Run
 from polyprobe.eval.scoring.load import Loaded
@@ -16,6 +15,7 @@ from polyprobe.eval.scoring.options import WorkerSettings
 from polyprobe.eval.scoring.scorers import Scored
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
+from polyprobe.system.progress import count_bars
 from polyprobe.system.store import cache_folder
 
 from .known_scores import Known, ScoreStore, as_known
@@ -175,8 +175,7 @@ class Bars:
     """Two progress bars: written languages and scored queries."""
 
     def __init__(self, console: Console, n_languages: int, work: Work) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self._bars = Progress(*columns, TimeRemainingColumn(), console=console)
+        self._bars = count_bars(console)
         self._languages = self._bars.add_task("languages", total=n_languages)
         n_queries = sum(len(task.prompts) for task in work.tasks)
         self._queries = self._bars.add_task("queries", total=n_queries, visible=n_queries > 0)

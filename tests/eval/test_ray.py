@@ -14,9 +14,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from polyprobe.eval.run.folder import versions
 from polyprobe.eval.work.workers import ray_cluster, score_on_ray
 from polyprobe.eval.work.workers.here import Task
-from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share, versions
+from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_workers import OPTIONS, command_of, here, silent, tasks_of
 from tests.eval.tiny import save_model

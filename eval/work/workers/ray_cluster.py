@@ -6,7 +6,6 @@ import socket
 import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import version
 from pathlib import Path
 from platform import node
 from tempfile import TemporaryDirectory
@@ -14,8 +13,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from polyprobe.eval.run.folder import versions
 from polyprobe.eval.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.extras import explain_missing_extras
 
 from .here import Report, Task, Worker
 
@@ -184,11 +185,6 @@ class RayWorker(Worker):
         return task.number, self.score(task)
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that must be equal on all nodes for equal scores."""
-    return {name: version(name) for name in ("polyprobe", "torch", "transformers")}
-
-
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
     """Yield the module `ray` while this process is in the cluster at the address.
@@ -203,7 +199,8 @@ def connected(address: str) -> Iterator[Any]:
     Raises:
         PolyprobeError: Ray is not installed, or no cluster can be reached.
     """
-    ray = _import_ray()
+    with explain_missing_extras("--ray"):
+        import ray
     if ray.is_initialized():
         _check_same(address, ray.get_runtime_context().gcs_address)
         yield ray
@@ -215,17 +212,6 @@ def connected(address: str) -> Iterator[Any]:
             yield ray
         finally:
             ray.shutdown()
-
-
-def _import_ray() -> Any:
-    try:
-        import ray  # an extra
-    except ImportError as error:
-        raise PolyprobeError(
-            f"--ray needs Ray, which cannot be imported ({one_line(error)}); "
-            "pip install 'polyprobe[ray]'"
-        ) from error
-    return ray
 
 
 def _check_same(address: str, present: str) -> None:
