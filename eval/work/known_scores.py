@@ -8,13 +8,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyprobe.eval.scoring.scorers import Scored
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ELSEWHERE, ContentStore
+
+if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
+    from polyprobe.eval.scoring.scorers import Scored
 
 REMEDY = f"{ELSEWHERE}, or run without the score store (--no-cache)"
 FILE = re.compile(r"[0-9a-f]{16}\.sqlite")
@@ -38,7 +40,7 @@ class Known(NamedTuple):
     unknown: list[int]
 
 
-def as_known(scored: Scored) -> list[Known]:
+def as_known(scored: "Scored") -> list[Known]:
     """Return scores by query, as they are stored."""
     unknown: list[list[int]] = [[] for _ in scored.scores]
     for query, candidate in scored.unknown:

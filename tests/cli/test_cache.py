@@ -72,11 +72,12 @@ def test_info_shows_a_row_for_each_identity(cache, polyprobe):
     gpt2 = fill(cache, GPT2, 1000, 234)
     bert = fill(cache, BERT, 7, used=MOMENT + DAY)
     later = fill(cache, GPT2 | {"bos": "always"}, used=MOMENT + 2 * DAY)
+    sizes = [amount(0, weigh(x)).removeprefix("0 rows, ") for x in (bert, later, gpt2)]
+    total = weigh(gpt2, bert, later)
     status, lines, errors = polyprobe("info")
     assert (status, errors) == (0, [])
     head = ["model", "revision", "scoring", "dtype", "rows", "size", "last", "used"]
     assert lines[0].split() == head
-    sizes = [amount(0, weigh(x)).removeprefix("0 rows, ") for x in (bert, later, gpt2)]
     short = [GPT2 | {"revision": "607a30d783df"}, BERT | {"revision": "sha256-01234"}]
     known = [[*identity.values()] for identity in short]
     assert [line.split() for line in lines[2:5]] == [
@@ -84,7 +85,7 @@ def test_info_shows_a_row_for_each_identity(cache, polyprobe):
         [*known[0], "0", *sizes[1].split(), "2026-07-16"],
         [*known[0], "1,234", *sizes[2].split(), "2026-07-14"],
     ]
-    assert lines[5:] == [f"{amount(1241, weigh(gpt2, bert, later))} in {cache}"]
+    assert lines[5:] == [f"{amount(1241, total)} in {cache}"]
 
 
 def test_a_store_that_is_opened_is_one_that_is_used(cache, polyprobe):
