@@ -99,7 +99,7 @@ FIGURES = (
     RunFigure(
         "rankc",
         "RankC",
-        "Likeness of the rankings of the same candidates in two languages (Qi 2023).",
+        "Similarity of the rankings of the same candidates in two languages (Qi 2023).",
         PAIR,
         lambda facts: find_rankc(facts.languages, facts.rankc),
         chance=lambda facts: float(rankc_chance(facts.sizes).mean()),
