@@ -1,6 +1,5 @@
 """The Space of accuracy@1: a table of scores as input, one figure for each language."""
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -9,7 +8,7 @@ from polyprobe.metrics.space.entries import Output, list_means
 from polyprobe.metrics.space.languages import read_scores
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 EXAMPLES = {
     "the card's": """\
@@ -34,7 +33,7 @@ it contains chance, knowledge is not shown. *all languages* is their mean.
 """
 
 
-def compute(sheets: Mapping[str, Sheet], ties: str = "expected") -> Output:
+def compute(sheets: Sheets, ties: str = "expected") -> Output:
     """Return the accuracy of all languages together and of each."""
     module = load_module(__file__)
     scores = read_scores(sheets, marked=True)

@@ -1,6 +1,5 @@
 """The Space of COverlap: predicted answers as input, one figure for each pair of languages."""
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
 
@@ -11,7 +10,7 @@ from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import read_language_choices
 from polyprobe.metrics.space.page import Page, serve
 from polyprobe.metrics.space.picture import draw_pairs
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 EXAMPLES = {
     "the card's": """\
@@ -36,7 +35,7 @@ is a pair of languages.
 """
 
 
-def compute(sheets: Mapping[str, Sheet]) -> Output:
+def compute(sheets: Sheets) -> Output:
     """Return COverlap of all pairs of languages together and of each."""
     choices = read_language_choices(sheets)
     pairs = [*combinations(choices.chosen, 2)]

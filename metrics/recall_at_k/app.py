@@ -1,6 +1,6 @@
 """The Space of recall@k and mean rank: scores as input, figures for each language."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -10,7 +10,7 @@ from polyprobe.metrics.space.entries import Entry, Output, list_means, pick
 from polyprobe.metrics.space.languages import LanguageScores, read_scores
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 EXAMPLES = {
     "the card's": """\
@@ -52,7 +52,7 @@ mean rank, in a different unit, is in the table only.
 """
 
 
-def compute(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expected") -> Output:
+def compute(sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected") -> Output:
     """Return recall at each k and the mean rank of all languages together and of each."""
     module = load_module(__file__)
     scores = read_scores(sheets, marked=True)

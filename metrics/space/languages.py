@@ -12,6 +12,7 @@ import numpy as np
 from polyprobe.metrics.shared.rows import mark_right
 from polyprobe.metrics.space.sheet import (
     Sheet,
+    Sheets,
     need,
     read_lists,
     read_marks,
@@ -61,7 +62,7 @@ class LanguageChoices(NamedTuple):
     clusters: list[str] | None = None
 
 
-def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageScores:
+def read_scores(sheets: Sheets, marked: bool = False) -> LanguageScores:
     """Return scores by language; with `marked`, the correct candidates are required."""
     if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
         return _read_run(sheets)
@@ -76,7 +77,7 @@ def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageSc
     return LanguageScores(rows, answers)
 
 
-def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:
+def read_aligned(sheets: Sheets) -> LanguageScores:
     """Return scores of at least two languages with the same facts in the same order."""
     scores = read_scores(sheets)
     _check_languages(scores.rows)
@@ -101,7 +102,7 @@ def _check_like(scores: LanguageScores, first: str, name: str) -> None:
             raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
 
 
-def read_language_choices(sheets: Mapping[str, Sheet]) -> LanguageChoices:
+def read_language_choices(sheets: Sheets) -> LanguageChoices:
     """Return the choices of at least two languages for each query.
 
     From scores it is the best candidate, the first of several.
@@ -154,7 +155,7 @@ def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
     return LanguageScores(rows, dict.fromkeys(rows, right))
 
 
-def _read_run(sheets: Mapping[str, Sheet]) -> LanguageScores:
+def _read_run(sheets: Sheets) -> LanguageScores:
     rows, answers = {}, {}
     facts = _read_facts(sheets)
     for name, sheet in sheets.items():
@@ -168,7 +169,7 @@ def _read_run(sheets: Mapping[str, Sheet]) -> LanguageScores:
     return LanguageScores(rows, answers, relations, facts if several else None)
 
 
-def _read_facts(sheets: Mapping[str, Sheet]) -> list[str] | None:
+def _read_facts(sheets: Sheets) -> list[str] | None:
     """Return the facts of all files; different facts in one of them are an error."""
     facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
     first = next(iter(facts), "")

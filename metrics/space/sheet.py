@@ -19,6 +19,7 @@ import pyarrow
 import pyarrow.parquet
 
 Sheet = dict[str, list[Any]]
+Sheets = Mapping[str, Sheet]
 SUFFIXES = [".csv", ".tsv", ".txt", ".json", ".parquet"]
 
 
@@ -34,11 +35,14 @@ def read_sheets(text: str, files: Sequence[str] | None = None) -> dict[str, Shee
     return sheets
 
 
-def read_only(sheets: Mapping[str, Sheet]) -> Sheet:
-    """Return the single table; several are an error."""
+def read_only(sheets: Sheets, *names: str) -> Sheet:
+    """Return the single table; several are an error, as is one without the columns `names`."""
     if len(sheets) != 1:
         raise ValueError(f"{len(sheets)} files ({', '.join(sheets)}); expected one with all rows")
-    return next(iter(sheets.values()))
+    [sheet] = sheets.values()
+    if names:
+        need(sheet, *names)
+    return sheet
 
 
 def read_file(path: Path) -> Sheet:
