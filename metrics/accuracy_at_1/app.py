@@ -1,7 +1,5 @@
 """The Space of accuracy@1: a table of scores as input, one figure for each language."""
 
-from functools import partial
-
 import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_means
@@ -58,8 +56,7 @@ def compute(sheets: Sheets, ties: str = "expected") -> Output:
 
 
 CHOICES = {"ties": ["expected", "released"]}
-DRAW = partial(draw_bars, names=["accuracy_at_1"])
-PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, DRAW, CHOICES, several=True)
+PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES, several=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """The Space of factual accuracy: predicted texts as input, figures for each relation."""
 
-from functools import partial
-
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
@@ -52,8 +50,7 @@ def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output
 
 
 CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
-DRAW = partial(draw_bars, names=FIGURES)
-PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
+PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES)
 
 
 if __name__ == "__main__":

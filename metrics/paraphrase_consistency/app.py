@@ -1,14 +1,12 @@
 """The Space of paraphrase consistency: answers as input, figures for each relation."""
 
-from functools import partial
-
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_only, read_texts
 
 COLUMNS = ["relation", "subject", "right", "predictions"]
-FIGURES = ["consistency", "accuracy", "consistency_accuracy"]
+MEASURES = [*map(Measure, ["consistency", "accuracy", "consistency_accuracy"])]
 EXAMPLES = {
     "the card's": """\
 relation,subject,right,predictions
@@ -47,12 +45,11 @@ def compute(sheets: Sheets, ambiguous: str = "leave out") -> Output:
         "several objects of the subject": found["n_ambiguous"],
     }
     notes = [f"Facts excluded, {why}: {count:,}." for why, count in reasons.items() if count]
-    return Output(list_groups(found, "all relations", [*map(Measure, FIGURES)]), notes)
+    return Output(list_groups(found, "all relations", MEASURES), notes)
 
 
 CHOICES = {"ambiguous": ["leave out", "keep"]}
-DRAW = partial(draw_bars, names=FIGURES)
-PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
+PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES)
 
 
 if __name__ == "__main__":

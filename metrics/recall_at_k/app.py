@@ -74,14 +74,12 @@ def compute(sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected") -> Outpu
         for name in names
     ]
     if len(results) > 1:
-        chances = [[found[f"{name}_chance"] for found in results.values()] for name in names]
-        tables = find_values(module, scores, depths, ties)
         of = [(language,) for language in results]
-        parts = zip(names, tables, chances, strict=True)
-        entries = [
-            list_means(of, "all languages", name, table, levels, **options)[0]
-            for name, table, levels in parts
-        ] + entries
+        means = []
+        for name, table in zip(names, find_values(module, scores, depths, ties), strict=True):
+            chances = [found[f"{name}_chance"] for found in results.values()]
+            means += list_means(of, "all languages", name, table, chances, **options)[:1]
+        entries = means + entries
     return Output(entries, notes)
 
 
@@ -101,8 +99,7 @@ def find_values(
 
 def draw(entries: Sequence[Entry]) -> Any:
     """Draw one bar for each language and k."""
-    names = dict.fromkeys(entry.name for entry in entries if entry.name != "mean_rank")
-    return draw_bars(entries, [*names])
+    return draw_bars([entry for entry in entries if entry.name != "mean_rank"])
 
 
 CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}

@@ -27,12 +27,8 @@ _LINE = ("query", "candidate")
 class LanguageScores(NamedTuple):
     """Scores by language, one row for each query, and the indices of the correct candidates.
 
-    Attributes:
-        rows: language → scores, one row for each query, one score for each candidate.
-        answers: language → correct indices of each query; empty if unknown.
-        relations: of each query, from the files of a run.
-        clusters: fact of each query, if several queries have the same: the templates of a fact are
-            drawn together.
+    `answers` are empty if unknown, `relations` are known for the files of a run. `clusters` are the
+    facts, if several queries have the same: the templates of a fact are drawn together.
     """
 
     rows: dict[str, list[np.ndarray]]
@@ -45,8 +41,6 @@ class LanguageChoices(NamedTuple):
     """Chosen indices by language, one for each query, and the correct ones.
 
     Attributes:
-        chosen: language → indices.
-        answers: correct indices of each query.
         right: probability of a correct choice [queries, languages]; candidates that share the best
             score are chosen equally often.
         tied: number of shared best scores, over all languages.
@@ -109,13 +103,13 @@ def read_language_choices(sheets: Sheets) -> LanguageChoices:
     """
     first = next(iter(sheets.values()))
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
-        chosen, known = _read_answers(read_only(sheets))
+        chosen, known = _read_answers(first)
         hits = [[i in a for i, a in zip(c, known, strict=True)] for c in chosen.values()]
         return LanguageChoices(chosen, known, np.array(hits, dtype=np.float64).T)
     scores = read_aligned(sheets)
     answers = next(iter(scores.answers.values()), [])
     if not answers:
-        need(read_only(sheets), "query", "right")
+        read_only(sheets, "query", "right")
     chosen = {name: [int(r.argmax()) for r in rows] for name, rows in scores.rows.items()}
     best = [[row == row.max() for row in rows] for rows in scores.rows.values()]
     sizes = np.array([len(row) for row in best[0]])
@@ -180,19 +174,15 @@ def _read_facts(sheets: Sheets) -> list[str] | None:
 
 
 def _read_rows(cells: Sequence[Any], name: str) -> list[np.ndarray]:
+    rows = []
     for row, cell in enumerate(cells, start=1):
         if not isinstance(cell, list) or not cell:
             raise ValueError(f"row {row} of {name!r} is {cell!r:.60}; expected a list of scores")
-    sizes = [len(cell) for cell in cells]
-    try:
-        flat = read_numbers([score for cell in cells for score in cell], name)
-    except ValueError:
-        for row, cell in enumerate(cells, start=1):
-            try:
-                read_numbers(cell, name)
-            except ValueError as error:
-                raise ValueError(f"row {row} of {name!r}: score {error}"[:160]) from None
-    return np.split(flat, np.cumsum(sizes)[:-1])
+        try:
+            rows.append(read_numbers(cell, name))
+        except ValueError as error:
+            raise ValueError(f"row {row} of {name!r}: score {error}"[:160]) from None
+    return rows
 
 
 def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:

@@ -10,6 +10,7 @@ header.
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -85,10 +86,10 @@ def need(sheet: Sheet, *names: str) -> list[list[Any]]:
 
 def read_numbers(cells: Sequence[Any], name: str) -> np.ndarray:
     """Return a column of numbers; other cells, NaN and empty ones too, raise an error."""
-    try:
-        numbers = np.array(cells).astype(np.float64)
-    except (ValueError, TypeError):
-        numbers = np.array([_as_number(cell) for cell in cells])
+    numbers = np.full(len(cells), np.nan)
+    for row, cell in enumerate(cells):
+        with suppress(ValueError, TypeError):
+            numbers[row] = float(cell)
     for row in np.flatnonzero(np.isnan(numbers))[:1]:
         raise ValueError(f"row {row + 1}, column {name!r} is {cells[row]!r}; expected a number")
     return numbers
@@ -193,13 +194,6 @@ def _check(columns: Mapping[str, Any]) -> Sheet:
                 f"column {name!r} has {len(cells)} rows, {first!r} {len(columns[first])}"
             )
     return dict(columns)
-
-
-def _as_number(cell: Any) -> float:
-    try:
-        return float(cell)
-    except (ValueError, TypeError):
-        return float("nan")
 
 
 def _list(names: Sequence[str] | Mapping[str, Any]) -> str:
