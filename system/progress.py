@@ -1,6 +1,6 @@
 """Progress bars and counts on standard error."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeVar
 
 from rich.console import Console
@@ -9,21 +9,14 @@ from rich.progress import track as rich_track
 Item = TypeVar("Item")
 
 
-def track(items: Iterable[Item], description: str) -> Iterator[Item]:
+def track(items: Iterable[Item], description: str) -> Iterable[Item]:
     """Yield the items under a progress bar, which disappears at the end.
 
     Nothing is drawn into a pipe or a log.
     """
     console = Console(stderr=True)
-    return iter(
-        rich_track(
-            list(items),
-            description,
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-    )
+    hidden = not console.is_terminal
+    return rich_track([*items], description, console=console, transient=True, disable=hidden)
 
 
 def report(line: str) -> None:

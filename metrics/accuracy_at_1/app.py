@@ -44,14 +44,9 @@ def compute(sheets: Sheets, ties: str = "expected") -> Output:
         if found["n_tied"]:
             share = f"{found['n_tied']:,} of {found['n_queries']:,}"
             notes.append(f"{language}: the best score is shared in {share} queries.")
-    entries = list_means(
-        [(language,) for language in scores.rows],
-        "all languages",
-        "accuracy_at_1",
-        np.column_stack(right),
-        chances,
-        clusters=scores.clusters,
-    )
+    of, values = [(language,) for language in scores.rows], np.column_stack(right)
+    whole, name = "all languages", "accuracy_at_1"
+    entries = list_means(of, whole, name, values, chances, clusters=scores.clusters)
     return Output(entries, notes)
 
 

@@ -48,10 +48,7 @@ def compute(sheets: Sheets) -> Output:
     choices, module = read_language_choices(sheets), load_module(__file__)
     table = np.column_stack([*choices.chosen.values()])
     found = module.measure_agreement(
-        table.tolist(),
-        languages=list(choices.chosen),
-        answers=choices.answers,
-        clusters=choices.clusters,
+        table.tolist(), [*choices.chosen], choices.answers, clusters=choices.clusters
     )
     name, n, chance = "agreement", found["n_queries"], choices.chance
     same = module.divide_pairs(table)[name].astype(np.float64)

@@ -51,10 +51,8 @@ def compute(sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
     module = load_module(__file__)
     scores, _, _, clusters = read_aligned(sheets)
     depths = [int(depth) for depth in k.split(",")]
-    found = [
-        module.overlap_per_query(one, other, k=depths, ties=ties)
-        for one, other in combinations(scores.values(), 2)
-    ]
+    pairs = combinations(scores.values(), 2)
+    found = [module.overlap_per_query(*pair, k=depths, ties=ties) for pair in pairs]
     sizes = [len(row) for row in next(iter(scores.values()))]
     chance = {name: by.mean() for name, by in module.overlap_chance(sizes, k=depths).items()}
     measures = [

@@ -49,12 +49,8 @@ def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") ->
     if ties == "expected":
         values = module.rankc_pairs(scores, weights)
     else:
-        values = np.column_stack(
-            [
-                module.rankc_per_query(one, other, weights, ties)
-                for one, other in combinations(scores.values(), 2)
-            ]
-        )
+        pairs = combinations(scores.values(), 2)
+        values = np.column_stack([module.rankc_per_query(*pair, weights, ties) for pair in pairs])
     sizes = np.array([len(row) for row in next(iter(scores.values()))])
     chance = module.rankc_chance(sizes, weights)
     room = np.where(sizes > 1, 1 - chance, np.nan)
