@@ -1,6 +1,6 @@
 """Progress bars and counts on standard error."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from rich.console import Console
@@ -9,14 +9,14 @@ from rich.progress import track as rich_track
 Item = TypeVar("Item")
 
 
-def track(items: Iterable[Item], description: str) -> Iterable[Item]:
+def track(items: Iterable[Item], description: str) -> Iterator[Item]:
     """Yield the items under a progress bar, which disappears at the end.
 
     Nothing is drawn into a pipe or a log.
     """
     console = Console(stderr=True)
     hidden = not console.is_terminal
-    return rich_track([*items], description, console=console, transient=True, disable=hidden)
+    return iter(rich_track([*items], description, console=console, transient=True, disable=hidden))
 
 
 def report(line: str) -> None:

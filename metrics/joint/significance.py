@@ -253,7 +253,7 @@ def compare_averages(
     n_resamples = options.get("n_resamples", 10_000)
     columns = 2 * (len(languages) + 1) * len(set(relations))
     size = max(1, _SUMS // (columns * n_resamples))
-    band = {name: options[name] for name in ("seed", "clusters") if name in options}
+    band: dict[str, Any] = {name: options[name] for name in ("seed", "clusters") if name in options}
     band["n_resamples"] = min(n_resamples, _BAND)
     found: dict[str, Averages] = {}
     for start in range(0, len(measures), size):
