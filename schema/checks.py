@@ -68,17 +68,13 @@ def _missing_value(table: pa.Table) -> np.ndarray:
     return bad
 
 
-def _no_candidates(table: pa.Table) -> np.ndarray:
-    return np.asarray(pc.equal(pc.list_value_length(table["candidates"]), 0))
+def _is_empty(lists: pa.ChunkedArray) -> np.ndarray:
+    return np.asarray(pc.equal(pc.list_value_length(lists), 0))
 
 
 def _empty_candidate(table: pa.Table) -> np.ndarray:
     blank = pc.equal(pc.utf8_trim_whitespace(pc.list_flatten(table["candidates"])), "")
     return _rows_with(table["candidates"], np.asarray(blank))
-
-
-def _no_answer(table: pa.Table) -> np.ndarray:
-    return np.asarray(pc.equal(pc.list_value_length(table["answers"]), 0))
 
 
 def _answer_out_of_range(table: pa.Table) -> np.ndarray:
@@ -91,9 +87,9 @@ def _answer_out_of_range(table: pa.Table) -> np.ndarray:
 CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     f"the prompt must hold the slot {SLOT} exactly once": _bad_slot,
     "a value is missing": _missing_value,  # the checks below rely on it
-    "there are no candidates": _no_candidates,
+    "there are no candidates": lambda table: _is_empty(table["candidates"]),
     "a candidate is empty": _empty_candidate,
-    "there is no right answer": _no_answer,
+    "there is no right answer": lambda table: _is_empty(table["answers"]),
     "an answer is no index into the candidates": _answer_out_of_range,
 }
 

@@ -1,7 +1,7 @@
 """The columns of every dataset: one row for each query, one split for each language."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -25,27 +25,10 @@ DESCRIPTIONS = {
     "object_last": "whether only punctuation follows `[Y]` (`-sentence` only)",
     "confidence": "similarity of the answer's label and its form, 0-100 (`-sentence` only)",
 }
-SCHEMA = pa.schema(
-    [
-        ("fact_id", pa.string()),
-        ("relation", pa.string()),
-        ("subject_id", pa.string()),
-        ("object_id", pa.string()),
-        ("subject", pa.string()),
-        ("prompt", pa.string()),
-        ("candidates", pa.list_(pa.string())),
-        ("candidate_ids", pa.list_(pa.string())),
-        ("answers", pa.list_(pa.int32())),
-        ("answer_forms", pa.list_(pa.string())),
-        ("template_id", pa.string()),
-    ]
-)
-REPAIRED = pa.schema([*SCHEMA, ("repairs", pa.list_(pa.string())), ("published_row", pa.string())])
-SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
 
 
 class Row(NamedTuple):
-    """One query in one language; the fields are the columns of `REPAIRED`, in its order.
+    """One query in one language; its fields define the columns of `REPAIRED`.
 
     The last two are for repaired rows; other datasets have the columns of `SCHEMA`.
     """
@@ -63,6 +46,17 @@ class Row(NamedTuple):
     template_id: str
     repairs: Sequence[str] = ()
     published_row: str = ""
+
+
+_ARROW: dict[Any, pa.DataType] = {
+    str: pa.string(),
+    list[str]: pa.list_(pa.string()),
+    Sequence[str]: pa.list_(pa.string()),
+    list[int]: pa.list_(pa.int32()),
+}
+REPAIRED = pa.schema([(name, _ARROW[kind]) for name, kind in Row.__annotations__.items()])
+SCHEMA = pa.schema([*REPAIRED][:-2])
+SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:

@@ -22,15 +22,8 @@ def track(items: Iterable[Item], description: str) -> Iterator[Item]:
     Nothing is drawn into a pipe or a log.
     """
     console = Console(stderr=True)
-    return iter(
-        rich_track(
-            list(items),
-            description,
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-    )
+    hidden = not console.is_terminal
+    return iter(rich_track([*items], description, console=console, transient=True, disable=hidden))
 
 
 def count_bars(console: Console) -> Progress:

@@ -1,15 +1,12 @@
 """The Space of accuracy@1: a table of scores as input, one figure for each language."""
 
-from collections.abc import Mapping
-from functools import partial
-
 import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_means
 from polyprobe.metrics.space.languages import read_scores
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 EXAMPLES = {
     "the card's": """\
@@ -34,7 +31,7 @@ it contains chance, knowledge is not shown. *all languages* is their mean.
 """
 
 
-def compute(sheets: Mapping[str, Sheet], ties: str = "expected") -> Output:
+def compute(sheets: Sheets, ties: str = "expected") -> Output:
     """Return the accuracy of all languages together and of each."""
     module = load_module(__file__)
     scores = read_scores(sheets, marked=True)
@@ -47,20 +44,14 @@ def compute(sheets: Mapping[str, Sheet], ties: str = "expected") -> Output:
         if found["n_tied"]:
             share = f"{found['n_tied']:,} of {found['n_queries']:,}"
             notes.append(f"{language}: the best score is shared in {share} queries.")
-    entries = list_means(
-        [(language,) for language in scores.rows],
-        "all languages",
-        "accuracy_at_1",
-        np.column_stack(right),
-        chances,
-        clusters=scores.clusters,
-    )
+    of, values = [(language,) for language in scores.rows], np.column_stack(right)
+    whole, name = "all languages", "accuracy_at_1"
+    entries = list_means(of, whole, name, values, chances, clusters=scores.clusters)
     return Output(entries, notes)
 
 
 CHOICES = {"ties": ["expected", "released"]}
-DRAW = partial(draw_bars, names=["accuracy_at_1"])
-PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, DRAW, CHOICES, several=True)
+PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES, several=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The Space of answer agreement: predicted answers as input, figures for each pair."""
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
 
@@ -10,7 +9,7 @@ from polyprobe.metrics.space.entries import Output, list_pairs, pick
 from polyprobe.metrics.space.languages import read_language_choices
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 PARTS = [
     *("agree_right", "agree_wrong", "one_right"),
@@ -44,15 +43,12 @@ cell is the agreement of a pair. Agreement on wrong answers is not knowledge.
 """
 
 
-def compute(sheets: Mapping[str, Sheet]) -> Output:
+def compute(sheets: Sheets) -> Output:
     """Return agreement and its parts over all languages and for each pair of languages."""
     choices, module = read_language_choices(sheets), load_module(__file__)
     table = np.column_stack([*choices.chosen.values()])
     found = module.measure_agreement(
-        table.tolist(),
-        languages=list(choices.chosen),
-        answers=choices.answers,
-        clusters=choices.clusters,
+        table.tolist(), [*choices.chosen], choices.answers, clusters=choices.clusters
     )
     name, n, chance = "agreement", found["n_queries"], choices.chance
     same = module.divide_pairs(table)[name].astype(np.float64)

@@ -1,19 +1,12 @@
 """The Space of contrastive knowledge: probabilities as input, figures for each language."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import (
-    Sheet,
-    need,
-    read_further,
-    read_numbers,
-    read_only,
-    read_texts,
-)
+from polyprobe.metrics.space.sheet import Sheets, read_further, read_numbers, read_only, read_texts
 
 COLUMNS = ["language", "stem", "fact", "counterfacts"]
 MEASURES = [Measure("accuracy"), Measure("tie_share")]
@@ -45,23 +38,18 @@ no chance is given. The interval comes from resampled facts: the bar's whisker.
 """
 
 
-def compute(sheets: Mapping[str, Sheet], ties: str = "wrong") -> Output:
+def compute(sheets: Sheets, ties: str = "wrong") -> Output:
     """Return accuracy and the share of ties of all languages and of each."""
-    sheet = read_only(sheets)
-    languages, _, facts, _ = need(sheet, *COLUMNS)
-    rows = zip(read_numbers(facts, "fact"), read_further(sheet, COLUMNS), strict=True)
+    sheet = read_only(sheets, *COLUMNS)
+    rows = zip(read_numbers(sheet["fact"], "fact"), read_further(sheet, COLUMNS), strict=True)
     predictions = [read_row([fact, *others], row) for row, (fact, others) in enumerate(rows, 1)]
-    groups = read_texts(languages, "language")
+    groups = read_texts(sheet["language"], "language")
     found = load_module(__file__).measure_knowledge(predictions, ties=ties, groups=groups)
     return Output(list_groups(found, "all languages", MEASURES))
 
 
 def read_row(cells: Sequence[float | str], row: int) -> list[float]:
-    """Return the probabilities of a fact and its counterfacts.
-
-    Raises:
-        ValueError: a cell is not a number from 0.
-    """
+    """Return the probabilities of a fact and its counterfacts; other cells are an error."""
     for cell in cells:
         try:
             valid = float(cell) >= 0

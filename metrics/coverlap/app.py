@@ -1,6 +1,5 @@
 """The Space of COverlap: predicted answers as input, one figure for each pair of languages."""
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
 
@@ -11,7 +10,7 @@ from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import read_language_choices
 from polyprobe.metrics.space.page import Page, serve
 from polyprobe.metrics.space.picture import draw_pairs
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 EXAMPLES = {
     "the card's": """\
@@ -36,26 +35,19 @@ is a pair of languages.
 """
 
 
-def compute(sheets: Mapping[str, Sheet]) -> Output:
+def compute(sheets: Sheets) -> Output:
     """Return COverlap of all pairs of languages together and of each."""
     choices = read_language_choices(sheets)
     pairs = [*combinations(choices.chosen, 2)]
     figure = find_coverlap(dict(zip(choices.chosen, choices.right.T, strict=True)))
-    known = np.stack(_count_either(choices.right), axis=1) > 0
-    accuracies = choices.right.mean(axis=0)
-    shared = [float(one * other) for one, other in combinations(accuracies, 2)]
-    either = [float(count) for count in _count_either(accuracies)]
-    chances = [part / whole if whole else None for part, whole in zip(shared, either, strict=True)]
+    known = np.column_stack([one + other > 0 for one, other in combinations(choices.right.T, 2)])
+    accuracies = combinations(choices.right.mean(axis=0).tolist(), 2)
+    chances = [a * b / (a + b - a * b) if a + b else None for a, b in accuracies]
     entries = list_figure(
         figure, pairs, "all pairs", "coverlap", known, chances, clusters=choices.clusters
     )
     note = f"{choices.tied:,} best scores are shared: these candidates count in equal parts."
     return Output(entries, [note] if choices.tied else [])
-
-
-def _count_either(right: np.ndarray) -> list[np.ndarray]:
-    """Return for each pair the probability of at least one correct answer, [..., languages]."""
-    return [one + other - one * other for one, other in combinations(right.T, 2)]
 
 
 DRAW = partial(draw_pairs, low=0)

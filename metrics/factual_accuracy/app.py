@@ -1,12 +1,9 @@
 """The Space of factual accuracy: predicted texts as input, figures for each relation."""
 
-from collections.abc import Mapping
-from functools import partial
-
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import Sheet, need, read_lists, read_marks, read_only, read_texts
+from polyprobe.metrics.space.sheet import Sheets, read_lists, read_marks, read_only, read_texts
 
 FIGURES = ["accuracy", "accuracy_single", "accuracy_multi"]
 COUNTS = ["n_queries", "n_single", "n_multi"]
@@ -34,16 +31,16 @@ chance level, since any text may be predicted. The whiskers are 95 % intervals.
 """
 
 
-def compute(sheets: Mapping[str, Sheet], language: str = "en", empty: str = "skip") -> Output:
+def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output:
     """Return the accuracy on all, single and multi, of all relations and of each."""
-    columns = need(read_only(sheets), "relation", "prompt", "right", "single", "prediction")
-    relations, prompts, right, single, predictions = columns
+    sheet = read_only(sheets, "relation", "prompt", "right", "single", "prediction")
+    predictions = sheet["prediction"]
     found = load_module(__file__).measure_factual_accuracy(
         [str(text).strip() if text is not None else None for text in predictions],
-        read_lists(right, "right"),
-        single_token=read_marks(single, "single"),
-        groups=read_texts(relations, "relation"),
-        prompts=read_texts(prompts, "prompt"),
+        read_lists(sheet["right"], "right"),
+        single_token=read_marks(sheet["single"], "single"),
+        groups=read_texts(sheet["relation"], "relation"),
+        prompts=read_texts(sheet["prompt"], "prompt"),
         language=language,
         empty=empty,
     )
@@ -53,8 +50,7 @@ def compute(sheets: Mapping[str, Sheet], language: str = "en", empty: str = "ski
 
 
 CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
-DRAW = partial(draw_bars, names=FIGURES)
-PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
+PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES)
 
 
 if __name__ == "__main__":

@@ -184,7 +184,6 @@ class FactualAccuracy(evaluate.Metric):
 
 
 def _fold(text: str, language: str | None) -> str:
-    """Return a text as it is compared."""
     text = text.strip().lower()
     if language == "el":
         text = _STRESS.sub("", unicodedata.normalize("NFD", text))

@@ -1,6 +1,6 @@
 """The Space of inflection delta: two ranks for each query, figures for each relation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import Sheet, need, read_numbers, read_only, read_texts
+from polyprobe.metrics.space.sheet import Sheets, read_numbers, read_only, read_texts
 
 MEASURES = [Measure("inflection_delta", chance=0.0), Measure("share_inflected", chance=0.5)]
 EXAMPLES = {
@@ -35,13 +35,13 @@ bar's whisker.
 """
 
 
-def compute(sheets: Mapping[str, Sheet], average: str = "macro") -> Output:
+def compute(sheets: Sheets, average: str = "macro") -> Output:
     """Return the delta and the share of inflected forms, of all relations and of each."""
-    relations, label, inflected = need(read_only(sheets), "relation", "label", "inflected")
+    sheet = read_only(sheets, "relation", "label", "inflected")
     found = load_module(__file__).measure_preference(
-        read_ranks(label, "label"),
-        read_ranks(inflected, "inflected"),
-        groups=read_texts(relations, "relation"),
+        read_ranks(sheet["label"], "label"),
+        read_ranks(sheet["inflected"], "inflected"),
+        groups=read_texts(sheet["relation"], "relation"),
         average=average,
     )
     return Output(list_groups(found, f"all relations ({average})", MEASURES))

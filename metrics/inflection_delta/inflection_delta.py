@@ -68,10 +68,8 @@ def rank_delta(predictions: Ranks, references: Ranks) -> np.ndarray:
     Ranks may start from 0 or from 1, if both do, and be fractions (expectations under ties). No
     queries, unequal numbers of them, and ranks that are no finite numbers from 0 are errors.
     """
-    label, inflected = (
-        _read_ranks(predictions, "predictions"),
-        _read_ranks(references, "references"),
-    )
+    label = _read_ranks(predictions, "predictions")
+    inflected = _read_ranks(references, "references")
     if len(label) != len(inflected):
         raise ValueError(
             f"{len(label)} queries in 'predictions', {len(inflected)} in 'references'; expected "
@@ -103,7 +101,6 @@ class InflectionDelta(evaluate.Metric):
 
 
 def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:
-    """Return the ranks as an array; `name` is used in errors."""
     values = np.asarray(ranks, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"{name!r} has {values.ndim} dimensions; expected one rank for each query")

@@ -96,12 +96,11 @@ def compare_figures(
     tables = (sum_by(units, first.table), sum_by(units, second.table))
     values = _pair(first, second, tables[0].sum(axis=0), tables[1].sum(axis=0))
     observed = values[0] - values[1]
-    random = np.random.default_rng(seed)
     drawn, freedom = _bootstrap(first, second, units, n_resamples, seed)
     if test == "bootstrap":
         p = invert_intervals(drawn, freedom)
     else:
-        p = p_value(_randomise(first, second, tables, n_resamples, random), observed)
+        p = p_value(_randomise(first, second, tables, n_resamples, seed), observed)
     adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
     intervals = [interval(column, freedom) for column in drawn.T]
     columns = (*values, observed, p, adjusted)
@@ -148,17 +147,12 @@ def correct(p: np.ndarray, correction: str) -> np.ndarray:
     return adjusted
 
 
-def _pair(
-    first: Figure, second: Figure, one: np.ndarray, other: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return both figures [..., names] from their sums; means are over names defined in both."""
-    values = (first.statistic(one)[..., :-1], second.statistic(other)[..., :-1])
-    undefined = np.isnan(values[0]) | np.isnan(values[1])
-    means = [add_mean(np.where(undefined, np.nan, value))[..., -1:] for value in values]
-    return (
-        np.concatenate([values[0], means[0]], axis=-1),
-        np.concatenate([values[1], means[1]], axis=-1),
-    )
+def _pair(first: Figure, second: Figure, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return both figures [2, ..., names] from their sums; means are over names defined in both."""
+    values = np.stack([first.statistic(one), second.statistic(other)])[..., :-1]
+    undefined = np.isnan(values).any(axis=0)
+    means = add_mean(np.where(undefined, np.nan, values))[..., -1:]
+    return np.concatenate([values, means], axis=-1)
 
 
 def _bootstrap(
@@ -172,15 +166,11 @@ def _bootstrap(
 
 
 def _randomise(
-    first: Figure,
-    second: Figure,
-    tables: tuple[np.ndarray, np.ndarray],
-    n: int,
-    random: np.random.Generator,
+    first: Figure, second: Figure, tables: tuple[np.ndarray, np.ndarray], n: int, seed: int
 ) -> np.ndarray:
     """Return the differences [resamples, names] after swapping the models in half of the units."""
     change = tables[1] - tables[0]
-    totals = [table.sum(axis=0) for table in tables]
+    totals, random = [table.sum(axis=0) for table in tables], np.random.default_rng(seed)
     null, weighed = np.empty((n, len(first.names))), thin_out(change)
     step = max(1, _SWAPS // len(change))
     for start in range(0, n, step):
@@ -239,15 +229,10 @@ def find_averages(
     ]
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
 
-    def fold(part: np.ndarray) -> np.ndarray:
-        return part.reshape(*part.shape[:-1], -1, len(known))
-
     def statistic(sums: np.ndarray) -> np.ndarray:
         pieces = np.split(sums, ends, axis=-1)
-        found = [
-            _average(fold(one), fold(other), shape)
-            for one, other in zip(pieces[::2], pieces[1::2], strict=True)
-        ]
+        pairs = zip(pieces[::2], pieces[1::2], strict=True)
+        found = [_average(numerators, denominators, shape) for numerators, denominators in pairs]
         return add_mean(np.concatenate(found, axis=-1))
 
     names = [" ".join(name) for name in product(values, AVERAGES, (*languages, "mean"))]
@@ -270,20 +255,18 @@ def compare_averages(
     n_resamples = options.get("n_resamples", 10_000)
     columns = 2 * (len(languages) + 1) * len(set(relations))
     size = max(1, _SUMS // (columns * n_resamples))
-    band = {name: options[name] for name in ("seed", "clusters") if name in options}
+    band: dict[str, Any] = {name: options[name] for name in ("seed", "clusters") if name in options}
+    band["n_resamples"] = min(n_resamples, _BAND)
     found: dict[str, Averages] = {}
     for start in range(0, len(measures), size):
         part = dict(islice(measures.items(), start, start + size))
         pairs = {name: _define_alike(*pair) for name, pair in part.items()}
-        one, other = (
+        figures = [
             find_averages(languages, {name: pair[i] for name, pair in pairs.items()}, relations)
             for i in (0, 1)
-        )
-        rows = compare_figures(one, other, correction="none", **options)
-        bounds = [
-            estimate_figure(figure, n_resamples=min(n_resamples, _BAND), **band)
-            for figure in (one, other)
         ]
+        rows = compare_figures(*figures, correction="none", **options)
+        bounds = [estimate_figure(figure, **band) for figure in figures]
         found |= _sort_rows(list(part), languages, rows, bounds, correction)
     return found
 
@@ -307,9 +290,10 @@ def _spread(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def _average(
     numerators: np.ndarray, denominators: np.ndarray, shape: tuple[int, int]
 ) -> np.ndarray:
-    """Return macro and micro averages [..., 2 (L + 1)] of sums [..., L, R]."""
-    full = (*numerators.shape[:-2], *shape)
-    parts = [np.broadcast_to(part, full) for part in (numerators, denominators)]
+    """Return macro and micro averages [..., 2 (L + 1)] of sums [..., L * R]; `shape` is (L, R)."""
+    outer = numerators.shape[:-1]
+    folded = [part.reshape(*outer, -1, shape[1]) for part in (numerators, denominators)]
+    parts = [np.broadcast_to(part, (*outer, *shape)) for part in folded]
     macro = add_mean(divide(np.concatenate(parts, axis=-1)))[..., -1]
     micro = divide(np.concatenate([part.sum(axis=-1) for part in parts], axis=-1))
     return np.concatenate([add_mean(macro), add_mean(micro)], axis=-1)

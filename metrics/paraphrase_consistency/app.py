@@ -1,15 +1,12 @@
 """The Space of paraphrase consistency: answers as input, figures for each relation."""
 
-from collections.abc import Mapping
-from functools import partial
-
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import Sheet, need, read_further, read_only, read_texts
+from polyprobe.metrics.space.sheet import Sheets, read_further, read_only, read_texts
 
 COLUMNS = ["relation", "subject", "right", "predictions"]
-FIGURES = ["consistency", "accuracy", "consistency_accuracy"]
+MEASURES = [*map(Measure, ["consistency", "accuracy", "consistency_accuracy"])]
 EXAMPLES = {
     "the card's": """\
 relation,subject,right,predictions
@@ -32,29 +29,27 @@ with one template. The whiskers are 95 % intervals.
 """
 
 
-def compute(sheets: Mapping[str, Sheet], ambiguous: str = "leave out") -> Output:
+def compute(sheets: Sheets, ambiguous: str = "leave out") -> Output:
     """Return the three figures of all relations and of each."""
-    sheet = read_only(sheets)
-    relations, subjects, right, _ = need(sheet, *COLUMNS)
+    sheet = read_only(sheets, *COLUMNS)
     answers = read_further(sheet, COLUMNS, gaps=True)
-    subjects = read_texts(subjects, "subject")
+    subjects = read_texts(sheet["subject"], "subject")
     found = load_module(__file__).measure_consistency(
         answers,
-        read_texts(right, "right"),
+        read_texts(sheet["right"], "right"),
         subjects=subjects if ambiguous == "leave out" else None,
-        groups=read_texts(relations, "relation"),
+        groups=read_texts(sheet["relation"], "relation"),
     )
     reasons = {
         "one template only": found["n_single_template"],
         "several objects of the subject": found["n_ambiguous"],
     }
     notes = [f"Facts excluded, {why}: {count:,}." for why, count in reasons.items() if count]
-    return Output(list_groups(found, "all relations", [*map(Measure, FIGURES)]), notes)
+    return Output(list_groups(found, "all relations", MEASURES), notes)
 
 
 CHOICES = {"ambiguous": ["leave out", "keep"]}
-DRAW = partial(draw_bars, names=FIGURES)
-PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
+PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES)
 
 
 if __name__ == "__main__":

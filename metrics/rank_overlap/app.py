@@ -1,6 +1,5 @@
 """The Space of RBO, tau-b and top-k overlap: scores as input, figures for each pair."""
 
-from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +8,7 @@ from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 EXAMPLES = {
     "the card's": """\
@@ -47,15 +46,13 @@ queries. In the picture each cell is the RBO of a pair. 53 languages with 3,000 
 """
 
 
-def compute(sheets: Mapping[str, Sheet], ties: str = "expected", k: str = "1, 2") -> Output:
+def compute(sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
     """Return RBO, tau-b and top-k overlap of all pairs of languages together and of each."""
     module = load_module(__file__)
     scores, _, _, clusters = read_aligned(sheets)
     depths = [int(depth) for depth in k.split(",")]
-    found = [
-        module.overlap_per_query(one, other, k=depths, ties=ties)
-        for one, other in combinations(scores.values(), 2)
-    ]
+    pairs = combinations(scores.values(), 2)
+    found = [module.overlap_per_query(*pair, k=depths, ties=ties) for pair in pairs]
     sizes = [len(row) for row in next(iter(scores.values()))]
     chance = {name: by.mean() for name, by in module.overlap_chance(sizes, k=depths).items()}
     measures = [

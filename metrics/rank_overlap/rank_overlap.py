@@ -12,7 +12,7 @@ of A_1 ... A_N (Webber, Moffat and Zobel 2010), and the overlap of the top k is 
 {'rbo': 0.875, 'kendall_tau_b': 0.3333333333333333, 'top_k_overlap@2': 0.5}
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -121,7 +121,7 @@ def overlap_per_query(
     depths = read_depths(k)
     languages, sizes = read_languages({"predictions": predictions, "references": references})
     rbo, top = np.empty(len(sizes)), np.empty((len(depths), len(sizes)))
-    for size, queries, items in _split_queries(sizes):
+    for size, queries, items in _split_queries(sizes, lambda n: n**2):
         counts = [count_ties(flat[items]) for flat in languages]
         curve = _agree_by_depth(*(_share_tops(b, e, size, ties) for b, e in counts))
         rbo[queries] = curve @ rbo_weights(size, p)
@@ -156,23 +156,19 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
     languages, sizes = read_languages(scores)
     pairs = np.triu_indices(len(languages), 1)
     values = np.empty((len(sizes), len(pairs[0])))
-    for size, queries, items in split_by_size(sizes):
+    width = len(languages)
+    for size, queries, items in _split_queries(sizes, lambda n: width * (n * (n - 1) // 2 + width)):
         one, other = np.triu_indices(size, 1)
-        step = max(1, _CHUNK // (len(languages) * (len(one) + len(languages))))
-        for start in range(0, len(queries), step):
-            part = items[start : start + step]
-            tables = [flat[part] for flat in languages]
-            # compared, not subtracted: infinite scores are equal to each other
-            signs = [
-                (t[:, one] > t[:, other]).astype(np.float64) - (t[:, one] < t[:, other])
-                for t in tables
-            ]
-            vectors = np.stack(signs, axis=1)
-            untied = (vectors**2).sum(axis=2)
-            untied[untied == 0] = np.nan
-            products = (vectors @ vectors.transpose(0, 2, 1))[:, *pairs]
-            scale = np.sqrt(untied[:, pairs[0]] * untied[:, pairs[1]])
-            values[queries[start : start + step]] = products / scale
+        tables = [flat[items] for flat in languages]
+        # compared, not subtracted: infinite scores are equal to each other
+        signs = [
+            (t[:, one] > t[:, other]).astype(np.float64) - (t[:, one] < t[:, other]) for t in tables
+        ]
+        vectors = np.stack(signs, axis=1)
+        untied = (vectors**2).sum(axis=2)
+        untied[untied == 0] = np.nan
+        products = (vectors @ vectors.transpose(0, 2, 1))[:, *pairs]
+        values[queries] = products / np.sqrt(untied[:, pairs[0]] * untied[:, pairs[1]])
     return values
 
 
@@ -223,10 +219,12 @@ def _name_depths(depths: Sequence[int], values: np.ndarray) -> dict[str, np.ndar
     return {f"top_k_overlap@{k}": row for k, row in zip(depths, values, strict=True)}
 
 
-def _split_queries(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield the parts of `split_by_size`, a few queries at a time: each query has N * N values."""
+def _split_queries(
+    sizes: np.ndarray, count: Callable[[int], int]
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield the parts of `split_by_size`, a few queries at a time: each has count(N) values."""
     for size, queries, items in split_by_size(sizes):
-        step = max(1, _CHUNK // size**2)
+        step = max(1, _CHUNK // count(size))
         for start in range(0, len(queries), step):
             part = np.s_[start : start + step]
             yield size, queries[part], items[part]

@@ -1,6 +1,5 @@
 """The Space of RankC: scores of several languages as input, figures for each pair."""
 
-from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +8,7 @@ from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_pairs
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 WEIGHTS = ["softmax", "norm1", "norm2", "norm1-released", "norm2-released"]
 EXAMPLES = {
@@ -43,21 +42,15 @@ RankC does not measure correctness. 53 languages with 3,000 queries take some se
 """
 
 
-def compute(
-    sheets: Mapping[str, Sheet], weights: str = "softmax", ties: str = "expected"
-) -> Output:
+def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") -> Output:
     """Return RankC, plain and adjusted, of all pairs of languages together and of each."""
     module = load_module(__file__)
     scores, _, _, clusters = read_aligned(sheets)
     if ties == "expected":
         values = module.rankc_pairs(scores, weights)
     else:
-        values = np.column_stack(
-            [
-                module.rankc_per_query(one, other, weights, ties)
-                for one, other in combinations(scores.values(), 2)
-            ]
-        )
+        pairs = combinations(scores.values(), 2)
+        values = np.column_stack([module.rankc_per_query(*pair, weights, ties) for pair in pairs])
     sizes = np.array([len(row) for row in next(iter(scores.values()))])
     chance = module.rankc_chance(sizes, weights)
     room = np.where(sizes > 1, 1 - chance, np.nan)

@@ -1,6 +1,6 @@
 """The Space of recall@k and mean rank: scores as input, figures for each language."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -10,7 +10,7 @@ from polyprobe.metrics.space.entries import Entry, Output, list_means, pick
 from polyprobe.metrics.space.languages import LanguageScores, read_scores
 from polyprobe.metrics.space.page import Page, load_module, serve
 from polyprobe.metrics.space.picture import draw_bars
-from polyprobe.metrics.space.sheet import Sheet
+from polyprobe.metrics.space.sheet import Sheets
 
 EXAMPLES = {
     "the card's": """\
@@ -52,7 +52,7 @@ mean rank, in a different unit, is in the table only.
 """
 
 
-def compute(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expected") -> Output:
+def compute(sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected") -> Output:
     """Return recall at each k and the mean rank of all languages together and of each."""
     module = load_module(__file__)
     scores = read_scores(sheets, marked=True)
@@ -74,14 +74,12 @@ def compute(sheets: Mapping[str, Sheet], k: str = "1, 2, 3", ties: str = "expect
         for name in names
     ]
     if len(results) > 1:
-        chances = [[found[f"{name}_chance"] for found in results.values()] for name in names]
-        tables = find_values(module, scores, depths, ties)
         of = [(language,) for language in results]
-        parts = zip(names, tables, chances, strict=True)
-        entries = [
-            list_means(of, "all languages", name, table, levels, **options)[0]
-            for name, table, levels in parts
-        ] + entries
+        means = []
+        for name, table in zip(names, find_values(module, scores, depths, ties), strict=True):
+            chances = [found[f"{name}_chance"] for found in results.values()]
+            means += list_means(of, "all languages", name, table, chances, **options)[:1]
+        entries = means + entries
     return Output(entries, notes)
 
 
@@ -101,8 +99,7 @@ def find_values(
 
 def draw(entries: Sequence[Entry]) -> Any:
     """Draw one bar for each language and k."""
-    names = dict.fromkeys(entry.name for entry in entries if entry.name != "mean_rank")
-    return draw_bars(entries, [*names])
+    return draw_bars([entry for entry in entries if entry.name != "mean_rank"])
 
 
 CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}

@@ -25,15 +25,10 @@ _COLUMNS = ["of", "figure", "value", "low", "high", "chance", "n"]
 
 
 class Entry(NamedTuple):
-    """One number with the context needed to read it.
+    """One number of a language, a pair of languages, a relation, or of all of these.
 
-    Attributes:
-        of: a language, a pair of languages, a relation, or the name of all of these.
-        name: of the measure.
-        value: None for 0/0.
-        interval: 95 %, [low, high]; None if a single query defines the value.
-        chance: the value of random rankings, 0 for a difference; None if undefined or unknown.
-        n: number of queries that the value is taken over.
+    `value` is None for 0/0, `interval` for a value that one of the `n` queries defines. `chance`,
+    the value of random rankings, is 0 for a difference, None if undefined or unknown.
     """
 
     of: Of
@@ -57,13 +52,9 @@ class Output(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """A figure in the result of a metric.
+    """A figure in the result of a metric: its key there and its name here (None: the key).
 
-    Attributes:
-        key: its name in the result.
-        name: its name in the Space; None: `key`.
-        n: the key of its number of queries.
-        chance: as in `Entry`.
+    `n` is the key of its number of queries.
     """
 
     key: str
@@ -186,8 +177,6 @@ def write_headline(output: Output) -> str:
 def write_csv(entries: Sequence[Entry]) -> str:
     """Format all entries, with all decimals, as CSV."""
     text = StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(_COLUMNS)
-    for e in entries:
-        rows.writerow([e.label, e.name, e.value, *(e.interval or (None, None)), e.chance, e.n])
+    rows = [(e.label, e.name, e.value, *(e.interval or ("", "")), e.chance, e.n) for e in entries]
+    csv.writer(text, lineterminator="\n").writerows([_COLUMNS, *rows])
     return text.getvalue()

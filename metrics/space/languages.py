@@ -12,6 +12,7 @@ import numpy as np
 from polyprobe.metrics.shared.rows import mark_right
 from polyprobe.metrics.space.sheet import (
     Sheet,
+    Sheets,
     need,
     read_lists,
     read_marks,
@@ -26,12 +27,8 @@ _LINE = ("query", "candidate")
 class LanguageScores(NamedTuple):
     """Scores by language, one row for each query, and the indices of the correct candidates.
 
-    Attributes:
-        rows: language → scores, one row for each query, one score for each candidate.
-        answers: language → correct indices of each query; empty if unknown.
-        relations: of each query, from the files of a run.
-        clusters: fact of each query, if several queries have the same: the templates of a fact are
-            drawn together.
+    `answers` are empty if unknown, `relations` are known for the files of a run. `clusters` are the
+    facts, if several queries have the same: the templates of a fact are drawn together.
     """
 
     rows: dict[str, list[np.ndarray]]
@@ -44,8 +41,6 @@ class LanguageChoices(NamedTuple):
     """Chosen indices by language, one for each query, and the correct ones.
 
     Attributes:
-        chosen: language → indices.
-        answers: correct indices of each query.
         right: probability of a correct choice [queries, languages]; candidates that share the best
             score are chosen equally often.
         tied: number of shared best scores, over all languages.
@@ -61,7 +56,7 @@ class LanguageChoices(NamedTuple):
     clusters: list[str] | None = None
 
 
-def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageScores:
+def read_scores(sheets: Sheets, marked: bool = False) -> LanguageScores:
     """Return scores by language; with `marked`, the correct candidates are required."""
     if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
         return _read_run(sheets)
@@ -76,7 +71,7 @@ def read_scores(sheets: Mapping[str, Sheet], marked: bool = False) -> LanguageSc
     return LanguageScores(rows, answers)
 
 
-def read_aligned(sheets: Mapping[str, Sheet]) -> LanguageScores:
+def read_aligned(sheets: Sheets) -> LanguageScores:
     """Return scores of at least two languages with the same facts in the same order."""
     scores = read_scores(sheets)
     _check_languages(scores.rows)
@@ -101,20 +96,20 @@ def _check_like(scores: LanguageScores, first: str, name: str) -> None:
             raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
 
 
-def read_language_choices(sheets: Mapping[str, Sheet]) -> LanguageChoices:
+def read_language_choices(sheets: Sheets) -> LanguageChoices:
     """Return the choices of at least two languages for each query.
 
     From scores it is the best candidate, the first of several.
     """
     first = next(iter(sheets.values()))
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
-        chosen, known = _read_answers(read_only(sheets))
+        chosen, known = _read_answers(first)
         hits = [[i in a for i, a in zip(c, known, strict=True)] for c in chosen.values()]
         return LanguageChoices(chosen, known, np.array(hits, dtype=np.float64).T)
     scores = read_aligned(sheets)
     answers = next(iter(scores.answers.values()), [])
     if not answers:
-        need(read_only(sheets), "query", "right")
+        read_only(sheets, "query", "right")
     chosen = {name: [int(r.argmax()) for r in rows] for name, rows in scores.rows.items()}
     best = [[row == row.max() for row in rows] for rows in scores.rows.values()]
     sizes = np.array([len(row) for row in best[0]])
@@ -154,7 +149,7 @@ def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
     return LanguageScores(rows, dict.fromkeys(rows, right))
 
 
-def _read_run(sheets: Mapping[str, Sheet]) -> LanguageScores:
+def _read_run(sheets: Sheets) -> LanguageScores:
     rows, answers = {}, {}
     facts = _read_facts(sheets)
     for name, sheet in sheets.items():
@@ -168,7 +163,7 @@ def _read_run(sheets: Mapping[str, Sheet]) -> LanguageScores:
     return LanguageScores(rows, answers, relations, facts if several else None)
 
 
-def _read_facts(sheets: Mapping[str, Sheet]) -> list[str] | None:
+def _read_facts(sheets: Sheets) -> list[str] | None:
     """Return the facts of all files; different facts in one of them are an error."""
     facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
     first = next(iter(facts), "")
@@ -179,19 +174,15 @@ def _read_facts(sheets: Mapping[str, Sheet]) -> list[str] | None:
 
 
 def _read_rows(cells: Sequence[Any], name: str) -> list[np.ndarray]:
+    rows = []
     for row, cell in enumerate(cells, start=1):
         if not isinstance(cell, list) or not cell:
             raise ValueError(f"row {row} of {name!r} is {cell!r:.60}; expected a list of scores")
-    sizes = [len(cell) for cell in cells]
-    try:
-        flat = read_numbers([score for cell in cells for score in cell], name)
-    except ValueError:
-        for row, cell in enumerate(cells, start=1):
-            try:
-                read_numbers(cell, name)
-            except ValueError as error:
-                raise ValueError(f"row {row} of {name!r}: score {error}"[:160]) from None
-    return np.split(flat, np.cumsum(sizes)[:-1])
+        try:
+            rows.append(read_numbers(cell, name))
+        except ValueError as error:
+            raise ValueError(f"row {row} of {name!r}: score {error}"[:160]) from None
+    return rows
 
 
 def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:

@@ -52,12 +52,10 @@ class Page(NamedTuple):
     """A Space: its texts, its computation and its picture.
 
     Attributes:
-        title: the metric's name.
         ask: the question that the metric answers and the expected table, Markdown.
         reading: how to read value, interval, chance and picture, Markdown.
         examples: name → table; the page opens with the first, which is the metric card's.
-        compute: from tables (by file name) and the chosen options to the output.
-        draw: from entries to a plotly figure.
+        compute: from tables (by file name) and the chosen options.
         choices: option of `compute` → allowed values, the default first.
         several: whether several files can be uploaded, one for each language.
     """

@@ -25,7 +25,7 @@ def draw_pairs(figures: Sequence[Entry], low: float | None = None) -> go.Figure:
     """
     pairs = [f for f in figures if len(f.of) == 2 and f.name == figures[0].name]
     if len(pairs) == 1:
-        return draw_bars(pairs, [pairs[0].name])
+        return draw_bars(pairs)
     names = list(dict.fromkeys(name for f in pairs for name in f.of))
     values: list[list[float | None]] = [[None] * (len(names) - 1) for _ in names[1:]]
     hover = [[""] * (len(names) - 1) for _ in names[1:]]
@@ -44,30 +44,26 @@ def draw_pairs(figures: Sequence[Entry], low: float | None = None) -> go.Figure:
         colorbar={"title": {"text": pairs[0].name}, "thickness": 14, "outlinewidth": 0},
     )  # fmt: skip
     figure = go.Figure(trace, _lay_out(max(300, 120 + 44 * len(names) if few else 640)))
-    size = 12 if few else 9
-    figure.update_xaxes(type="category", side="bottom", showgrid=False, tickfont_size=size)
-    figure.update_yaxes(
-        type="category", autorange="reversed", showgrid=False, tickfont_size=size,
-        automargin=True,
-    )  # fmt: skip
-    if not few:
-        figure.update_xaxes(tickangle=-90, dtick=1)
-        figure.update_yaxes(dtick=1)
+    ticks = {"tickfont_size": 12} if few else {"tickfont_size": 9, "dtick": 1}
+    axis = {"type": "category", "showgrid": False, **ticks}
+    figure.update_xaxes(axis, side="bottom", tickangle=None if few else -90)
+    figure.update_yaxes(axis, autorange="reversed", automargin=True)
     return figure
 
 
 def draw_bars(
     figures: Sequence[Entry],
-    names: Sequence[str],
+    names: Sequence[str] = (),
     reference: str = "chance",
     share: bool = True,
 ) -> go.Figure:
-    """Draw the measures `names` of every language or relation as bars with their intervals.
+    """Draw measures (default: all) of every language or relation as bars with their intervals.
 
     All share one axis, so they must be of one unit. Of many bars the first measure's are drawn
     alone. Chance, called `reference`, is a line where it is the same for all, else a mark a bar.
     A `share` has an axis from 0 to 1.
     """
+    names = names or list(dict.fromkeys(f.name for f in figures))
     drawn = [f for f in figures if f.name in names and f.value is not None]
     if len(drawn) > _MOST_BARS:
         names = names[:1]
@@ -83,9 +79,8 @@ def draw_bars(
     figure.update_yaxes(
         categoryorder="array", categoryarray=order[::-1], automargin=True, dtick=1, showgrid=False
     )
-    figure.update_xaxes(title_text=None if several else names[0])
-    if share:
-        figure.update_xaxes(range=[0, 1.02])
+    title = None if several else names[0]
+    figure.update_xaxes(title_text=title, range=[0, 1.02] if share else None)
     figure.update_layout(showlegend=several, bargap=0.3, barmode="overlay")
     _mark_chance(figure, [f for f in drawn if f.chance is not None], several, reference)
     return figure

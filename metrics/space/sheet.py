@@ -10,6 +10,7 @@ header.
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pyarrow
 import pyarrow.parquet
 
 Sheet = dict[str, list[Any]]
+Sheets = Mapping[str, Sheet]
 SUFFIXES = [".csv", ".tsv", ".txt", ".json", ".parquet"]
 
 
@@ -34,11 +36,14 @@ def read_sheets(text: str, files: Sequence[str] | None = None) -> dict[str, Shee
     return sheets
 
 
-def read_only(sheets: Mapping[str, Sheet]) -> Sheet:
-    """Return the single table; several are an error."""
+def read_only(sheets: Sheets, *names: str) -> Sheet:
+    """Return the single table; several are an error, as is one without the columns `names`."""
     if len(sheets) != 1:
         raise ValueError(f"{len(sheets)} files ({', '.join(sheets)}); expected one with all rows")
-    return next(iter(sheets.values()))
+    [sheet] = sheets.values()
+    if names:
+        need(sheet, *names)
+    return sheet
 
 
 def read_file(path: Path) -> Sheet:
@@ -81,10 +86,10 @@ def need(sheet: Sheet, *names: str) -> list[list[Any]]:
 
 def read_numbers(cells: Sequence[Any], name: str) -> np.ndarray:
     """Return a column of numbers; other cells, NaN and empty ones too, raise an error."""
-    try:
-        numbers = np.array(cells).astype(np.float64)
-    except (ValueError, TypeError):
-        numbers = np.array([_as_number(cell) for cell in cells])
+    numbers = np.full(len(cells), np.nan)
+    for row, cell in enumerate(cells):
+        with suppress(ValueError, TypeError):
+            numbers[row] = float(cell)
     for row in np.flatnonzero(np.isnan(numbers))[:1]:
         raise ValueError(f"row {row + 1}, column {name!r} is {cells[row]!r}; expected a number")
     return numbers
@@ -189,13 +194,6 @@ def _check(columns: Mapping[str, Any]) -> Sheet:
                 f"column {name!r} has {len(cells)} rows, {first!r} {len(columns[first])}"
             )
     return dict(columns)
-
-
-def _as_number(cell: Any) -> float:
-    try:
-        return float(cell)
-    except (ValueError, TypeError):
-        return float("nan")
 
 
 def _list(names: Sequence[str] | Mapping[str, Any]) -> str:
