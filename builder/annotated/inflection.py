@@ -55,9 +55,6 @@ class ByRule(Inflector):
 
     stops: tuple[str, ...] = (" (",)
 
-    def __init__(self, language: str) -> None:
-        pass
-
     def inflect(self, asked: CasedLabel) -> str | None:
         """Return the label with its head in the case; the nominative is the label."""
         head, tail = split_tail(asked.label, self.stops)
@@ -70,13 +67,12 @@ class ByRule(Inflector):
 
 
 class Chain(Inflector):
-    """Inflectors in turn; answers are cached."""
+    """Inflectors in turn; forms are cached."""
 
     def __init__(self, inflectors: Sequence[Inflector]) -> None:
         self.inflectors = inflectors
         self.name = ", then ".join(inflector.name for inflector in inflectors) or "none"
         self._known: dict[CasedLabel, str | None] = {}
-        self._agreements: dict[str, Agreement | None] = {}
 
     def inflect(self, asked: CasedLabel) -> str | None:
         """Return the first answer."""
@@ -87,10 +83,8 @@ class Chain(Inflector):
 
     def agree(self, label: str) -> Agreement | None:
         """Return the first answer."""
-        if label not in self._agreements:
-            answers = (inflector.agree(label) for inflector in self.inflectors)
-            self._agreements[label] = next((answer for answer in answers if answer), None)
-        return self._agreements[label]
+        answers = (inflector.agree(label) for inflector in self.inflectors)
+        return next((answer for answer in answers if answer), None)
 
 
 class Table(Inflector):

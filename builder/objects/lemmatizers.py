@@ -21,15 +21,8 @@ SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen and joiners: not part of the spelling
 OPTIONAL = "".join(map(chr, (*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x653))))
 """Optional accents, and the vowels of Hebrew and Arabic."""
-LETTER = (
-    "\\w"
-    + UNSEEN
-    + "".join(
-        character
-        for character in map(chr, range(0x300, 0x11000))
-        if unicodedata.category(character).startswith("M")
-    )
-)
+ACCENTS = [c for c in map(chr, range(0x300, 0x11000)) if unicodedata.category(c).startswith("M")]
+LETTER = rf"\w{UNSEEN}{''.join(ACCENTS)}"
 WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?")
 TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
 FOLDED = str.maketrans({"ё": "е", "ґ": "г", "і": "и", "ї": "и", "’": "'", "ʼ": "'"})
@@ -57,8 +50,6 @@ class Lemmatizer(ABC):
 
 class Plain(Lemmatizer):
     """Words without lemmas: runs of letters and digits."""
-
-    name = "none"
 
     def __init__(self, lemma: Callable[[str], str] = lambda word: word, name: str = "none") -> None:
         self.name = name
