@@ -6,7 +6,6 @@ from operator import ne
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chisquare
 
 from polyprobe.builder.facts.labels import find_invisible, fold, unmix
 from polyprobe.builder.facts.truths import SYMMETRIC
@@ -37,11 +36,11 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
     known = known_objects(split)
     for row, prompt in enumerate(reference.prompt):
         for index in split.answers[row]:
-            labels[prompt].add(split.label(row, index))
+            labels[prompt].add(split.candidates[row][index])
             ids[prompt].add(read_id(split, row, index))
     found = []
     for row, prompt in enumerate(reference.prompt):
-        right = {split.label(row, index) for index in split.answers[row]}
+        right = {split.candidates[row][index] for index in split.answers[row]}
         right_ids = {read_id(split, row, index) for index in split.answers[row]}
         subject = (split.relation[row], split.subject_id[row])
         also = (ids[prompt] | known.get(subject, set())) - right_ids - {""}
@@ -165,18 +164,3 @@ def count_positions(split: Split) -> tuple[list[int], list[float]]:
         found[answers] += 1
         expected[:size] += len(answers) / size
     return found.tolist(), expected.tolist()
-
-
-def position_p_value(found: list[int], expected: list[float]) -> float | None:
-    """Return the p-value of Pearson's chi-square test of the positions, None without answers.
-
-    The degrees of freedom are the number of positions minus 1. The value is rough if fewer than
-    five answers are expected at a position.
-    """
-    return float(chisquare(found, expected).pvalue) if sum(found) else None
-
-
-def count_last(split: Split) -> int:
-    """Count the rows of several candidates whose last one is an answer."""
-    rows = zip(split.answers, split.candidates, strict=True)
-    return sum(len(candidates) > 1 and len(candidates) - 1 in row for row, candidates in rows)

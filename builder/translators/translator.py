@@ -247,7 +247,10 @@ class _Run:
                 return self._fail(batch, f"broken answer: {error}")
             reasons = [await self._translate_batch([question]) for question in batch]
             return reasons[-1] if all(reasons) else ""
-        self._keep(batch, texts)
+        found = {q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
+        if good := {key: each.text for key, each in found.items() if not each.problem}:
+            self._store.add(good)
+        self._note(found)
         return ""
 
     async def _ask(self, batch: Sequence[Question]) -> list[str]:
@@ -257,12 +260,6 @@ class _Run:
         if len(texts) != len(batch):
             raise WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
         return texts
-
-    def _keep(self, batch: Sequence[Question], texts: Sequence[str]) -> None:
-        found = {q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
-        if good := {key: each.text for key, each in found.items() if not each.problem}:
-            self._store.add(good)
-        self._note(found)
 
     def _fail(self, batch: Sequence[Question], problem: str) -> str:
         self._note({question.key: Translation("", problem) for question in batch})

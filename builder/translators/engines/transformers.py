@@ -43,11 +43,7 @@ class Languages(NamedTuple):
     forced: bool
 
     def find(self, source: str, target: str, model: str) -> tuple[str, str]:
-        """Return the tokens of a pair; the source is returned unchanged if the model ignores it.
-
-        Raises:
-            PolyprobeError: a language without a token.
-        """
+        """Return the tokens of a pair; the source is returned unchanged if the model ignores it."""
         if self.forced:
             codes = check_pair(f"the model {model}", source, target, self.tokens)
             return self.tokens[codes[0]], self.tokens[codes[1]]
@@ -98,9 +94,11 @@ class Transformers(Translator):
         self._device, self._dtype = choose_device(device), find_dtype(dtype)
         self._place = folder, commit = place_model(model, revision)
         self._config, self._tokenizer = load_settings(self._place, model)
+        self._tasks = getattr(self._config, "task_specific_params", None) or {}  # T5's
         name = f"{model}@{commit}" if commit else f"sha256-{hash_model(Path(folder))}"
-        own = getattr(self._tokenizer, "lang_code_to_token", {}).values()  # M2M100's
-        special = {*self._tokenizer.get_added_vocab(), *own}
+        own = getattr(self._tokenizer, "lang_code_to_token", {})  # M2M100's
+        self._codes = {token: code for code, token in own.items()}
+        special = {*self._tokenizer.get_added_vocab(), *self._codes}
         self._languages = read_languages(special, self._tokenizer.get_vocab())
         tokens = self._languages.tokens.values() if self._languages else ()
         self._language_ids = set(map(self._id, tokens))
@@ -156,10 +154,13 @@ class Transformers(Translator):
 
         forced = self._languages is not None and self._languages.forced
         if forced:
-            self._tokenizer.src_lang = self._own_code(source)
+            self._tokenizer.src_lang = self._codes.get(source, source)
         texts = [self._prefix(source, target) + sentence for sentence in sentences]
         inputs = self._tokenizer(texts, return_tensors="pt", padding=True)
-        self._check_length(int(inputs["attention_mask"].sum(dim=1).max()))
+        length = int(inputs["attention_mask"].sum(dim=1).max())
+        places = getattr(self._config, "max_position_embeddings", None)
+        if length > (most := min(self._tokenizer.model_max_length, places or length)):
+            raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {most}")
         inputs = {name: inputs[name].to(self._device) for name in ("input_ids", "attention_mask")}
         first = {"forced_bos_token_id": self._id(target)} if forced else {}
         with torch.inference_mode():
@@ -177,27 +178,18 @@ class Transformers(Translator):
     def _prefix(self, source: str, target: str) -> str:
         """Return the text before a sentence."""
         if self._languages is None:
-            return self._tasks().get(f"translation_{source}_to_{target}", {}).get("prefix", "")
+            return self._tasks.get(f"translation_{source}_to_{target}", {}).get("prefix", "")
         return "" if self._languages.forced else f"{target} "
-
-    def _own_code(self, token: str) -> str:
-        """Return the tokenizer's code of a token; they differ for M2M100."""
-        codes = getattr(self._tokenizer, "lang_code_to_token", {})
-        return next((code for code, own in codes.items() if own == token), token)
 
     def _id(self, token: str) -> int:
         return int(self._tokenizer.convert_tokens_to_ids(token))
 
-    def _tasks(self) -> dict[str, Any]:
-        """Return the training tasks of T5, empty for other models."""
-        return getattr(self._config, "task_specific_params", None) or {}
-
     def _check_pair(self, source: str, target: str) -> None:
         """Raise PolyprobeError if a model without language tokens has another pair."""
-        if f"translation_{source}_to_{target}" in self._tasks():
+        if f"translation_{source}_to_{target}" in self._tasks:
             return
         if self._config.model_type not in FIXED:
-            has = [task for task in self._tasks() if task.startswith("translation_")]
+            has = [task for task in self._tasks if task.startswith("translation_")]
             raise PolyprobeError(
                 f"the model {self.model} ({self._config.model_type}) has no token for a language "
                 f"and no prefix for {source} to {target}; it has {', '.join(has) or 'none'}"
@@ -207,11 +199,6 @@ class Transformers(Translator):
             getattr(self._tokenizer, "target_lang", None),
         )
         check_stated((langs[0], langs[1]), (source, target), self.model)
-
-    def _check_length(self, length: int) -> None:
-        places = getattr(self._config, "max_position_embeddings", None)
-        if length > (most := min(self._tokenizer.model_max_length, places or length)):
-            raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {most}")
 
 
 def read_languages(special: Collection[str], vocabulary: Collection[str]) -> Languages | None:
