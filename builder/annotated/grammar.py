@@ -123,12 +123,8 @@ def parse_article(mark: str) -> Article | None:
 def parse_choice(mark: str) -> Choice | None:
     """Parse a bracket's content as a choice; None if it is something else."""
     if found := BY_KIND.fullmatch(mark):
-        return Choice(
-            (
-                Option(found[1], (Condition("X", "Human", "YES"),)),
-                Option(found[2], (Condition("X", "Human", "NO"),)),
-            )
-        )
+        conditions = [(Condition("X", "Human", value),) for value in VALUES["Human"]]
+        return Choice(tuple(map(Option, found.groups(), conditions)))
     options = [_parse_option(option) for option in mark.split("|")]
     read = tuple(option for option in options if option)
     return Choice(read) if len(read) == len(options) else None

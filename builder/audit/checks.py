@@ -156,11 +156,10 @@ def count_positions(split: Split) -> tuple[list[int], list[float]]:
     for row, (fact, answers, candidates) in enumerate(columns):
         if len(candidates) > 1:
             first.setdefault((fact or row, tuple(answers)), len(candidates))
-    rows = [(list(answers), size) for (_, answers), size in first.items()]
-    longest = max((size for _, size in rows), default=0)
+    longest = max(first.values(), default=0)
     found: np.ndarray = np.zeros(longest, dtype=int)
     expected: np.ndarray = np.zeros(longest)
-    for answers, size in rows:
-        found[answers] += 1
+    for (_, answers), size in first.items():
+        found[list(answers)] += 1
         expected[:size] += len(answers) / size
     return found.tolist(), expected.tolist()

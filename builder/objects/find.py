@@ -106,17 +106,12 @@ def find_objects(
     names = [
         (label, *more, *list_short(label)) for label, more in zip(labels, aliases, strict=True)
     ]
+    pairs = zip(sentences, names, strict=True)
     if language.partition("-")[0] in UNSEGMENTED:
-        return [
-            find_characters(sentence, own, threshold)
-            for sentence, own in zip(sentences, names, strict=True)
-        ]
+        return [find_characters(*pair, threshold) for pair in pairs]
     read = load_lemmatizer(lemmatizer, language, stanza_dir).read
     reader = Reader(read, sentences, names, language not in UNINFLECTED, threshold)
-    return [
-        reader.find(sentence, own, drop_head_noun)
-        for sentence, own in zip(sentences, names, strict=True)
-    ]
+    return [reader.find(*pair, drop_head_noun) for pair in pairs]
 
 
 def list_short(label: str) -> list[str]:

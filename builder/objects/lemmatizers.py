@@ -121,7 +121,7 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
     Args:
         name: `stanza`, `simplemma`, `none`, or `auto`: Stanza if its models are on disk, else
             simplemma if it has the language, else none. Languages in UNINFLECTED get none.
-        language: code.
+        language: code, such as `uk`.
         stanza_dir: folder of Stanza's models (default: STANZA_RESOURCES_DIR or Stanza's own, where
             missing models are downloaded).
 

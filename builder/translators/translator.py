@@ -22,12 +22,10 @@ Terms = Mapping[str, str]
 
 
 class Translation(NamedTuple):
-    """A sentence's translation and its problem.
+    """A sentence's translation, "" if there is none, and its problem.
 
-    Args:
-        text: "" if there is no translation.
-        problem: "" or one line: `empty`, `unchanged` (the text equals the sentence; it is given),
-            `no answer: HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
+    The problem is "" or one line: `empty`, `unchanged` (the text equals the sentence; it is given),
+    `no answer: HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
     """
 
     text: str

@@ -37,9 +37,6 @@ def load_inflector(language: str, unimorph: Path | None = None) -> Inflector:
     """Return the inflector of a language: UniMorph's table in a folder, then the language's rules.
 
     Without either, every form is unknown.
-
-    Raises:
-        PolyprobeError: the table cannot be read, or pymorphy3 is required and missing.
     """
     path = find_table(unimorph, language) if unimorph else None
     inflectors: list[Inflector] = [Table(path)] if path else []

@@ -48,12 +48,10 @@ OWN = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
 KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ|[^α-ω]|$")
 GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
 # All words after these stay unchanged: articles, prepositions, "and".
-# fmt: off
 STOPS = frozenset({
     "ο", "η", "το", "του", "της", "των", "τον", "την", "τη", "τους", "τις", "τα", "και", "σε",
     "στο", "στον", "στην", "στη", "στα", "για", "από", "με", "εν", "ως", "προς", "ή",
-})
-# fmt: on
+})  # fmt: skip
 SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
 GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
 MALE_GENITIVES = ("ου", "ων")  # after a man's name, -ας and -ης are nominatives: Γιώργος Σεφέρης

@@ -52,10 +52,9 @@ class Hungarian(ByRule):
         -an or -on are ambiguous. Words after an article that follows the head stay unchanged.
         """
         last = re.split(r"[ -]", head)[-1]
-        if last.isupper() or FOREIGN.search(last.casefold()):
+        silent = last.endswith("e") and not last.islower()  # in French and English names
+        if silent or last.isupper() or FOREIGN.search(last.casefold()):
             return None
-        if last.endswith("e") and not last.islower():
-            return None  # silent in French and English names
         if case == "IN+ESS" and is_surface(head, kinds):
             case = "ON+ESS"
         harmony = sound(last.casefold())

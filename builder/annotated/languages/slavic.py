@@ -138,9 +138,7 @@ class Slavic(Inflector):
             found = [parse for parse in found if fits(parse, kind.sex)]
         found.sort(key=lambda parse: rank(parse, name, kind))
         other = not kind.human and any(parse.is_known for parse in readings)
-        unclear = word.isupper() or word.endswith(
-            "ь"
-        )  # the last letter does not determine the forms
+        unclear = word.isupper() or word.endswith("ь")  # the last letter does not decide
         if name and self.guesses and not (unclear or other or is_sound(found, kind)):
             return Guess(word)
         if rest and not kind.human:

@@ -11,8 +11,9 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from polyprobe.builder.translators.codes import check_pair, match
 from polyprobe.builder.translators.sending import BrokenAnswerError, NoAnswerError, Pace
@@ -22,7 +23,6 @@ from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_model
 
 FIXED = ("marian", "fsmt")  # models of one pair, without language tokens
-Part = TypeVar("Part")
 # Language tokens, whose group is the code, and whether the target's token begins the answer.
 SCHEMES = (
     (re.compile(r"([a-z]{3}_[A-Z][a-z]{3})"), True),  # NLLB
@@ -44,11 +44,9 @@ class Languages(NamedTuple):
 
     def find(self, source: str, target: str, model: str) -> tuple[str, str]:
         """Return the tokens of a pair; the source is returned unchanged if the model ignores it."""
-        if self.forced:
-            codes = check_pair(f"the model {model}", source, target, self.tokens)
-            return self.tokens[codes[0]], self.tokens[codes[1]]
-        known = {*self.tokens, source}
-        return source, self.tokens[check_pair(f"the model {model}", source, target, known)[1]]
+        known = self.tokens if self.forced else {*self.tokens, source}
+        own_source, own_target = check_pair(f"the model {model}", source, target, known)
+        return self.tokens[own_source] if self.forced else source, self.tokens[own_target]
 
 
 class Transformers(Translator):
@@ -84,9 +82,6 @@ class Transformers(Translator):
             batch_size: sentences at once.
             num_beams: beams of the search, 1 for greedy search.
             max_new_tokens: a longer translation counts as a broken answer.
-
-        Raises:
-            PolyprobeError: an unknown model, not a translation model, invalid settings.
         """
         from transformers import __version__
 
@@ -236,7 +231,7 @@ def place_model(model: str, revision: str | None) -> tuple[str, str | None]:
     from transformers.utils import cached_file
 
     # the snapshot's folder is named after the commit
-    file = call(lambda: cached_file(model, "config.json", revision=revision), model)
+    file = call(cached_file, model, model, "config.json", revision=revision)
     return model, Path(file).parent.name
 
 
@@ -245,13 +240,13 @@ def load_settings(place: tuple[str, str | None], model: str) -> tuple[Any, Any]:
     from transformers import AutoConfig, AutoTokenizer
 
     name, commit = place
-    config = call(lambda: AutoConfig.from_pretrained(name, revision=commit), model)
+    config = call(AutoConfig.from_pretrained, model, name, revision=commit)
     if not config.is_encoder_decoder:
         raise PolyprobeError(
             f"the model {model} ({config.model_type}) is not a translation model; expected an "
             "encoder with a decoder, such as facebook/nllb-200-distilled-600M"
         )
-    return config, call(lambda: AutoTokenizer.from_pretrained(name, revision=commit), model)
+    return config, call(AutoTokenizer.from_pretrained, model, name, revision=commit)
 
 
 def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: Any) -> Any:
@@ -259,25 +254,21 @@ def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: 
     from transformers import AutoModelForSeq2SeqLM
 
     name, commit = place
-    network, info = call(
-        lambda: AutoModelForSeq2SeqLM.from_pretrained(
-            name, revision=commit, dtype=dtype, output_loading_info=True
-        ),
-        model,
-    )
+    load = partial(AutoModelForSeq2SeqLM.from_pretrained, dtype=dtype, output_loading_info=True)
+    network, info = call(load, model, name, revision=commit)
     if missing := sorted(info.get("missing_keys", ())):
         raise PolyprobeError(
             f"the weights of {model} are incomplete: {len(missing)} tensors are missing, "
             f"such as {missing[0]}"
         )
     network.generation_config.max_length = None  # max_new_tokens applies
-    return call(lambda: network.to(device).eval(), model)
+    return call(network.to, model, device).eval()
 
 
-def call(load: Callable[[], Part], model: str) -> Part:
+def call(load: Callable[..., Any], model: str, *given: Any, **options: Any) -> Any:
     """Return the result of `load`, with any exception in one line: files can fail in many ways."""
     try:
-        return load()
+        return load(*given, **options)
     except Exception as error:
         kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
         if os.path.isdir(model):
