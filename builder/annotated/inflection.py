@@ -6,7 +6,8 @@ repository (mostly CC BY-SA 3.0).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,9 +51,16 @@ class Inflector(ABC):
         return None
 
 
+@dataclass(frozen=True)
 class ByRule(Inflector):
-    """Adds endings by a rule that ignores gender and number; `stops` are those of `split_tail`."""
+    """Adds endings by a rule that ignores gender and number.
 
+    `decline(head, case, kinds)` returns a head in a case other than the nominative, None if the
+    form is unknown. `stops` are those of `split_tail`.
+    """
+
+    name: str
+    decline: Callable[[str, str, Collection[str]], str | None]
     stops: tuple[str, ...] = (" (",)
 
     def inflect(self, asked: CasedLabel) -> str | None:
@@ -60,10 +68,6 @@ class ByRule(Inflector):
         head, tail = split_tail(asked.label, self.stops)
         form = head if asked.case == "NOM" else self.decline(head, asked.case, asked.kinds)
         return None if form is None else form + tail
-
-    @abstractmethod
-    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
-        """Return a head in a case other than the nominative, None if the form is unknown."""
 
 
 class Chain(Inflector):

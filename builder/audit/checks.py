@@ -84,11 +84,6 @@ def find_invisible_characters(split: Split, reference: Split) -> list[bool]:
     return find_texts(split, lambda text: find_invisible(text, split.language))
 
 
-def find_mixed_alphabets(split: Split, reference: Split) -> list[bool]:
-    """Find rows with a word that mixes alphabets and can be written in one."""
-    return find_texts(split, lambda text: unmix(text) != text)
-
-
 def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
     """Find rows in which the prompt, the subject or a candidate is bad."""
     rows = zip(split.prompt, split.subject, split.candidates, strict=True)
@@ -99,19 +94,19 @@ def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
 
 def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
     """Find rows whose prompt is also that of a row with another answer."""
-    answers = defaultdict(set)
     rows = zip(split.prompt, split.candidates, split.answers, strict=True)
     own = [(p, frozenset(candidates[i] for i in indices)) for p, candidates, indices in rows]
-    for prompt, labels in own:
-        answers[prompt].add(labels)
-    return [len(answers[prompt]) > 1 for prompt, _ in own]
+    distinct = Counter(prompt for prompt, _ in set(own))
+    return [distinct[prompt] > 1 for prompt, _ in own]
 
 
 CHECKS = {
     "rows_with_second_answer": Check("second answer", find_second_answers),
     "rows_with_duplicate_labels": Check("label twice", find_duplicate_labels),
     "rows_with_invisible_characters": Check("invisible", find_invisible_characters),
-    "rows_with_mixed_alphabets": Check("mixed alphabets", find_mixed_alphabets),
+    "rows_with_mixed_alphabets": Check(
+        "mixed alphabets", lambda split, _: find_texts(split, lambda text: unmix(text) != text)
+    ),
     "rows_with_missing_slot": Check(
         "no slot", lambda split, _: [SLOT not in prompt for prompt in split.prompt]
     ),

@@ -6,11 +6,11 @@ import json
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any, NamedTuple, TypeVar
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import missing
+from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 from polyprobe.system.store import ContentStore, cache_folder
 
@@ -140,7 +140,7 @@ class Translator(ABC):
         """
         given = terms if terms is not None else [{}] * len(sentences)
         questions = []
-        with packages_explained(self.name):
+        with explain_missing_extras(f"the translator {self.name}", others=True):
             pair = self.check(source, target)
             signature = self.sign(*pair)
             for sentence, named in zip(sentences, given, strict=True):
@@ -149,15 +149,6 @@ class Translator(ABC):
                 questions.append(Question(key, sentence, used))
             found = run(translate_all(self, questions, pair))
         return [found[question.key] for question in questions]
-
-
-@contextmanager
-def packages_explained(translator: str) -> Iterator[None]:
-    """Turn a ModuleNotFoundError into one line with the remedy."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise missing(f"the translator {translator}", error.name or "") from error
 
 
 def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:

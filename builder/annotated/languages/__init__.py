@@ -18,17 +18,17 @@ from polyprobe.builder.annotated.entities import (
     Traits,
     agree_plainly,
 )
-from polyprobe.builder.annotated.inflection import Chain, Inflector, Table, find_table
+from polyprobe.builder.annotated.inflection import ByRule, Chain, Inflector, Table, find_table
 
 from . import el, es, fr, hu, indic, slavic, tr
 
 INFLECTIONS: dict[str, Callable[[], Inflector]] = {
-    "bn": indic.Bengali,
+    "bn": partial(ByRule, "last sound (bn)", indic.decline_bengali),
     "el": el.Greek,
-    "hu": hu.Hungarian,
-    "mr": indic.Marathi,
+    "hu": partial(ByRule, "vowel harmony (hu)", hu.decline, hu.STOPS),
+    "mr": partial(ByRule, "last sound (mr)", indic.decline_marathi),
     "ru": partial(slavic.Slavic, "ru"),
-    "tr": tr.Turkish,
+    "tr": partial(ByRule, "vowel harmony (tr)", tr.decline),
     "uk": partial(slavic.Slavic, "uk"),
 }
 

@@ -160,9 +160,7 @@ class Greek(Inflector):
         """Return the label in the case, or None if the ending of a word is ambiguous."""
         label, case, gender, number, kinds = asked
         head, tail = split_tail(label, (" (", ", "))
-        if case == "NOM":
-            return label
-        if gender == NEUT and case == "ACC" and GREEK.match(head):
+        if case == "NOM" or (gender == NEUT and case == "ACC" and GREEK.match(head)):
             return label
         if gender is None or number not in (None, SG) or case not in ("GEN", "ACC"):
             return None
