@@ -160,11 +160,10 @@ def find_fuzzy(sentence: str, label: str, language: str) -> ObjectSpan | None:
     return best
 
 
-class Remembering(Lemmatizer):
+class Remembering:
     """A lemmatiser that caches its results across calls."""
 
     def __init__(self, lemmatizer: Lemmatizer) -> None:
-        self.name = lemmatizer.name
         self._lemmatizer = lemmatizer
         self._words: dict[str, list[Word]] = {}
 
@@ -177,11 +176,12 @@ class Remembering(Lemmatizer):
 
 def remember_words() -> None:
     """Make `find_objects` cache lemmatisers and words, for results that are not timed."""
-    kept: dict[tuple[str, str], Remembering] = {}
+    kept: dict[tuple[str, str], Lemmatizer] = {}
 
     def load(name: str, language: str, stanza_dir: Path | None = None) -> Lemmatizer:
         if (name, language) not in kept:
-            kept[name, language] = Remembering(load_lemmatizer(name, language, stanza_dir))
+            found = load_lemmatizer(name, language, stanza_dir)
+            kept[name, language] = found._replace(read=Remembering(found).read)
         return kept[name, language]
 
     objects.load_lemmatizer = load

@@ -28,12 +28,12 @@ def missing(purpose: str, package: str) -> PolyprobeError:
 
 
 @contextmanager
-def explain_missing_extras(purpose: str) -> Iterator[None]:
-    """Turn a ModuleNotFoundError for a package of an extra into one line; let others pass."""
+def explain_missing_extras(purpose: str, others: bool = False) -> Iterator[None]:
+    """Turn a ModuleNotFoundError for a package of an extra, or `others`, into one line."""
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in PACKAGES:
+        if package not in PACKAGES and not others:
             raise
         raise missing(purpose, package) from error

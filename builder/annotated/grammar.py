@@ -11,7 +11,6 @@ Everything else is text. `write_node` is the inverse of `parse_prompt`, characte
 """
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from polyprobe.system.errors import PolyprobeError
@@ -23,9 +22,10 @@ CASES = frozenset(
 VALUES = {"Gender": ("MASC", "FEM", "NEUT"), "Number": ("SG", "PL"), "Human": ("YES", "NO")}
 GENDER = "Gender"
 
-BRACKET = re.compile(r"\[([^][]*)\]")
-SLOT = re.compile(r"([XY])(?:\.([A-Za-z+]+)|(;be))?")
-ARTICLE = re.compile(r"([A-Z]+(?:-à)?)(?:\.([A-Za-z+]+))?;([XY])(?:\.([A-Za-z]+)|-(Gender))?")
+PIECE = re.compile(r"\[([^][]*)\]|[^][]+|[][]")  # a bracket, a text, an unmatched bracket
+CASE = f"(?ai:{'|'.join(map(re.escape, sorted(CASES)))})"
+SLOT = re.compile(rf"([XY])(?:\.({CASE})|(;be))?")
+ARTICLE = re.compile(rf"([A-Z]+(?:-à)?)(?:\.({CASE}))?;([XY])(?:\.([A-Za-z]+)|-(Gender))?")
 CONDITION = re.compile(r"([XY])-(Gender|Number)=([A-Z]+)")
 BY_KIND = re.compile(r"human: ([^][;|]+) ; non-human: ([^][;|]+)")
 
@@ -88,70 +88,43 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
     >>> parse_prompt("[DEF;X] [X.Nom] =")[0]
     Article(name='DEF', end='X', case='', tag='')
     """
-    return tuple(_read_nodes(prompt, f"{relation or '?'} in {language or '?'}"))
-
-
-def _read_nodes(prompt: str, place: str) -> Iterator[Node]:
-    """Yield the nodes from left to right, without empty texts."""
-    end = 0
-    for match in BRACKET.finditer(prompt):
-        if match.start() > end:
-            yield _read_text(prompt, end, match.start(), place)
-        node = parse_slot(match[1]) or parse_article(match[1]) or parse_choice(match[1])
+    nodes: list[Node] = []
+    for match in PIECE.finditer(prompt):
+        inside: str | None = match[1]
+        if inside is not None:
+            node = parse_slot(inside) or parse_article(inside) or parse_choice(inside)
+        else:
+            node = Text(match[0]) if match[0] not in "[]" else None
         if node is None:
-            raise unreadable(prompt, match.start(), place)
-        yield node
-        end = match.end()
-    if end < len(prompt):
-        yield _read_text(prompt, end, len(prompt), place)
-
-
-def _read_text(prompt: str, start: int, end: int, place: str) -> Text:
-    """Return the text between two brackets; PolyprobeError for an unmatched bracket."""
-    if stray := re.search(r"[][]", prompt[start:end]):
-        raise unreadable(prompt, start + stray.start(), place)
-    return Text(prompt[start:end])
-
-
-def unreadable(prompt: str, position: int, place: str) -> PolyprobeError:
-    """Return the error for a position, counted from 0."""
-    return PolyprobeError(
-        f"prompt {place}: cannot read {prompt[position:][:30]!r} at character {position}; "
-        "expected a slot like [X.Gen], an article like [DEF;X] or a choice like "
-        "[a;X-Gender=MASC|b;X-Gender=FEM]"
-    )
+            raise PolyprobeError(
+                f"prompt {relation or '?'} in {language or '?'}: cannot read "
+                f"{prompt[match.start() :][:30]!r} at character {match.start()}; expected a slot "
+                "like [X.Gen], an article like [DEF;X] or a choice like "
+                "[a;X-Gender=MASC|b;X-Gender=FEM]"
+            )
+        nodes.append(node)
+    return tuple(nodes)
 
 
 def parse_slot(mark: str) -> Slot | None:
     """Parse a bracket's content as a slot; None if it is something else."""
     found = SLOT.fullmatch(mark)
-    if not found or not is_case(found[2]):
-        return None
-    return Slot(found[1], found[2] or "", found[3] is not None)
+    return Slot(found[1], found[2] or "", found[3] is not None) if found else None
 
 
 def parse_article(mark: str) -> Article | None:
     """Parse a bracket's content as an article; None if it is something else."""
     found = ARTICLE.fullmatch(mark)
-    if not found or not is_case(found[2]) or found[4] == GENDER:
+    if not found or found[4] == GENDER:
         return None
     return Article(found[1], found[3], found[2] or "", found[4] or found[5] or "")
-
-
-def is_case(case: str | None) -> bool:
-    """Return whether this is None or one of CASES, in any letter case."""
-    return case is None or case.upper() in CASES
 
 
 def parse_choice(mark: str) -> Choice | None:
     """Parse a bracket's content as a choice; None if it is something else."""
     if found := BY_KIND.fullmatch(mark):
-        return Choice(
-            (
-                Option(found[1], (Condition("X", "Human", "YES"),)),
-                Option(found[2], (Condition("X", "Human", "NO"),)),
-            )
-        )
+        conditions = [(Condition("X", "Human", value),) for value in VALUES["Human"]]
+        return Choice(tuple(map(Option, found.groups(), conditions)))
     options = [_parse_option(option) for option in mark.split("|")]
     read = tuple(option for option in options if option)
     return Choice(read) if len(read) == len(options) else None
@@ -178,15 +151,11 @@ def write_node(node: Node) -> str:
             joint = "-" if node.tag == GENDER else "." * bool(node.tag)
             name = f"{node.name}{'.' * bool(node.case)}{node.case}"
             return f"[{name};{node.end}{joint}{node.tag}]"
+        case Choice(options) if options[0].conditions[0].feature == "Human":
+            return f"[human: {options[0].form} ; non-human: {options[1].form}]"
         case Choice(options):
-            return f"[{_write_options(options)}]"
-
-
-def _write_options(options: tuple[Option, ...]) -> str:
-    """Return a choice without its brackets."""
-    if options[0].conditions[0].feature == "Human":
-        return f"human: {options[0].form} ; non-human: {options[1].form}"
-    return "|".join(
-        ";".join([form, *(f"{end}-{feature}={value}" for end, feature, value in conditions)])
-        for form, conditions in options
-    )
+            written = (
+                ";".join([form, *(f"{end}-{feature}={value}" for end, feature, value in given)])
+                for form, given in options
+            )
+            return f"[{'|'.join(written)}]"

@@ -6,7 +6,8 @@ repository (mostly CC BY-SA 3.0).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,13 +51,17 @@ class Inflector(ABC):
         return None
 
 
+@dataclass(frozen=True)
 class ByRule(Inflector):
-    """Adds endings by a rule that ignores gender and number; `stops` are those of `split_tail`."""
+    """Adds endings by a rule that ignores gender and number.
 
+    `decline(head, case, kinds)` returns a head in a case other than the nominative, None if the
+    form is unknown. `stops` are those of `split_tail`.
+    """
+
+    name: str
+    decline: Callable[[str, str, Collection[str]], str | None]
     stops: tuple[str, ...] = (" (",)
-
-    def __init__(self, language: str) -> None:
-        pass
 
     def inflect(self, asked: CasedLabel) -> str | None:
         """Return the label with its head in the case; the nominative is the label."""
@@ -64,19 +69,14 @@ class ByRule(Inflector):
         form = head if asked.case == "NOM" else self.decline(head, asked.case, asked.kinds)
         return None if form is None else form + tail
 
-    @abstractmethod
-    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
-        """Return a head in a case other than the nominative, None if the form is unknown."""
-
 
 class Chain(Inflector):
-    """Inflectors in turn; answers are cached."""
+    """Inflectors in turn; forms are cached."""
 
     def __init__(self, inflectors: Sequence[Inflector]) -> None:
         self.inflectors = inflectors
         self.name = ", then ".join(inflector.name for inflector in inflectors) or "none"
         self._known: dict[CasedLabel, str | None] = {}
-        self._agreements: dict[str, Agreement | None] = {}
 
     def inflect(self, asked: CasedLabel) -> str | None:
         """Return the first answer."""
@@ -87,10 +87,8 @@ class Chain(Inflector):
 
     def agree(self, label: str) -> Agreement | None:
         """Return the first answer."""
-        if label not in self._agreements:
-            answers = (inflector.agree(label) for inflector in self.inflectors)
-            self._agreements[label] = next((answer for answer in answers if answer), None)
-        return self._agreements[label]
+        answers = (inflector.agree(label) for inflector in self.inflectors)
+        return next((answer for answer in answers if answer), None)
 
 
 class Table(Inflector):

@@ -72,9 +72,8 @@ class Renderer:
         """Return the label with its agreement: a person's sex, else the gender of the head."""
         key = (label, traits)
         if key not in self._entities:
-            known = None
-            if not traits.sex and "human" not in traits.kinds:
-                known = self.inflector.agree(label)
+            person = traits.sex or "human" in traits.kinds
+            known = None if person else self.inflector.agree(label)
             agreement = known or self.rules.agree(label, traits)
             self._entities[key] = PromptEntity(label, traits, agreement)
         return self._entities[key]

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from scipy.stats import chisquare
 
 from polyprobe import __version__
 from polyprobe.builder.facts.truths import SYMMETRIC
 
 from .ceiling import SEED, Ceiling, compute_ceiling
-from .checks import CHECKS, compare_labels, count_last, count_positions, position_p_value
+from .checks import CHECKS, compare_labels, count_positions
 from .parallel import Judged, find_ids, judge_language
 from .split import Split, fingerprint, read_splits
 
@@ -23,7 +24,10 @@ class LanguageAudit(NamedTuple):
     - `not_judged`: candidates that cannot be compared.
     - `rows`: {code of CHECKS: rows}.
     - `positions`: answers at each index, in rows of at least two candidates; `expected`: the same
-      for random positions; `p_value`: of the chi-square test.
+      for random positions.
+    - `p_value`: of Pearson's chi-square test of the positions, None without answers. The degrees of
+      freedom are the number of positions minus 1. The value is rough if fewer than five answers are
+      expected at a position.
     - `last`: such rows whose last candidate is an answer.
     - `labels_identical`: distinct pairs of labels that are equal, of `labels_compared`.
     """
@@ -87,6 +91,7 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAu
     """Return the counts of one language, compared with the reference."""
     positions, expected = count_positions(split)
     identical = compare_labels(split, reference, judged.not_parallel.tolist())
+    pairs = zip(split.candidates, split.answers, strict=True)
     return LanguageAudit(
         not_parallel=int(judged.not_parallel.sum()),
         not_parallel_strict=int(judged.not_parallel_strict.sum()),
@@ -94,8 +99,8 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAu
         rows={code: sum(check.find(split, reference)) for code, check in CHECKS.items()},
         positions=positions,
         expected=expected,
-        p_value=position_p_value(positions, expected),
-        last=count_last(split),
+        p_value=float(chisquare(positions, expected).pvalue) if sum(positions) else None,
+        last=sum(len(labels) > 1 and len(labels) - 1 in answers for labels, answers in pairs),
         labels_identical=identical[True],
         labels_compared=identical.total(),
     )
@@ -103,12 +108,7 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAu
 
 def sign(name: str, splits: Mapping[str, Split], reference: str, ceiling: Ceiling) -> str:
     """Return one line that identifies the data, the reference, the draws, and the version."""
-    parts = (
-        f"data:{name}@{fingerprint(splits)}",
-        f"languages:{len(splits)}",
-        f"reference:{reference}",
-        f"draws:{ceiling.draws}",
-        f"seed:{SEED}",
-        f"polyprobe:{__version__}",
+    return (
+        f"data:{name}@{fingerprint(splits)}|languages:{len(splits)}|reference:{reference}|"
+        f"draws:{ceiling.draws}|seed:{SEED}|polyprobe:{__version__}"
     )
-    return "|".join(parts)

@@ -6,7 +6,6 @@ from operator import ne
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chisquare
 
 from polyprobe.builder.facts.labels import find_invisible, fold, unmix
 from polyprobe.builder.facts.truths import SYMMETRIC
@@ -37,11 +36,11 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
     known = known_objects(split)
     for row, prompt in enumerate(reference.prompt):
         for index in split.answers[row]:
-            labels[prompt].add(split.label(row, index))
+            labels[prompt].add(split.candidates[row][index])
             ids[prompt].add(read_id(split, row, index))
     found = []
     for row, prompt in enumerate(reference.prompt):
-        right = {split.label(row, index) for index in split.answers[row]}
+        right = {split.candidates[row][index] for index in split.answers[row]}
         right_ids = {read_id(split, row, index) for index in split.answers[row]}
         subject = (split.relation[row], split.subject_id[row])
         also = (ids[prompt] | known.get(subject, set())) - right_ids - {""}
@@ -85,11 +84,6 @@ def find_invisible_characters(split: Split, reference: Split) -> list[bool]:
     return find_texts(split, lambda text: find_invisible(text, split.language))
 
 
-def find_mixed_alphabets(split: Split, reference: Split) -> list[bool]:
-    """Find rows with a word that mixes alphabets and can be written in one."""
-    return find_texts(split, lambda text: unmix(text) != text)
-
-
 def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
     """Find rows in which the prompt, the subject or a candidate is bad."""
     rows = zip(split.prompt, split.subject, split.candidates, strict=True)
@@ -100,19 +94,19 @@ def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
 
 def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
     """Find rows whose prompt is also that of a row with another answer."""
-    answers = defaultdict(set)
     rows = zip(split.prompt, split.candidates, split.answers, strict=True)
     own = [(p, frozenset(candidates[i] for i in indices)) for p, candidates, indices in rows]
-    for prompt, labels in own:
-        answers[prompt].add(labels)
-    return [len(answers[prompt]) > 1 for prompt, _ in own]
+    distinct = Counter(prompt for prompt, _ in set(own))
+    return [distinct[prompt] > 1 for prompt, _ in own]
 
 
 CHECKS = {
     "rows_with_second_answer": Check("second answer", find_second_answers),
     "rows_with_duplicate_labels": Check("label twice", find_duplicate_labels),
     "rows_with_invisible_characters": Check("invisible", find_invisible_characters),
-    "rows_with_mixed_alphabets": Check("mixed alphabets", find_mixed_alphabets),
+    "rows_with_mixed_alphabets": Check(
+        "mixed alphabets", lambda split, _: find_texts(split, lambda text: unmix(text) != text)
+    ),
     "rows_with_missing_slot": Check(
         "no slot", lambda split, _: [SLOT not in prompt for prompt in split.prompt]
     ),
@@ -157,26 +151,10 @@ def count_positions(split: Split) -> tuple[list[int], list[float]]:
     for row, (fact, answers, candidates) in enumerate(columns):
         if len(candidates) > 1:
             first.setdefault((fact or row, tuple(answers)), len(candidates))
-    rows = [(list(answers), size) for (_, answers), size in first.items()]
-    longest = max((size for _, size in rows), default=0)
+    longest = max(first.values(), default=0)
     found: np.ndarray = np.zeros(longest, dtype=int)
     expected: np.ndarray = np.zeros(longest)
-    for answers, size in rows:
-        found[answers] += 1
+    for (_, answers), size in first.items():
+        found[list(answers)] += 1
         expected[:size] += len(answers) / size
     return found.tolist(), expected.tolist()
-
-
-def position_p_value(found: list[int], expected: list[float]) -> float | None:
-    """Return the p-value of Pearson's chi-square test of the positions, None without answers.
-
-    The degrees of freedom are the number of positions minus 1. The value is rough if fewer than
-    five answers are expected at a position.
-    """
-    return float(chisquare(found, expected).pvalue) if sum(found) else None
-
-
-def count_last(split: Split) -> int:
-    """Count the rows of several candidates whose last one is an answer."""
-    rows = zip(split.answers, split.candidates, strict=True)
-    return sum(len(candidates) > 1 and len(candidates) - 1 in row for row, candidates in rows)

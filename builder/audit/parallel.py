@@ -89,7 +89,7 @@ def make_dictionary(reference: Split, split: Split) -> Dictionary:
     for row, block in enumerate(reference.relation):
         for index in reference.answers[row]:
             if index in split.answers[row]:
-                theirs, ours = reference.label(row, index), split.label(row, index)
+                theirs, ours = reference.candidates[row][index], split.candidates[row][index]
                 for place in {block, ""}:
                     forward[place, ours][theirs] += 1
                     backward[place, theirs][ours] += 1

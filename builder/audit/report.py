@@ -105,8 +105,7 @@ def is_found(code: str, audit: Audit) -> bool:
 
 def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | None:
     """Return the ceiling of a language and the reference, None if there is none."""
-    pairs = (f"{language}-{audit.reference}", f"{audit.reference}-{language}")
-    return next((values[pair] for pair in pairs if pair in values), None)
+    return values.get(f"{language}-{audit.reference}", values.get(f"{audit.reference}-{language}"))
 
 
 def share(part: int, whole: int) -> str:

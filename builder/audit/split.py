@@ -31,10 +31,6 @@ class Split(NamedTuple):
     candidate_ids: list[list[str]]
     answers: list[list[int]]
 
-    def label(self, row: int, index: int) -> str:
-        """Return the label of a candidate."""
-        return self.candidates[row][index]
-
 
 def read_splits(tables: Mapping[str, pa.Table], name: str) -> dict[str, Split]:
     """Return {language: split} of a dataset; `name` identifies it in errors."""

@@ -20,7 +20,6 @@ from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
 from .similarity import compare_words
 from .spans import (
     LEAST,
-    Name,
     Span,
     choose_span,
     find_spans,
@@ -107,17 +106,12 @@ def find_objects(
     names = [
         (label, *more, *list_short(label)) for label, more in zip(labels, aliases, strict=True)
     ]
+    pairs = zip(sentences, names, strict=True)
     if language.partition("-")[0] in UNSEGMENTED:
-        return [
-            find_characters(sentence, own, threshold)
-            for sentence, own in zip(sentences, names, strict=True)
-        ]
+        return [find_characters(*pair, threshold) for pair in pairs]
     read = load_lemmatizer(lemmatizer, language, stanza_dir).read
     reader = Reader(read, sentences, names, language not in UNINFLECTED, threshold)
-    return [
-        reader.find(sentence, own, drop_head_noun)
-        for sentence, own in zip(sentences, names, strict=True)
-    ]
+    return [reader.find(*pair, drop_head_noun) for pair in pairs]
 
 
 def list_short(label: str) -> list[str]:
@@ -198,23 +192,16 @@ class Reader:
         return ObjectSpan(start, end, sentence[start:end], found.score)
 
     def _search(self, sentence: str, name: str) -> list[Span]:
+        """Return the spans above the threshold that are not more similar to another label."""
         if name not in self._names:
             return []
-        own = self._names[name]
-        found = self._search_name(sentence, own)
-        if found:
-            return found
-        spared = spare_noun(own, self._words[sentence], self._shared.edges)
-        return [] if spared is own else self._search_name(sentence, spared)
-
-    def _search_name(self, sentence: str, own: Name) -> list[Span]:
-        """Return the spans above the threshold that are not more similar to another label."""
-        words = self._words[sentence]
-        return [
-            span
-            for span in find_spans(sentence, words, own)
-            if span.score >= self._threshold and not is_beaten(words, span, own, self._rivals)
-        ]
+        own, words = self._names[name], self._words[sentence]
+        for read in dict.fromkeys([own, spare_noun(own, words, self._shared.edges)]):
+            spans = find_spans(sentence, words, read)
+            above = [span for span in spans if span.score >= self._threshold]
+            if found := [span for span in above if not is_beaten(words, span, read, self._rivals)]:
+                return found
+        return []
 
     def _search_alias(self, sentence: str, alias: str) -> list[Span]:
         """Return the spans of an alias; short ones must match exactly and not be lower-case."""

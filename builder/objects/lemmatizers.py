@@ -3,7 +3,6 @@
 import os
 import re
 import unicodedata
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
-from polyprobe.system.extras import missing
+from polyprobe.system.extras import explain_missing_extras
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
 UNINFLECTED = ("bo", "ja", "km", "lo", "my", "th", "vi", "yue", "zh")
@@ -21,15 +20,8 @@ SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen and joiners: not part of the spelling
 OPTIONAL = "".join(map(chr, (*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x653))))
 """Optional accents, and the vowels of Hebrew and Arabic."""
-LETTER = (
-    "\\w"
-    + UNSEEN
-    + "".join(
-        character
-        for character in map(chr, range(0x300, 0x11000))
-        if unicodedata.category(character).startswith("M")
-    )
-)
+ACCENTS = [c for c in map(chr, range(0x300, 0x11000)) if unicodedata.category(c).startswith("M")]
+LETTER = rf"\w{UNSEEN}{''.join(ACCENTS)}"
 WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?")
 TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
 FOLDED = str.maketrans({"ё": "е", "ґ": "г", "і": "и", "ї": "и", "’": "'", "ʼ": "'"})
@@ -45,53 +37,40 @@ class Word(NamedTuple):
     lemma: str
 
 
-class Lemmatizer(ABC):
-    """Splits texts into words and lemmatizes them; `name` is printed on the card."""
+class Lemmatizer(NamedTuple):
+    """Splits texts into words and lemmatizes them.
+
+    - `name`: printed on the card.
+    - `read`: return the words of each text, without punctuation.
+    """
 
     name: str
-
-    @abstractmethod
-    def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text, without punctuation."""
+    read: Callable[[Sequence[str]], list[list[Word]]]
 
 
-class Plain(Lemmatizer):
-    """Words without lemmas: runs of letters and digits."""
-
-    name = "none"
-
-    def __init__(self, lemma: Callable[[str], str] = lambda word: word, name: str = "none") -> None:
-        self.name = name
-        self._lemma = lemma
-
-    def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text."""
-        return [[self._word(found) for found in WORD.finditer(text)] for text in texts]
-
-    def _word(self, found: re.Match[str]) -> Word:
-        return Word(*found.span(), fold(found[0]), fold(self._lemma(found[0])))
+def read_runs(
+    texts: Sequence[str], lemma: Callable[[str], str] = lambda word: word
+) -> list[list[Word]]:
+    """Return the words of each text, runs of letters and digits."""
+    return [
+        [Word(*run.span(), fold(run[0]), fold(lemma(run[0]))) for run in WORD.finditer(text)]
+        for text in texts
+    ]
 
 
-class Stanza(Lemmatizer):
-    """Words and lemmas of a Stanza pipeline: tokenize, mwt, pos and lemma where available.
+def read_tokens(texts: Sequence[str], pipeline: Any) -> list[list[Word]]:
+    """Return the words of each text from Stanza; equal texts are processed once, in batches.
 
     The lemma of a token of several words (`del`) is its form. Adjacent tokens without a space or a
     mark between them are one word.
     """
-
-    def __init__(self, pipeline: Any, name: str) -> None:
-        self.name = name
-        self._pipeline = pipeline
-
-    def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text; equal texts are processed once, in batches."""
-        distinct = [text for text in dict.fromkeys(texts) if text.strip()]
-        documents = self._pipeline.bulk_process(distinct) if distinct else []
-        words = {
-            text: list(join_tokens(text, document))
-            for text, document in zip(distinct, documents, strict=True)
-        }
-        return [words.get(text, []) for text in texts]
+    distinct = [text for text in dict.fromkeys(texts) if text.strip()]
+    documents = pipeline.bulk_process(distinct) if distinct else []
+    words = {
+        text: list(join_tokens(text, document))
+        for text, document in zip(distinct, documents, strict=True)
+    }
+    return [words.get(text, []) for text in texts]
 
 
 def join_tokens(text: str, document: Any) -> Iterable[Word]:
@@ -130,7 +109,7 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
     Args:
         name: `stanza`, `simplemma`, `none`, or `auto`: Stanza if its models are on disk, else
             simplemma if it has the language, else none. Languages in UNINFLECTED get none.
-        language: code.
+        language: code, such as `uk`.
         stanza_dir: folder of Stanza's models (default: STANZA_RESOURCES_DIR or Stanza's own, where
             missing models are downloaded).
 
@@ -141,12 +120,12 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
     if name not in LEMMATIZERS:
         raise unknown("lemmatizer", name, "polyprobe", LEMMATIZERS)
     if name == "none" or language.partition("-")[0] in UNINFLECTED:
-        return Plain()
+        return Lemmatizer("none", read_runs)
     if name == "auto":
         name = choose(language, stanza_dir)
     if name == "stanza":
         return load_stanza(language, stanza_dir)
-    return load_simplemma(language) if name == "simplemma" else Plain()
+    return load_simplemma(language) if name == "simplemma" else Lemmatizer("none", read_runs)
 
 
 def choose(language: str, stanza_dir: Path | str | None) -> str:
@@ -168,23 +147,20 @@ def simplemma_languages() -> set[str]:
 
 def load_simplemma(language: str) -> Lemmatizer:
     """Return simplemma's lemmatizer; raise PolyprobeError if it lacks the language."""
-    try:
+    with explain_missing_extras("finding objects with simplemma", others=True):
         import simplemma
-    except ModuleNotFoundError as error:
-        raise missing("finding objects with simplemma", "simplemma") from error
     code = SIMPLEMMA_NAMES.get(language, language)
     if code not in simplemma_languages():
         raise unknown("language", language, "simplemma", simplemma_languages())
-    return Plain(partial(simplemma.lemmatize, lang=code), f"simplemma {version('simplemma')}")
+    lemma = partial(simplemma.lemmatize, lang=code)
+    return Lemmatizer(f"simplemma {version('simplemma')}", partial(read_runs, lemma=lemma))
 
 
 @lru_cache(maxsize=4)  # called for each relation
 def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
     """Return Stanza's lemmatizer; models are downloaded only into Stanza's own folder."""
-    try:
+    with explain_missing_extras("finding objects with stanza", others=True):
         import stanza
-    except ModuleNotFoundError as error:
-        raise missing("finding objects with stanza", "stanza") from error
     place, code = find_stanza(folder), stanza_name(language)
     if not (place / code / "lemma").is_dir():
         if folder is not None:
@@ -211,7 +187,8 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
             f"cannot load the Stanza models of '{code}' in {place} "
             f"({one_line(error)}); download them again, or use --lemmatizer simplemma"
         ) from error
-    return Stanza(pipeline, f"stanza {version('stanza')} ({code}: {', '.join(parts)})")
+    name = f"stanza {version('stanza')} ({code}: {', '.join(parts)})"
+    return Lemmatizer(name, partial(read_tokens, pipeline=pipeline))
 
 
 def fetch_stanza(stanza: Any, code: str) -> None:

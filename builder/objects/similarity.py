@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import ceil
 from unicodedata import combining, normalize
 
-from rapidfuzz.distance import Indel, Levenshtein
+from rapidfuzz.distance import Indel, Levenshtein, Prefix
 
 from .lemmatizers import Word
 
@@ -18,7 +18,7 @@ ENDING = 3  # maximum letters that inflection changes
 MISSPELT = 4  # letters of a word for each letter that may differ between spellings
 EACH_LETTER = 5  # cost of each letter of the endings
 SURE_STEM, LEAST_BOUND = 4, 75.0  # letters; least score of a shorter stem
-VOWELS = frozenset("aeiouyøæœаеиоуыэюяєіїйьъαεηιουω")
+VOWELS = frozenset("aeiouyøæœаеиоуыэюяєіїйьъαεηιουω")  # with soft signs
 NEARLY = 99.0  # greatest score of unequal words
 DOUBLED = re.compile(r"(\D)\1+")
 SIMPLIFIED = 5.0  # cost of accents and doubled letters in only one of the words
@@ -92,10 +92,8 @@ def share_stem(word: str, label: str) -> int:
     letters it has all but one, and the endings may not be two consonants (Iran, Iraq). Endings have
     up to three letters.
     """
-    differ = (a != b for a, b in zip(word, label, strict=False))
-    stem = next((place for place, other in enumerate(differ) if other), None)
+    stem = Prefix.similarity(word, label)
     shorter = min(len(word), len(label))
-    stem = shorter if stem is None else stem
     endings = word[stem:], label[stem:]
     if stem >= 2 and endings[1][:1] + endings[0][:1] in SOFTENED:
         stem, endings = stem + 1, (endings[0][1:], endings[1][1:])
@@ -103,13 +101,9 @@ def share_stem(word: str, label: str) -> int:
         return 0
     if max(map(len, endings)) > ENDING:
         return 0
-    exchanged = shorter <= 4 and all(endings) and not any(map(has_vowel, endings))
+    letters = normalize("NFD", "".join(endings))
+    exchanged = shorter <= 4 and all(endings) and VOWELS.isdisjoint(letters)
     return 0 if exchanged else stem
-
-
-def has_vowel(ending: str) -> bool:
-    """Return whether letters include a vowel or soft sign of Latin, Cyrillic or Greek."""
-    return any(letter in VOWELS for letter in normalize("NFD", ending))
 
 
 @lru_cache(1 << 18)

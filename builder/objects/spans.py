@@ -1,6 +1,7 @@
 """Runs of words in a sentence that match a label, inflected or not."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
@@ -37,11 +38,8 @@ class Name(NamedTuple):
     inflected: bool
 
 
-class Rival(NamedTuple):
-    """Another label of the call, with all its words or without the generic ones."""
-
-    name: Name
-    words: tuple[Word, ...]
+Rivals = dict[int, set[tuple[tuple[Word, ...], tuple[Word, ...]]]]
+"""{number of words: {(words of a label, these words or those that are not generic nouns)}}"""
 
 
 class Span(NamedTuple):
@@ -170,19 +168,17 @@ def choose_span(spans: Sequence[Span]) -> Span | None:
     return max(near, key=lambda span: (span.last, span.matched, span.score), default=None)
 
 
-def list_rivals(names: Iterable[Name]) -> dict[int, list[Rival]]:
-    """Return {number of words: names of that length}, with and without their generic nouns."""
-    rivals: dict[int, dict[Rival, None]] = {}
+def list_rivals(names: Iterable[Name]) -> Rivals:
+    """Return the rivals: all words of each name, and those that are not generic nouns."""
+    rivals: Rivals = defaultdict(set)
     for name in names:
         bare = tuple(word for place, word in enumerate(name.words) if place not in name.generic)
         for words in (name.words, bare):
-            rivals.setdefault(len(words), {})[Rival(name, words)] = None
-    return {length: list(found) for length, found in rivals.items()}
+            rivals[len(words)].add((name.words, words))
+    return rivals
 
 
-def is_beaten(
-    words: Sequence[Word], span: Span, own: Name, rivals: Mapping[int, Sequence[Rival]]
-) -> bool:
+def is_beaten(words: Sequence[Word], span: Span, own: Name, rivals: Rivals) -> bool:
     """Return whether a run of words is more similar to another label of the call.
 
     The sentence was made with its own label, so another label must score ten points more. If the
@@ -193,9 +189,9 @@ def is_beaten(
     if span.score >= 100 and whole:
         return False
     run = words[span.first : span.last + 1]
-    for rival in rivals.get(len(run), ()):
-        if rival.name.words != own.words:
-            score = compare_runs(run, rival.words, own.inflected)
+    for label, rival in rivals.get(len(run), ()):
+        if label != own.words:
+            score = compare_runs(run, rival, own.inflected)
             if score >= span.score + (BETTER if whole else 0):
                 return True
     return False

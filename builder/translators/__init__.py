@@ -6,8 +6,9 @@ from importlib import import_module
 from typing import Any, get_args
 
 from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.extras import explain_missing_extras
 
-from .translator import Translation, Translator, packages_explained
+from .translator import Translation, Translator
 
 __all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
 
@@ -39,7 +40,7 @@ def load_translator(name: str, **options: str) -> Translator:
     """
     if name not in TRANSLATORS:
         raise unknown("translator", name, "polyprobe", TRANSLATORS)
-    with packages_explained(name):
+    with explain_missing_extras(f"the translator {name}", others=True):
         engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])
         parameters = inspect.signature(engine, eval_str=True).parameters
         own = {option: _read_kind(each.annotation) for option, each in parameters.items()}

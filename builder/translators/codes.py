@@ -63,9 +63,6 @@ def current(code: str) -> str:
 def name_language(code: str) -> str:
     """Return a language's English name in CLDR; it is part of prompts, and so of signatures.
 
-    Raises:
-        PolyprobeError: CLDR has no name for it.
-
     >>> name_language("zh-hans"), name_language("ceb")
     ('Simplified Chinese', 'Cebuano')
     """

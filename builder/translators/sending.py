@@ -82,16 +82,14 @@ class Requests:
     async def send(self, send: Send) -> list[str]:
         """Return the result of `send`, retried; the message of the last failure counts the tries.
 
-        Raises:
-            NoAnswerError: the last try failed.
-            BrokenAnswerError: the last answer was unreadable.
-            WrongNumberError: at once, without a retry.
+        A WrongNumberError is raised at once, without a retry.
         """
         from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type((NoAnswerError, BrokenAnswerError)),
-            stop=stop_after_attempt(self._pace.tries) | self._is_too_long,
+            stop=stop_after_attempt(self._pace.tries)
+            | (lambda state: _read_wait(state) > self._pace.longest_wait),
             wait=self._choose_wait,
             reraise=True,
         )
@@ -120,9 +118,6 @@ class Requests:
             now = asyncio.get_running_loop().time()
             self._quiet_until = max(self._quiet_until, now + asked)
         return max(self._wait(state), asked)
-
-    def _is_too_long(self, state: "RetryCallState") -> bool:
-        return _read_wait(state) > self._pace.longest_wait
 
 
 def _read_wait(state: "RetryCallState") -> float:
@@ -163,11 +158,7 @@ def read_retry_after(value: str | None, now: datetime | None = None) -> float | 
 
 
 def check_address(engine: str, address: str) -> str:
-    """Return the address of an engine without its final slash.
-
-    Raises:
-        PolyprobeError: an invalid address; the message hides a password.
-    """
+    """Return the address of an engine without its final slash; an error hides a password."""
     parts = urlsplit(address.strip())
     try:
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

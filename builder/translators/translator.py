@@ -6,11 +6,11 @@ import json
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any, NamedTuple, TypeVar
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import missing
+from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 from polyprobe.system.store import ContentStore, cache_folder
 
@@ -22,12 +22,10 @@ Terms = Mapping[str, str]
 
 
 class Translation(NamedTuple):
-    """A sentence's translation and its problem.
+    """A sentence's translation, "" if there is none, and its problem.
 
-    Args:
-        text: "" if there is no translation.
-        problem: "" or one line: `empty`, `unchanged` (the text equals the sentence; it is given),
-            `no answer: HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
+    The problem is "" or one line: `empty`, `unchanged` (the text equals the sentence; it is given),
+    `no answer: HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
     """
 
     text: str
@@ -142,7 +140,7 @@ class Translator(ABC):
         """
         given = terms if terms is not None else [{}] * len(sentences)
         questions = []
-        with packages_explained(self.name):
+        with explain_missing_extras(f"the translator {self.name}", others=True):
             pair = self.check(source, target)
             signature = self.sign(*pair)
             for sentence, named in zip(sentences, given, strict=True):
@@ -151,15 +149,6 @@ class Translator(ABC):
                 questions.append(Question(key, sentence, used))
             found = run(translate_all(self, questions, pair))
         return [found[question.key] for question in questions]
-
-
-@contextmanager
-def packages_explained(translator: str) -> Iterator[None]:
-    """Turn a ModuleNotFoundError into one line with the remedy."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise missing(f"the translator {translator}", error.name or "") from error
 
 
 def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:
@@ -247,7 +236,10 @@ class _Run:
                 return self._fail(batch, f"broken answer: {error}")
             reasons = [await self._translate_batch([question]) for question in batch]
             return reasons[-1] if all(reasons) else ""
-        self._keep(batch, texts)
+        found = {q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
+        if good := {key: each.text for key, each in found.items() if not each.problem}:
+            self._store.add(good)
+        self._note(found)
         return ""
 
     async def _ask(self, batch: Sequence[Question]) -> list[str]:
@@ -257,12 +249,6 @@ class _Run:
         if len(texts) != len(batch):
             raise WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
         return texts
-
-    def _keep(self, batch: Sequence[Question], texts: Sequence[str]) -> None:
-        found = {q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
-        if good := {key: each.text for key, each in found.items() if not each.problem}:
-            self._store.add(good)
-        self._note(found)
 
     def _fail(self, batch: Sequence[Question], problem: str) -> str:
         self._note({question.key: Translation("", problem) for question in batch})

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,19 +18,18 @@ from polyprobe.builder.annotated.entities import (
     Traits,
     agree_plainly,
 )
-from polyprobe.builder.annotated.inflection import Chain, Inflector, Table, find_table
+from polyprobe.builder.annotated.inflection import ByRule, Chain, Inflector, Table, find_table
 
-from . import el, es, fr
+from . import el, es, fr, hu, indic, slavic, tr
 
-# {language: module and class}
-INFLECTIONS = {
-    "bn": "indic.Bengali",
-    "el": "el.Greek",
-    "hu": "hu.Hungarian",
-    "mr": "indic.Marathi",
-    "ru": "slavic.Slavic",
-    "tr": "tr.Turkish",
-    "uk": "slavic.Slavic",
+INFLECTIONS: dict[str, Callable[[], Inflector]] = {
+    "bn": partial(ByRule, "last sound (bn)", indic.decline_bengali),
+    "el": el.Greek,
+    "hu": partial(ByRule, "vowel harmony (hu)", hu.decline, hu.STOPS),
+    "mr": partial(ByRule, "last sound (mr)", indic.decline_marathi),
+    "ru": partial(slavic.Slavic, "ru"),
+    "tr": partial(ByRule, "vowel harmony (tr)", tr.decline),
+    "uk": partial(slavic.Slavic, "uk"),
 }
 
 
@@ -38,26 +37,12 @@ def load_inflector(language: str, unimorph: Path | None = None) -> Inflector:
     """Return the inflector of a language: UniMorph's table in a folder, then the language's rules.
 
     Without either, every form is unknown.
-
-    Raises:
-        PolyprobeError: the table cannot be read, or pymorphy3 is required and missing.
     """
     path = find_table(unimorph, language) if unimorph else None
     inflectors: list[Inflector] = [Table(path)] if path else []
     if language in INFLECTIONS:
-        module, name = INFLECTIONS[language].split(".")
-        inflectors.append(getattr(import_module(f".{module}", __package__), name)(language))
+        inflectors.append(INFLECTIONS[language]())
     return Chain(inflectors)
-
-
-def write_none(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return None: the language has no articles."""
-    return None
-
-
-def join_plainly(text: str) -> str:
-    """Return the text: adjacent words do not change."""
-    return text
 
 
 def join_russian(text: str) -> str:
@@ -94,11 +79,14 @@ def join_hungarian(text: str) -> str:
 
 
 class Rules(NamedTuple):
-    """The functions of a language; `join` takes a sentence with marked labels (`entities`)."""
+    """The functions of a language; `join` takes a sentence with marked labels (`entities`).
+
+    By default a language has no articles, and adjacent words do not change.
+    """
 
     agree: Callable[[str, Traits], Agreement] = agree_plainly
-    write_article: Callable[[str, str, PromptEntity, str], Phrase | None] = write_none
-    join: Callable[[str], str] = join_plainly
+    write_article: Callable[[str, str, PromptEntity, str], Phrase | None] = lambda *_: None
+    join: Callable[[str], str] = lambda text: text
 
 
 PLAIN = Rules()

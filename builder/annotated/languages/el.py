@@ -45,15 +45,13 @@ MASCULINE_LANDS = {"λιβανος", "ισημερινος", "μαυρικιος
 OWN_ARTICLES = {"Ο": Agreement(MASC), "Η": Agreement(FEM), "Το": Agreement(NEUT),
                 "Οι": Agreement(MASC, PL), "Τα": Agreement(NEUT, PL)}  # fmt: skip
 OWN = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
-KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ")
+KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ|[^α-ω]|$")
 GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
 # All words after these stay unchanged: articles, prepositions, "and".
-# fmt: off
 STOPS = frozenset({
     "ο", "η", "το", "του", "της", "των", "τον", "την", "τη", "τους", "τις", "τα", "και", "σε",
     "στο", "στον", "στην", "στη", "στα", "για", "από", "με", "εν", "ως", "προς", "ή",
-})
-# fmt: on
+})  # fmt: skip
 SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
 GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
 MALE_GENITIVES = ("ου", "ων")  # after a man's name, -ας and -ης are nominatives: Γιώργος Σεφέρης
@@ -142,15 +140,9 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
     if name == "DEF" and case == "NOM" and OWN.match(form):
         return Phrase("", form)
     article = DEFINITE[gender, number]["ACC" if name == "PREPDEF" else case]
-    if article == "την" and not keeps_n(form):
+    if article == "την" and not KEEPS_N.match(strip_accents(form.lower())):
         article = "τη"
     return Phrase(f"σ{article}" if name == "PREPDEF" else article, form)
-
-
-def keeps_n(label: str) -> bool:
-    """Return whether την keeps its ν before a label."""
-    plain = strip_accents(label.lower())
-    return not re.match(r"[α-ω]", plain) or bool(KEEPS_N.match(plain))
 
 
 def strip_accents(text: str) -> str:
@@ -164,16 +156,11 @@ class Greek(Inflector):
 
     name = "endings (el)"
 
-    def __init__(self, language: str) -> None:
-        pass
-
     def inflect(self, asked: CasedLabel) -> str | None:
         """Return the label in the case, or None if the ending of a word is ambiguous."""
         label, case, gender, number, kinds = asked
         head, tail = split_tail(label, (" (", ", "))
-        if case == "NOM":
-            return label
-        if gender == NEUT and case == "ACC" and GREEK.match(head):
+        if case == "NOM" or (gender == NEUT and case == "ACC" and GREEK.match(head)):
             return label
         if gender is None or number not in (None, SG) or case not in ("GEN", "ACC"):
             return None

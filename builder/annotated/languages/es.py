@@ -24,10 +24,9 @@ FEMININE = re.compile(r".*(a|ción|sión|xión|dad|tad|tud|umbre|triz|sis|itis)"
 # Masculine words in -a: from Greek (-ema, -oma, -ama), and a few others.
 MASCULINE_IN_A = re.compile(r".*([eo]ma|grama|drama|día|mapa|planeta|poeta|atleta|cometa|papa)")
 EPICENE = re.compile(r".*(ista|cida|crata)")
-# fmt: off
 FEMININES = {"mano", "radio", "foto", "orden", "clase", "lengua", "red", "ley", "nave", "torre",
-             "parte", "gente", "sangre", "nariz", "voz", "cruz", "luz", "flor", "piel", "sal"}
-# fmt: on
+             "parte", "gente", "sangre", "nariz", "voz", "cruz", "luz", "flor", "piel",
+             "sal"}  # fmt: skip
 
 
 def agree(label: str, traits: Traits) -> Agreement:

@@ -150,11 +150,8 @@ def takes_article(label: str, traits: Traits) -> bool:
         return False
     if traits.kinds & LANDS and "city" not in traits.kinds:
         return True
-    if "island" in traits.kinds and label.endswith("e"):
-        return True
-    if ("country" in traits.kinds and "city" not in traits.kinds) or first.casefold() in HEADS:
-        return True
-    return label[:1].islower()
+    island = "island" in traits.kinds and label.endswith("e")
+    return island or first.casefold() in HEADS or label[:1].islower()
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
@@ -201,9 +198,8 @@ def locate(article: str, form: str, traits: Traits) -> Phrase:
     Not certain if the kind of the place is unknown.
     """
     kinds = traits.kinds
-    if form in ("Israël", "Haïti"):
-        return Phrase("en", form, gendered=False)
-    if "island" in kinds and "country" not in kinds and form.endswith("e"):
+    island = "island" in kinds and "country" not in kinds and form.endswith("e")
+    if island or form in ("Israël", "Haïti"):
         return Phrase("en", form, gendered=False)
     gendered = article in ("le", "la")
     named = not form.startswith(("Empire ", *"abcdefghijklmnopqrstuvwxyzéèêîôœ"))

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Collection
 
-from polyprobe.builder.annotated.inflection import ByRule, keep_capitals
+from polyprobe.builder.annotated.inflection import keep_capitals
 
+STOPS = (" (", " a ", " az ")  # Oscar-díj a legjobb filmnek
 BACK = "aáoóuú"
 ROUNDED = "öőüű"
 NEUTRAL = "eéií"
@@ -35,34 +36,23 @@ FOREIGN = re.compile(
 )
 
 
-class Hungarian(ByRule):
-    """Adds endings by vowel harmony and the last sound, according to the spelling.
+def decline(head: str, case: str, kinds: Collection[str]) -> str | None:
+    """Return the head with the ending; None for foreign spelling, digits and abbreviations.
 
-    Most Hungarian towns, Hungary itself and islands take the case "on", not "in": Budapesten,
-    Londonban.
+    The letters of a foreign name do not determine its final sound. Towns of unknown country in -an
+    or -on are ambiguous. Words after an article that follows the head stay unchanged.
     """
-
-    name = "vowel harmony (hu)"
-    stops = (" (", " a ", " az ")  # Oscar-díj a legjobb filmnek
-
-    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
-        """Return the head with the ending; None for foreign spelling, digits and abbreviations.
-
-        The letters of a foreign name do not determine its final sound. Towns of unknown country in
-        -an or -on are ambiguous. Words after an article that follows the head stay unchanged.
-        """
-        last = re.split(r"[ -]", head)[-1]
-        if last.isupper() or FOREIGN.search(last.casefold()):
-            return None
-        if last.endswith("e") and not last.islower():
-            return None  # silent in French and English names
-        if case == "IN+ESS" and is_surface(head, kinds):
-            case = "ON+ESS"
-        harmony = sound(last.casefold())
-        if harmony is None:
-            return None
-        stem = head[:-1] + LENGTHENED.get(head[-1], head[-1])  # Barcelona, Barceloná-
-        return add_ending(stem, case, harmony)
+    last = re.split(r"[ -]", head)[-1]
+    silent = last.endswith("e") and not last.islower()  # in French and English names
+    if silent or last.isupper() or FOREIGN.search(last.casefold()):
+        return None
+    if case == "IN+ESS" and is_surface(head, kinds):
+        case = "ON+ESS"
+    harmony = sound(last.casefold())
+    if harmony is None:
+        return None
+    stem = head[:-1] + LENGTHENED.get(head[-1], head[-1])  # Barcelona, Barceloná-
+    return add_ending(stem, case, harmony)
 
 
 def is_surface(label: str, kinds: Collection[str]) -> bool:

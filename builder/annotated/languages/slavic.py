@@ -95,7 +95,8 @@ class Slavic(Inflector):
         headless = not human and None in chosen and not any(map(is_noun, chosen))
         if case not in GRAMMEMES or not any(chosen) or headless:
             return label if case == "NOM" else None
-        animate = human or is_animate(chosen)
+        nouns = [parse for parse in chosen if is_noun(parse) and not isinstance(parse, Guess)]
+        animate = human or bool(nouns and "anim" in nouns[0].tag.grammemes)
         own = gender if human else None
         pairs = zip(words, chosen, strict=True)
         return " ".join(decline(word, parse, case, animate, own) for word, parse in pairs) + tail
@@ -137,7 +138,8 @@ class Slavic(Inflector):
             found = [parse for parse in found if fits(parse, kind.sex)]
         found.sort(key=lambda parse: rank(parse, name, kind))
         other = not kind.human and any(parse.is_known for parse in readings)
-        if name and self.guesses and can_be_guessed(word) and not (other or is_sound(found, kind)):
+        unclear = word.isupper() or word.endswith("ь")  # the last letter does not decide
+        if name and self.guesses and not (unclear or other or is_sound(found, kind)):
             return Guess(word)
         if rest and not kind.human:
             found = self.put_agreeing_first(found, rest[0])
@@ -149,11 +151,6 @@ class Slavic(Inflector):
         keys = {gender_key(parse) for parse in behind}
         fitting = [parse for parse in found if is_adjective(parse) and gender_key(parse) in keys]
         return fitting + [parse for parse in found if parse not in fitting]
-
-
-def can_be_guessed(word: str) -> bool:
-    """Return whether the last letter of a name determines its inflection; a soft one does not."""
-    return len(word) > 1 and not word.isupper() and not word.endswith("ь")
 
 
 def is_sound(found: list[Any], kind: NameKind) -> bool:
@@ -184,12 +181,6 @@ def is_adjective(parse: Any) -> bool:
 def is_fixed(parse: Any) -> bool:
     """Return whether a reading has one form for all cases."""
     return "Fixd" in parse.tag.grammemes
-
-
-def is_animate(chosen: list[Any]) -> bool:
-    """Return whether the head is animate, which changes the accusative."""
-    nouns = [parse for parse in chosen if is_noun(parse) and not isinstance(parse, Guess)]
-    return bool(nouns) and "anim" in nouns[0].tag.grammemes
 
 
 def goes_with(head: Any, parse: Any) -> bool:

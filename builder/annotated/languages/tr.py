@@ -3,8 +3,6 @@
 import re
 from collections.abc import Collection
 
-from polyprobe.builder.annotated.inflection import ByRule
-
 VOWELS = "aıoueiöüâîû"
 BACK = "aıouâû"
 ROUND = "ouöüû"
@@ -28,34 +26,29 @@ LANGUAGE = re.compile(r".*[cç][ae]")
 SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFGĞHJKLMNPRSŞTVYZ]{2,5}")
 
 
-class Turkish(ByRule):
-    """Adds endings by vowel harmony and the last sound, reading foreign names as Turkish."""
+def decline(head: str, case: str, kinds: Collection[str]) -> str | None:
+    """Return the head with the ending; None without a vowel, after a digit or a Roman numeral.
 
-    name = "vowel harmony (tr)"
-
-    def decline(self, head: str, case: str, kinds: Collection[str]) -> str | None:
-        """Return the head with the ending; None without a vowel, after a digit or a Roman numeral.
-
-        Abbreviations of three letters or without a vowel are read as letters, and names of
-        consonants end in e. Names of languages in -ca, -ce have no apostrophe.
-        """
-        if case not in SUFFIXES or not head[-1:].isalpha():
-            return None
-        last = head.split(" ")[-1]
-        if ROMAN.fullmatch(last):
-            return None
-        name = any(letter.isupper() for letter in last)
-        heard = f"{head}e" if SPELLED.fullmatch(head) else lower(head)
-        heard = re.sub(rf"(?<=[^{VOWELS}])y$", "i", heard)  # Company'ye
-        vowels = [letter for letter in SOFT.sub("e", heard) if letter in VOWELS]
-        if not vowels or not re.search(rf"[{VOWELS}bcçdfgğhjklmnprsştvyzqwx]$", heard):
-            return None
-        possessed = case != "COP" and POSSESSED.fullmatch(head) is not None
-        ending = shape(SUFFIXES[case], heard, vowels[-1], possessed)
-        if not name and not possessed and ending[0] in VOWELS:
-            head = soften(head)
-        joint = "'" if name and not ("language" in kinds and LANGUAGE.fullmatch(head)) else ""
-        return head + joint + ending
+    Foreign names are read as Turkish, abbreviations of three letters or without a vowel as letters;
+    names of consonants end in e. Names of languages in -ca, -ce have no apostrophe.
+    """
+    if case not in SUFFIXES or not head[-1:].isalpha():
+        return None
+    last = head.split(" ")[-1]
+    if ROMAN.fullmatch(last):
+        return None
+    name = any(letter.isupper() for letter in last)
+    heard = f"{head}e" if SPELLED.fullmatch(head) else lower(head)
+    heard = re.sub(rf"(?<=[^{VOWELS}])y$", "i", heard)  # Company'ye
+    vowels = [letter for letter in SOFT.sub("e", heard) if letter in VOWELS]
+    if not vowels or not re.search(rf"[{VOWELS}bcçdfgğhjklmnprsştvyzqwx]$", heard):
+        return None
+    possessed = case != "COP" and POSSESSED.fullmatch(head) is not None
+    ending = shape(SUFFIXES[case], heard, vowels[-1], possessed)
+    if not name and not possessed and ending[0] in VOWELS:
+        head = soften(head)
+    joint = "'" if name and not ("language" in kinds and LANGUAGE.fullmatch(head)) else ""
+    return head + joint + ending
 
 
 def lower(text: str) -> str:

@@ -17,9 +17,9 @@ from polyprobe.builder.output.card import hash_base, read_config, read_parquet
 from polyprobe.builder.output.folder import is_built, list_known, write_card, write_tables
 from polyprobe.builder.recipes import list_own, load_describer
 from polyprobe.builder.translators import Translator
-from polyprobe.builder.translators.translator import packages_explained
 from polyprobe.schema.columns import SCHEMA, SENTENCE, SENTENCES, SLOT, Row
 from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 
 from .forms import Inflected, inflect_candidates, keep_candidates
@@ -158,7 +158,7 @@ def find_settings(
 ) -> SentenceSettings:
     """Return all settings that change the rows; PolyprobeError for an unsupported language."""
     own = request.source_language
-    with packages_explained(translator.name):
+    with explain_missing_extras(f"the translator {translator.name}", others=True):
         signs = [translator.sign(*translator.check(own, other)) for other in request.languages]
     return SentenceSettings(
         twin_of=request.config,

@@ -28,8 +28,7 @@ REMEDIES = {
 class Googletrans(Translator):
     """Google's free web service. It has no version: a sentence's translation may change.
 
-    Args:
-        base_url: address of the service; each address has its own stored texts.
+    Each address of the service (`base_url`) has its own stored texts.
     """
 
     name = "googletrans"

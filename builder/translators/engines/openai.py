@@ -160,11 +160,7 @@ class OpenAI(Translator):
 
 
 def read_content(text: str) -> str:
-    """Return the message in an answer of the chat API, "" if it is empty.
-
-    Raises:
-        BrokenAnswerError: no JSON, no message, a refusal, a truncated message.
-    """
+    """Return the text of an answer of the chat API, "" for an empty message."""
     try:
         choice = json.loads(text)["choices"][0]
         message, reason = choice["message"], choice.get("finish_reason")
@@ -239,10 +235,8 @@ def clean_answer(answer: str, sentence: str, target: str) -> str:
     """Return the sentence in an answer, without label, surrounding quotes and reasoning.
 
     A blank answer gives "". Quotes or a label of the source `sentence` are kept in the translation.
-    `target` is the English name of the language, which models may put before their answer.
-
-    Raises:
-        BrokenAnswerError: several lines, or a refusal.
+    `target` is the English name of the language, which models may put before their answer. Several
+    lines and refusals are a BrokenAnswerError.
 
     >>> clean_answer('Spanish: "Oslo está en Noruega."', "Oslo is in Norway.", "Spanish")
     'Oslo está en Noruega.'

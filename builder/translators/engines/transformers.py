@@ -11,8 +11,9 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from polyprobe.builder.translators.codes import check_pair, match
 from polyprobe.builder.translators.sending import BrokenAnswerError, NoAnswerError, Pace
@@ -22,7 +23,6 @@ from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_model
 
 FIXED = ("marian", "fsmt")  # models of one pair, without language tokens
-Part = TypeVar("Part")
 # Language tokens, whose group is the code, and whether the target's token begins the answer.
 SCHEMES = (
     (re.compile(r"([a-z]{3}_[A-Z][a-z]{3})"), True),  # NLLB
@@ -43,16 +43,10 @@ class Languages(NamedTuple):
     forced: bool
 
     def find(self, source: str, target: str, model: str) -> tuple[str, str]:
-        """Return the tokens of a pair; the source is returned unchanged if the model ignores it.
-
-        Raises:
-            PolyprobeError: a language without a token.
-        """
-        if self.forced:
-            codes = check_pair(f"the model {model}", source, target, self.tokens)
-            return self.tokens[codes[0]], self.tokens[codes[1]]
-        known = {*self.tokens, source}
-        return source, self.tokens[check_pair(f"the model {model}", source, target, known)[1]]
+        """Return the tokens of a pair; the source is returned unchanged if the model ignores it."""
+        known = self.tokens if self.forced else {*self.tokens, source}
+        own_source, own_target = check_pair(f"the model {model}", source, target, known)
+        return self.tokens[own_source] if self.forced else source, self.tokens[own_target]
 
 
 class Transformers(Translator):
@@ -88,9 +82,6 @@ class Transformers(Translator):
             batch_size: sentences at once.
             num_beams: beams of the search, 1 for greedy search.
             max_new_tokens: a longer translation counts as a broken answer.
-
-        Raises:
-            PolyprobeError: an unknown model, not a translation model, invalid settings.
         """
         from transformers import __version__
 
@@ -98,9 +89,11 @@ class Transformers(Translator):
         self._device, self._dtype = choose_device(device), find_dtype(dtype)
         self._place = folder, commit = place_model(model, revision)
         self._config, self._tokenizer = load_settings(self._place, model)
+        self._tasks = getattr(self._config, "task_specific_params", None) or {}  # T5's
         name = f"{model}@{commit}" if commit else f"sha256-{hash_model(Path(folder))}"
-        own = getattr(self._tokenizer, "lang_code_to_token", {}).values()  # M2M100's
-        special = {*self._tokenizer.get_added_vocab(), *own}
+        own = getattr(self._tokenizer, "lang_code_to_token", {})  # M2M100's
+        self._codes = {token: code for code, token in own.items()}
+        special = {*self._tokenizer.get_added_vocab(), *self._codes}
         self._languages = read_languages(special, self._tokenizer.get_vocab())
         tokens = self._languages.tokens.values() if self._languages else ()
         self._language_ids = set(map(self._id, tokens))
@@ -156,10 +149,13 @@ class Transformers(Translator):
 
         forced = self._languages is not None and self._languages.forced
         if forced:
-            self._tokenizer.src_lang = self._own_code(source)
+            self._tokenizer.src_lang = self._codes.get(source, source)
         texts = [self._prefix(source, target) + sentence for sentence in sentences]
         inputs = self._tokenizer(texts, return_tensors="pt", padding=True)
-        self._check_length(int(inputs["attention_mask"].sum(dim=1).max()))
+        length = int(inputs["attention_mask"].sum(dim=1).max())
+        places = getattr(self._config, "max_position_embeddings", None)
+        if length > (most := min(self._tokenizer.model_max_length, places or length)):
+            raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {most}")
         inputs = {name: inputs[name].to(self._device) for name in ("input_ids", "attention_mask")}
         first = {"forced_bos_token_id": self._id(target)} if forced else {}
         with torch.inference_mode():
@@ -177,27 +173,18 @@ class Transformers(Translator):
     def _prefix(self, source: str, target: str) -> str:
         """Return the text before a sentence."""
         if self._languages is None:
-            return self._tasks().get(f"translation_{source}_to_{target}", {}).get("prefix", "")
+            return self._tasks.get(f"translation_{source}_to_{target}", {}).get("prefix", "")
         return "" if self._languages.forced else f"{target} "
-
-    def _own_code(self, token: str) -> str:
-        """Return the tokenizer's code of a token; they differ for M2M100."""
-        codes = getattr(self._tokenizer, "lang_code_to_token", {})
-        return next((code for code, own in codes.items() if own == token), token)
 
     def _id(self, token: str) -> int:
         return int(self._tokenizer.convert_tokens_to_ids(token))
 
-    def _tasks(self) -> dict[str, Any]:
-        """Return the training tasks of T5, empty for other models."""
-        return getattr(self._config, "task_specific_params", None) or {}
-
     def _check_pair(self, source: str, target: str) -> None:
         """Raise PolyprobeError if a model without language tokens has another pair."""
-        if f"translation_{source}_to_{target}" in self._tasks():
+        if f"translation_{source}_to_{target}" in self._tasks:
             return
         if self._config.model_type not in FIXED:
-            has = [task for task in self._tasks() if task.startswith("translation_")]
+            has = [task for task in self._tasks if task.startswith("translation_")]
             raise PolyprobeError(
                 f"the model {self.model} ({self._config.model_type}) has no token for a language "
                 f"and no prefix for {source} to {target}; it has {', '.join(has) or 'none'}"
@@ -207,11 +194,6 @@ class Transformers(Translator):
             getattr(self._tokenizer, "target_lang", None),
         )
         check_stated((langs[0], langs[1]), (source, target), self.model)
-
-    def _check_length(self, length: int) -> None:
-        places = getattr(self._config, "max_position_embeddings", None)
-        if length > (most := min(self._tokenizer.model_max_length, places or length)):
-            raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {most}")
 
 
 def read_languages(special: Collection[str], vocabulary: Collection[str]) -> Languages | None:
@@ -249,7 +231,7 @@ def place_model(model: str, revision: str | None) -> tuple[str, str | None]:
     from transformers.utils import cached_file
 
     # the snapshot's folder is named after the commit
-    file = call(lambda: cached_file(model, "config.json", revision=revision), model)
+    file = call(cached_file, model, model, "config.json", revision=revision)
     return model, Path(file).parent.name
 
 
@@ -258,13 +240,13 @@ def load_settings(place: tuple[str, str | None], model: str) -> tuple[Any, Any]:
     from transformers import AutoConfig, AutoTokenizer
 
     name, commit = place
-    config = call(lambda: AutoConfig.from_pretrained(name, revision=commit), model)
+    config = call(AutoConfig.from_pretrained, model, name, revision=commit)
     if not config.is_encoder_decoder:
         raise PolyprobeError(
             f"the model {model} ({config.model_type}) is not a translation model; expected an "
             "encoder with a decoder, such as facebook/nllb-200-distilled-600M"
         )
-    return config, call(lambda: AutoTokenizer.from_pretrained(name, revision=commit), model)
+    return config, call(AutoTokenizer.from_pretrained, model, name, revision=commit)
 
 
 def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: Any) -> Any:
@@ -272,25 +254,21 @@ def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: 
     from transformers import AutoModelForSeq2SeqLM
 
     name, commit = place
-    network, info = call(
-        lambda: AutoModelForSeq2SeqLM.from_pretrained(
-            name, revision=commit, dtype=dtype, output_loading_info=True
-        ),
-        model,
-    )
+    load = partial(AutoModelForSeq2SeqLM.from_pretrained, dtype=dtype, output_loading_info=True)
+    network, info = call(load, model, name, revision=commit)
     if missing := sorted(info.get("missing_keys", ())):
         raise PolyprobeError(
             f"the weights of {model} are incomplete: {len(missing)} tensors are missing, "
             f"such as {missing[0]}"
         )
     network.generation_config.max_length = None  # max_new_tokens applies
-    return call(lambda: network.to(device).eval(), model)
+    return call(network.to, model, device).eval()
 
 
-def call(load: Callable[[], Part], model: str) -> Part:
+def call(load: Callable[..., Any], model: str, *given: Any, **options: Any) -> Any:
     """Return the result of `load`, with any exception in one line: files can fail in many ways."""
     try:
-        return load()
+        return load(*given, **options)
     except Exception as error:
         kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
         if os.path.isdir(model):
