@@ -84,9 +84,6 @@ def compare_folders(
 
     A sentence run is A, whichever comes first. `needing` are the options, by name, that are refused
     without a sentence version; `options` are those of `compare_runs`.
-
-    Raises:
-        PolyprobeError: runs that are not comparable, or such an option.
     """
     versions = find_versions(first, second)
     if versions:

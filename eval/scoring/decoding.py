@@ -228,15 +228,9 @@ def decode(
 ) -> list[Decoded]:
     """Return for each prompt the filling with the highest v(m), m = 1…M, of equals the smaller m.
 
-    Equal prompts are decoded once. The company of a batch changes results only by rounding.
-
-    Args:
-        scorer: the model, its tokenizer and its token budget.
-        prompts: sentences with exactly one slot `[Y]`.
-        max_masks: M, the largest number of masks; 2M bounds the steps.
-        options: see `DecodingOptions`; its own `max_masks` is ignored.
-        progress: called with (searches done, searches); each prompt and number of masks is a
-            search.
+    Equal prompts are decoded once. The company of a batch changes results only by rounding. M is
+    `max_masks`, not that of the options; 2M bounds the steps. `progress` is called with (searches
+    done, searches); each prompt and number of masks is a search.
 
     Raises:
         PolyprobeError: a prompt without one slot, or too long for the model with M masks.

@@ -113,12 +113,7 @@ def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Qu
 
 
 def score(pairs: Sequence[Pair], comet: Comet) -> tuple[list[float], str]:
-    """Return COMET's scores of (source, translation) pairs, and its version.
-
-    Raises:
-        PolyprobeError: no such Python, no comet there, no such model, a killed process, or an
-            invalid answer; one line, with the remedy.
-    """
+    """Return COMET's scores of (source, translation) pairs, and its version; explain failures."""
     lines = "".join(json.dumps({"src": src, "mt": mt}) + "\n" for src, mt in pairs)
     try:
         done = subprocess.run(
