@@ -17,12 +17,7 @@ from .compare import compare
 from .eval import demo, evaluate, metrics, report
 from .publish import export, install, push
 
-app = typer.Typer(
-    help="Measure whether a language model knows the same facts in every language.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 INTERRUPTED = 130  # how typer ends on Ctrl-C
 COMMANDS = {
     "demo": demo,

@@ -11,7 +11,7 @@ from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 
 from .options import parse_languages, split_list
-from .show.costs import show_costs, show_left_out, show_sentences, show_templates
+from .show import show_costs, show_left_out, show_sentences, show_templates
 
 app = typer.Typer(
     help="Make a dataset from its sources: Parquet files and a card.", no_args_is_help=True

@@ -13,6 +13,8 @@ from rich.text import Text
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import cache_folder
 
+from .options import say
+
 if TYPE_CHECKING:
     from polyprobe.eval.work.known_scores import Stored
 
@@ -106,8 +108,3 @@ def total(stores: "list[Stored]") -> str:
     """Return the total numbers of rows and bytes in words."""
     rows, size = sum(store.rows for store in stores), sum(store.size for store in stores)
     return f"{rows:,} rows, {decimal(size)}"
-
-
-def say(line: str) -> None:
-    """Print one line without wrapping."""
-    Console().print(line, markup=False, highlight=False, soft_wrap=True)

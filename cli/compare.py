@@ -10,7 +10,7 @@ from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
 
-from .options import Cluster, Seed
+from .options import Cluster, Seed, say
 
 VersionOption = partial(
     typer.Option, rich_help_panel="Sentence versions (CONFIG and CONFIG-sentence)"
@@ -91,6 +91,6 @@ def compare(
         write_text(output, text, "choose another --json")
     if page:
         outcome.write_page(page)
-        console.print(f"report: {page}", markup=False, highlight=False, soft_wrap=True)
+        say(f"report: {page}")
     if outcome.between and outcome.between.failures and (gender or comet):
         raise typer.Exit(1)

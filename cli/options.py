@@ -1,9 +1,10 @@
-"""Options that several commands share."""
+"""Options that several commands share, and their output of one line."""
 
 from collections.abc import Iterable
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Cluster = Annotated[
@@ -38,3 +39,8 @@ def parse_splits(text: str | None) -> list[str] | None:
     (['en', 'zh_hans'], None)
     """
     return None if text is None else [code.replace("-", "_") for code in parse_languages(text)]
+
+
+def say(line: str) -> None:
+    """Print one line without wrapping."""
+    Console().print(line, markup=False, highlight=False, soft_wrap=True)

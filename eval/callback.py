@@ -123,13 +123,7 @@ class ConsistencyCallback(TrainerCallback):
             self._scorer = self._make(model, self._tokenizer, self._batch_tokens)
         _check_tasks(self._scorer, self._tasks)
 
-    def on_train_begin(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        **kwargs: Any,
-    ) -> None:
+    def on_train_begin(self, args: TrainingArguments, *others: Any, **kwargs: Any) -> None:
         """Forget figures of other weights; warn if nothing will be measured."""
         self._found = None
         if self._every is None and args.eval_strategy == "no":
@@ -139,22 +133,12 @@ class ConsistencyCallback(TrainerCallback):
                 stacklevel=2,
             )
 
-    def on_step_begin(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        **kwargs: Any,
-    ) -> None:
+    def on_step_begin(self, *args: Any, **kwargs: Any) -> None:
         """Forget the figures of the previous step."""
         self._found = None
 
     def on_step_end(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        **kwargs: Any,
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Measure every so many steps."""
         if self._every and state.global_step % self._every == 0:
@@ -285,47 +269,23 @@ def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
 def undisturbed(model: Any) -> Iterator[Any]:
     """Yield the model as a saved checkpoint would be; training continues undisturbed.
 
-    Dropout and mixed precision are off. Module modes, `forward` and random generators are restored.
+    Dropout and accelerate's casts for mixed precision are off. Module modes, `forward` and random
+    generators are restored; a forward pass may use them.
     """
-    with _kept_modes(model), _kept_random(model.device), _own_forward(model):
-        yield model
-
-
-@contextmanager
-def _kept_modes(model: torch.nn.Module) -> Iterator[None]:
-    """Switch dropout off, then restore the mode of each module."""
     modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes:
-            module.training = training
-
-
-@contextmanager
-def _kept_random(device: torch.device) -> Iterator[None]:
-    """Restore the random generators of training; a forward pass may use them."""
     python, numpy = random.getstate(), np.random.get_state()
-    devices = [device] if device.type == "cuda" else []
+    wrapped, own = (vars(model).get(name) for name in ("forward", "_original_forward"))
+    wraps = wrapped is not None and own is not None
+    model.eval()
+    if wraps:
+        model.forward = own
     try:
-        with torch.random.fork_rng(devices):
-            yield
+        with torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
+            yield model
     finally:
+        if wraps:
+            model.forward = wrapped
         random.setstate(python)
         np.random.set_state(numpy)
-
-
-@contextmanager
-def _own_forward(model: Any) -> Iterator[None]:
-    """Call the model without accelerate's casts for mixed precision."""
-    wrapped = vars(model).get("forward")
-    own = vars(model).get("_original_forward")
-    if wrapped is None or own is None:
-        yield
-        return
-    model.forward = own
-    try:
-        yield
-    finally:
-        model.forward = wrapped
+        for module, training in modes:
+            module.training = training

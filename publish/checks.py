@@ -27,11 +27,7 @@ NEEDED = ("title", "sdk", "sdk_version", "app_file", "license")
 
 
 def check_source(source: Source) -> dict[str, Any]:
-    """Return the YAML of the card of a folder that passes all checks.
-
-    Raises:
-        PolyprobeError: the first problems, each with its file and row.
-    """
+    """Return the YAML of a folder's card; refuse a folder by the first problems that are found."""
     card = read_card(source)
     subject = Subject(source.place, card, list(source.files))
     for stage in STAGES[source.kind]:
@@ -65,8 +61,7 @@ def find_objections(card: Mapping[str, Any]) -> dict[str, str]:
     """
     given = card.get("license") or "unknown"
     names = map(str, given if isinstance(given, list) else [given])
-    objections = {name: object_to(name, card) for name in names}
-    return {name: objection for name, objection in objections.items() if objection}
+    return {name: reason for name in names if (reason := object_to(name, card))}
 
 
 def object_to(licence: str, card: Mapping[str, Any]) -> str:

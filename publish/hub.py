@@ -38,10 +38,9 @@ def check_repository_name(name: str, remedy: str = "correct --dataset-id") -> st
     """Return a name; refuse one that is not OWNER/NAME, or that the Hub does not permit."""
     try:
         validate_repo_id(name)
+        valid = "/" in name
     except HFValidationError:
         valid = False
-    else:
-        valid = "/" in name
     if not valid:
         raise PolyprobeError(f"{name!r} is not a repository name OWNER/NAME; {remedy}")
     return name
@@ -103,11 +102,7 @@ def check_revision(revision: str) -> None:
 
 
 def read_remote(api: HfApi, repo_id: str, kind: str, revision: str = MAIN) -> Remote:
-    """Return the state of a repository at a revision; both may be missing.
-
-    Raises:
-        PolyprobeError: the revision is a tag or a commit.
-    """
+    """Return the state of a repository at a branch or ref; both may be missing. Refuse a tag."""
     try:
         info = api.repo_info(repo_id, repo_type=kind, revision=revision, timeout=WAIT)
         branch = True
@@ -131,11 +126,7 @@ def read_remote(api: HfApi, repo_id: str, kind: str, revision: str = MAIN) -> Re
 
 
 def check_ours(api: HfApi, repo_id: str, kind: str, remote: Remote) -> None:
-    """Refuse a repository that has files but no commit of a push.
-
-    Raises:
-        PolyprobeError: a push would overwrite or delete files of others.
-    """
+    """Refuse a repository with files but no commit of a push: they would be overwritten."""
     if not remote.exists:
         return
     commits = api.list_repo_commits(repo_id, repo_type=kind, revision=remote.head)

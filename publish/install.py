@@ -28,11 +28,7 @@ def find_folders() -> tuple[list[Path], list[Path]]:
 
 
 def install_folder(folder: Path) -> str:
-    """Install a dataset or a metric; return a line with the call that loads it.
-
-    Raises:
-        PolyprobeError: neither a dataset nor a metric, or `datasets` or `evaluate` cannot load it.
-    """
+    """Install a dataset or a metric; return a line with the call that loads it."""
     folder = folder.resolve()
     if not folder.is_dir():
         raise PolyprobeError(f"no such folder: {folder}")
@@ -72,17 +68,12 @@ def install_dataset(folder: Path) -> str:
         copy = Path(builder.cache_dir).with_name(hash_files(named)[:16])
         builder.download_and_prepare(output_dir=str(copy))
         copies.append(copy)
-    make_newest(copies)
-    usage = f'load_dataset("{folder.name}", "{default or configs[0]}")'
-    return f"dataset {folder.name} ({', '.join(configs)}) from {folder}: {usage}"
-
-
-def make_newest(copies: list[Path]) -> None:
-    """Set the modification times to now, a millisecond apart: the last copy is the newest."""
     now = time.time()
-    for number, copy in enumerate(copies):
+    for number, copy in enumerate(copies):  # a millisecond apart: the last one is the newest
         moment = now + (number - len(copies)) / 1000
         os.utime(copy, (moment, moment))
+    usage = f'load_dataset("{folder.name}", "{default or configs[0]}")'
+    return f"dataset {folder.name} ({', '.join(configs)}) from {folder}: {usage}"
 
 
 def install_metric(folder: Path) -> str:

@@ -80,11 +80,9 @@ def push(
 ) -> list[str]:
     """Upload the changes of a dataset or a metric as one commit; return the lines to print.
 
-    Args:
-        folder: of a dataset or a metric; it is checked first.
-        target: the repository, which is created if it does not exist.
-        licenses: those of the card's licences that do not permit publication and are to be ignored.
-        dry_run: return the plan and the card, and upload nothing.
+    The folder is checked first; a missing repository is created. `licenses` are those of the card's
+    licences that do not permit publication and are to be ignored. With `dry_run` return the plan
+    and the card, and upload nothing.
 
     Raises:
         PolyprobeError: the folder, its licence, the repository or the token does not permit the
@@ -126,9 +124,7 @@ def preview(
         known = False
     changes = compare(source, remote)
     lines = []
-    for mark, paths in zip(
-        "AMD=", (changes.added, changes.changed, changes.deleted, changes.same), strict=True
-    ):
+    for mark, paths in zip("AMD=", changes[:4], strict=True):  # added, changed, deleted, same
         for path in paths:
             size = f"  {source.files[path].size:,} bytes" if path in source.files else ""
             lines.append(f"{mark} {path}{size}")

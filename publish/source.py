@@ -75,10 +75,7 @@ class Source(NamedTuple):
 def read_source(given: Path) -> Source:
     """Return the files that a folder would be on the Hub.
 
-    Links are followed within the folder; hidden files are ignored.
-
-    Raises:
-        PolyprobeError: no such folder, neither a dataset nor a metric, or a link out of the folder.
+    Links are followed within the folder, others refused; hidden files are ignored.
     """
     folder = find_folder(given)
     kind = find_kind(folder)
@@ -109,11 +106,7 @@ def find_folder(given: Path) -> Path:
 
 
 def find_kind(folder: Path) -> str:
-    """Return `space` for a metric, `dataset` for a folder with Parquet.
-
-    Raises:
-        PolyprobeError: neither.
-    """
+    """Return `space` for a metric, `dataset` for a folder with Parquet; refuse any other."""
     if is_metric(folder):
         return "space"
     if has_parquet(folder):
@@ -135,11 +128,7 @@ def has_parquet(folder: Path) -> bool:
 
 
 def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
-    """Return the paths to upload and all others, each sorted.
-
-    Raises:
-        PolyprobeError: a broken link, or a link out of the folder.
-    """
+    """Return the paths to upload and all others, each sorted; refuse broken and outward links."""
     found = sorted(walk(folder))
     published = [path for path in found if is_published(path, kind)]
     for path in published:
@@ -183,9 +172,6 @@ def bundle(folder: Path, target: Path) -> Path:
     """Copy a metric's folder to `target/NAME` with every file that it imports; return the copy.
 
     Python files that neither the module nor `app.py` imports are left out.
-
-    Raises:
-        PolyprobeError: a file is not Python, or two imported files have the same name.
     """
     whole = target / folder.name
     whole.mkdir(parents=True)
@@ -224,11 +210,7 @@ def find_module(folder: Path, name: str) -> Path | None:
 
 
 def read_imports(path: Path) -> list[tuple[str, bool]]:
-    """Return the modules that a file imports, and whether the import is relative (`from .NAME`).
-
-    Raises:
-        PolyprobeError: the file is not Python in UTF-8.
-    """
+    """Return the modules that a file imports, and whether the import is relative (`from .NAME`)."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError) as error:

@@ -15,7 +15,6 @@ from polyprobe.eval.compare.sentences.compare import (
     compare_versions,
     find_versions,
 )
-from polyprobe.eval.compare.sentences.table import write_versions
 from polyprobe.eval.results.table import difference_cells
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
@@ -33,13 +32,11 @@ class Outcome(NamedTuple):
         found: tests of all figures.
         versions: a template run and its sentence version, if the runs are such.
         between: the effect of sentences; None without `versions`.
-        options: test, correction, n_resamples, seed and clusters.
     """
 
     found: Comparison
     versions: Versions | None
     between: VersionComparison | None
-    options: dict[str, Any]
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison for JSON: figure, name, values; `twins` has the sentences."""
@@ -54,23 +51,10 @@ class Outcome(NamedTuple):
 
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""
-        if self.between is None:
-            yield from self._render_runs()
-            return
-        yield "A: the run on sentences; B: the run on templates; differences: sentence - template"
-        yield from self._render_runs()
-        yield sentences_table.versions_table(self.between, self.options["correction"])
-        yield from sentences_table.list_notes(self.between)
-
-    def write_page(self, output: Path) -> None:
-        """Write the effect of sentences as an HTML page."""
-        assert self.versions
-        assert self.between
-        write_versions(self.versions, self.between, self.options, output)
-
-    def _render_runs(self) -> Iterator[Table | str]:
-        """Yield the means and the languages' accuracies, then notes."""
-        found, correction = self.found, self.options["correction"]
+        found, correction = self.found, self.found.settings["correction"]
+        if self.between:
+            sides = "A: the run on sentences; B: the run on templates"
+            yield f"{sides}; differences: {sentences_table.DIRECTION}"
         table = Table(header_style="bold", highlight=False)
         for name in ("figure", "A", "B", "A - B", "95 %", f"p ({correction})"):
             table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
@@ -80,7 +64,17 @@ class Outcome(NamedTuple):
         yield table
         yield f"A: {found.runs[0]}"
         yield f"B: {found.runs[1]}"
-        yield from list_notes(found, correction, self.options["n_resamples"])
+        yield from list_notes(found)
+        if self.between:
+            yield sentences_table.versions_table(self.between, correction)
+            yield from sentences_table.list_notes(self.between)
+
+    def write_page(self, output: Path) -> None:
+        """Write the effect of sentences as an HTML page."""
+        assert self.versions
+        assert self.between
+        settings = self.found.settings
+        sentences_table.write_versions(self.versions, self.between, settings, output)
 
 
 def compare_folders(
@@ -88,22 +82,13 @@ def compare_folders(
 ) -> Outcome:
     """Return the comparison of two runs, with the effect of sentences if one has the other's.
 
-    A sentence run is A, whichever comes first.
-
-    Args:
-        first: a run.
-        second: another run.
-        wanted: measures of sentences that need further files or programs.
-        needing: given options that need a run and its sentence version, by name.
-        options: as in `significance.compare_figures`, and `clusters`.
-
-    Raises:
-        PolyprobeError: runs that are not comparable, or such an option without a sentence version.
+    A sentence run is A, whichever comes first. `needing` are the options, by name, that are refused
+    without a sentence version; `options` are those of `compare_runs`.
     """
     versions = find_versions(first, second)
     if versions:
         found = compare_runs(versions.sentence, versions.template, **options)
-        return Outcome(found, versions, compare_versions(versions, wanted, **options), options)
+        return Outcome(found, versions, compare_versions(versions, wanted, **options))
     named = [option for option, value in needing.items() if value]
     if named:
         one, other = (run.settings().data_name for run in (first, second))
@@ -111,16 +96,17 @@ def compare_folders(
             f"{', '.join(named)}: only for a run and its sentence version; got {one} and {other}, "
             "expected a configuration and the same one with -sentence"
         )
-    return Outcome(compare_runs(first, second, **options), None, None, options)
+    return Outcome(compare_runs(first, second, **options), None, None)
 
 
-def list_notes(found: Comparison, correction: str, resamples: int) -> Iterator[str]:
+def list_notes(found: Comparison) -> Iterator[str]:
     """Yield the notes below the table, one line each."""
-    test, clusters = found.settings["test"], found.settings["clusters"]
+    clusters, correction = found.settings["clusters"], found.settings["correction"]
     units = "" if clusters == "none" else f" in {found.n_units:,} {clusters}s"
     yield (
         f"{found.n_queries:,} rows{units}, {len(found.languages)} languages: "
-        f"{', '.join(found.languages)}; {test}, {resamples:,} resamples"
+        f"{', '.join(found.languages)}; {found.settings['test']}, "
+        f"{found.settings['n_resamples']:,} resamples"
     )
     if found.left_out_languages:
         yield f"excluded (only in one run): languages {', '.join(found.left_out_languages)}"
@@ -129,9 +115,9 @@ def list_notes(found: Comparison, correction: str, resamples: int) -> Iterator[s
         yield f"excluded (only in one run): rows, {only}"
     for figure, rows in found.differences.items():
         tested = [row.p_adjusted for row in rows[:-1] if row.p_adjusted is not None]
-        differ = sum(p < 0.05 for p in tested)
+        differ = sum(p < LEVEL for p in tested)
         yield f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05"
-    if line := explain_least(found, correction, resamples):
+    if line := explain_least(found):
         yield line
 
 
@@ -148,11 +134,12 @@ def find_least(test: str, n_units: int, n_resamples: int) -> float:
     return float(2 * stdtr(n_units - 1, ndtri(min(drawn, 0.5)))) if n_units > 1 else 1.0
 
 
-def explain_least(found: Comparison, correction: str, n_resamples: int) -> str | None:
+def explain_least(found: Comparison) -> str | None:
     """Return a line on the figures whose p-values cannot fall below .05; None if all can.
 
     Holm multiplies the least of k p-values by k; Benjamini-Hochberg leaves k equal ones unchanged.
     """
+    correction, n_resamples = found.settings["correction"], found.settings["n_resamples"]
     least = find_least(found.settings["test"], found.n_units, n_resamples)
     bounds = {}
     for figure, rows in found.differences.items():

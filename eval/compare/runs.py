@@ -1,6 +1,5 @@
 """Compare two runs on the same facts: paired tests for every language, pair and mean."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -89,11 +88,7 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
 
 
 def match_runs(first: Run, second: Run) -> Matched:
-    """Return the scores of both runs on the languages and facts that both have.
-
-    Raises:
-        PolyprobeError: as `compare_runs` does.
-    """
+    """Return the scores of both runs on the languages and facts that both have."""
     for run in (first, second):
         if run.settings().kind == "predictions":
             raise PolyprobeError(
@@ -135,7 +130,8 @@ def match_facts(
             f"{runs[0].folder} and {runs[1].folder} have no fact in common; compare runs on the "
             "same dataset and configuration"
         )
-    asked = [_asked(table) for table in (first, second)]
+    columns = [table.select(["answers", "scores"]).to_pydict() for table in (first, second)]
+    asked = [list(zip(x["answers"], map(len, x["scores"]), strict=True)) for x in columns]
     for one, other in pairs:
         if asked[0][one] != asked[1][other]:
             raise PolyprobeError(
@@ -144,9 +140,3 @@ def match_facts(
                 "and configuration"
             )
     return [one for one, _ in pairs], [other for _, other in pairs]
-
-
-def _asked(table: pa.Table) -> list[tuple[list[int], int]]:
-    columns: Mapping[str, list] = table.select(["answers", "scores"]).to_pydict()
-    pairs = zip(columns["answers"], columns["scores"], strict=True)
-    return [(right, len(scores)) for right, scores in pairs]

@@ -1,7 +1,7 @@
 """X-FACTR's algorithm 1 for one prompt and one number of masks (appendix C).
 
 A search is a generator: it yields questions to the model and receives the answers. Many searches
-run side by side in this way, and each reads like the paper's pseudo-code.
+run side by side in this way and share batches, and each reads like the paper's pseudo-code.
 
 Our choices where the paper and SPEC leave one:
 - Among equally probable tokens the lowest id wins, among equal confidences the leftmost slot.
@@ -15,8 +15,6 @@ Our choices where the paper and SPEC leave one:
   paper's complexity, O(M²BT), allows no more.
 - Of equal sentences the one with the higher sum is kept; of equal sums the one made first, from
   the hypothesis with the higher rank.
-
-Many searches share batches: of prompts, numbers of masks and hypotheses.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -34,6 +32,7 @@ from polyprobe.eval.scoring.scorers import MaskedScorer
 
 UNFILLED = -1
 Tokens = tuple[int, ...]
+Frame = tuple[Tokens, Tokens]
 Reading = dict[int, float]
 Readings = dict[tuple[Tokens, int], Reading]
 # Active searches for each token of the budget: enough to fill batches of short prompts.
@@ -188,22 +187,13 @@ def _recompute(
     known: Readings, beam: list[Hypothesis]
 ) -> Generator[list[SlotQuestion], list[Reading], list[Hypothesis]]:
     """Return the beam with log c_k = log p(y_k | s∖k) for all predicted tokens."""
-    filled = [[(k, t) for k, t in enumerate(h.tokens) if t != UNFILLED] for h in beam]
-    asked = zip(beam, filled, strict=True)
-    yield from _ask(
-        known, [SlotQuestion(h.without(k), k, t) for h, pairs in asked for k, t in pairs]
-    )
-    return [
-        h._replace(logs=tuple(_log_of(known, h, k) for k in range(len(h.tokens)))) for h in beam
+    asked = [[SlotQuestion(h.without(k), k, t) for k, t in enumerate(h.tokens)] for h in beam]
+    yield from _ask(known, (q for row in asked for q in row if q.target != UNFILLED))
+    logs = [
+        tuple(0.0 if q.target == UNFILLED else known[q.tokens, q.slot][q.target] for q in row)
+        for row in asked
     ]
-
-
-def _log_of(known: Readings, h: Hypothesis, slot: int) -> float:
-    token = h.tokens[slot]
-    return 0.0 if token == UNFILLED else known[h.without(slot), slot][token]
-
-
-Frame = tuple[tuple[int, ...], tuple[int, ...]]
+    return [h._replace(logs=found) for h, found in zip(beam, logs, strict=True)]
 
 
 class Decoded(NamedTuple):
@@ -215,7 +205,7 @@ class Decoded(NamedTuple):
             the mean.
     """
 
-    tokens: tuple[int, ...]
+    tokens: Tokens
     log_probability: float
 
 
@@ -238,15 +228,9 @@ def decode(
 ) -> list[Decoded]:
     """Return for each prompt the filling with the highest v(m), m = 1…M, of equals the smaller m.
 
-    Equal prompts are decoded once. The company of a batch changes results only by rounding.
-
-    Args:
-        scorer: the model, its tokenizer and its token budget.
-        prompts: sentences with exactly one slot `[Y]`.
-        max_masks: M, the largest number of masks; 2M bounds the steps.
-        options: see `DecodingOptions`; its own `max_masks` is ignored.
-        progress: called with (searches done, searches); each prompt and number of masks is a
-            search.
+    Equal prompts are decoded once. The company of a batch changes results only by rounding. M is
+    `max_masks`, not that of the options; 2M bounds the steps. `progress` is called with (searches
+    done, searches); each prompt and number of masks is a search.
 
     Raises:
         PolyprobeError: a prompt without one slot, or too long for the model with M masks.
@@ -266,7 +250,7 @@ def decode(
             if found is None:
                 going.append(one)
             else:
-                best[one.prompt] = _better(best.get(one.prompt), _decoded(found, options))
+                best[one.prompt] = _better(best.get(one.prompt), found, options)
         done += len(live) - len(going)
         live = going
         if progress:
@@ -300,21 +284,15 @@ def _advance(one: _Live, answers: list[Reading]) -> Hypothesis | None:
     """Send a search its answers; return its result, None if it has more questions."""
     try:
         one.asked = one.search.send(answers)
+        return None
     except StopIteration as end:
-        found: Hypothesis = end.value
-        return found
-    return None
+        return end.value
 
 
-def _decoded(found: Hypothesis, options: DecodingOptions) -> Decoded:
+def _better(old: Decoded | None, found: Hypothesis, options: DecodingOptions) -> Decoded:
     value = found.value / len(found.tokens) if options.length_norm else found.value
-    return Decoded(found.tokens, value)
-
-
-def _better(old: Decoded | None, new: Decoded) -> Decoded:
-    if old is None:
-        return new
-    return min(old, new, key=lambda d: (-d.log_probability, len(d.tokens)))
+    new = Decoded(found.tokens, value)
+    return min(old or new, new, key=lambda d: (-d.log_probability, len(d.tokens)))
 
 
 def _answer(
@@ -359,7 +337,7 @@ def _read(scorer: MaskedScorer, plan: Plan, beam: int, batch: list[Input]) -> li
 
 
 def _reading(ids: list[int], logs: list[float]) -> Reading:
-    """Return the row's tokens in this order, each once."""
+    """Return the row's tokens in this order, each once: the target may be a probable one too."""
     reading: Reading = {}
     for token, log in zip(ids, logs, strict=True):
         reading.setdefault(token, log)

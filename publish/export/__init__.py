@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import report
 
 from .every_eval_ever import write_every_eval_ever
 from .exported import read_exported
@@ -29,22 +28,14 @@ def export_run(
     dataset_id: str | None = None,
     card: Path | None = None,
 ) -> Path:
-    """Export the results of a run and return the file.
+    """Export the results of a run in one of RUN_FORMATS and return the file.
+
+    `output` is a file, for `every-eval-ever` a folder (default: in the run folder). An older export
+    there is replaced, any other file is not. `dataset_id` is OWNER/NAME on the Hub, for a run on a
+    folder; `card` a model card to add the `model-index` to, instead of a separate file.
 
     For a run with --limit or --sample a line on standard error warns where the Hub would show its
     figures with those of all rows.
-
-    Args:
-        run: the run folder.
-        format: one of RUN_FORMATS.
-        output: the file to write, for `every-eval-ever` a folder (default: in the run folder). An
-            older export there is replaced, any other file is not.
-        dataset_id: OWNER/NAME of the dataset on the Hub, for a run on a folder.
-        card: a model card to add the `model-index` to, instead of a separate file.
-
-    Raises:
-        PolyprobeError: an unknown format, not a run folder, no results, or an output that cannot be
-            written.
     """
     if format not in RUN_FORMATS:
         raise PolyprobeError(f"unknown --format {format!r}; available: {', '.join(RUN_FORMATS)}")
@@ -54,9 +45,8 @@ def export_run(
     write = RUN_FORMATS[format]
     file = write(exported, output) if card is None else merge_model_index(exported, card)
     if exported.part and format in SHOWN:
-        line = (
+        report(
             f"partial: {exported.folder} is of {exported.part}, which only the {SHOWN[format]} "
             "state; for a leaderboard export a run of all rows"
         )
-        Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)
     return file

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from polyprobe.eval.results.figures import BY_NAME, INFINITE, describe
-from polyprobe.system.errors import PolyprobeError
 
-from .exported import REMEDY, Exported, Row, write_export
+from .exported import Exported, Row, write_export
 
 SCHEMA = "0.3.0"
 UNKNOWN = "unknown"
@@ -29,7 +28,7 @@ def write_every_eval_ever(exported: Exported, output: Path | None) -> Path:
     """
     record = make_record(exported)
     if not record["evaluation_results"]:
-        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure; {REMEDY}")
+        raise exported.no_figure()
     developer, _, model = record["model_info"]["id"].rpartition("/")
     parts = ("data", exported.dataset_name, developer or UNKNOWN, model)
     folder = Path(output or exported.folder / "every-eval-ever", *map(_portable, parts))

@@ -101,14 +101,13 @@ class Exported(NamedTuple):
             return f"a sample of {self.settings.sample} rows"
         return f"the first {self.settings.limit} rows" if self.settings.limit else None
 
+    def no_figure(self) -> PolyprobeError:
+        """Return the error for results without a defined figure."""
+        return PolyprobeError(f"{self.folder}/results.json has no defined figure; {REMEDY}")
+
 
 def read_exported(folder: Path, dataset_id: str | None) -> Exported:
-    """Read a run folder for export.
-
-    Raises:
-        PolyprobeError: not a run folder, missing or outdated results, a damaged file, or an invalid
-            dataset name.
-    """
+    """Read a run folder for export; refuse missing, outdated or damaged results."""
     run = Run(folder)
     settings = run.settings()
     results = _read_results(run, settings)
@@ -169,10 +168,7 @@ def _remedy(run: Run) -> str:
 def write_export(file: Path, text: str) -> Path:
     """Write an exported file and return its path.
 
-    An existing file is replaced if it begins with the same line, as an older export does.
-
-    Raises:
-        PolyprobeError: another file exists there, or it cannot be written.
+    An existing file is replaced only if it begins with the same line, as an older export does.
     """
     first = text.splitlines()[0]
     if file.is_file() and file.stat().st_size:
@@ -189,11 +185,7 @@ def as_yaml(value: object) -> str:
 
 
 def list_rows(results: Mapping[str, Any]) -> list[Row]:
-    """Return a run's results.json as rows: languages, pairs and means, then joint figures.
-
-    Raises:
-        PolyprobeError: a value that is not a number, with its figure and language.
-    """
+    """Return a run's results.json as rows: languages, pairs and means, then joint figures."""
     rows = [*_rows_of_figures(results), *_rows_of_modules(results), *_rows_of_all(results)]
     for row in rows:
         for value in row[3:]:
@@ -211,11 +203,8 @@ def mean_with_others(rows: Sequence[Row], figure: str, language: str) -> float |
 
     For a figure by language, return that language's value.
     """
-    values = [
-        row.value
-        for row in rows
-        if row.figure == figure and language in (row.language, row.other_language)
-    ]
+    of_figure = [row for row in rows if row.figure == figure]
+    values = (x.value for x in of_figure if language in (x.language, x.other_language))
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 

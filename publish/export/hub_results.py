@@ -21,16 +21,7 @@ from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import write_whole
 
-from .exported import (
-    MEAN,
-    REMEDY,
-    Exported,
-    Row,
-    as_yaml,
-    find_mean,
-    mean_with_others,
-    write_export,
-)
+from .exported import MEAN, Exported, Row, as_yaml, find_mean, mean_with_others, write_export
 
 KEY = "model-index"
 TASK = "Factual knowledge across languages"
@@ -42,9 +33,6 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
     The format is that of https://huggingface.co/docs/hub/eval-results: one value for each task of a
     benchmark, defined by `eval.yaml` in the dataset's repository. The documentation requires no
     scale (its examples are 20.90 and 0.412) and no length of `notes`; values are proportions.
-
-    Raises:
-        PolyprobeError: the dataset's name on the Hub is unknown, or no figure is defined.
     """
     if exported.dataset_id is None:
         raise PolyprobeError(
@@ -93,9 +81,6 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
     Results of other tools stay; those of an earlier export of the same dataset, configuration and
     scoring are replaced, as are the metadata, whole or not at all. The text below and the line ends
     stay. YAML comments and quotes in the metadata are lost.
-
-    Raises:
-        PolyprobeError: no such card, or metadata that are not valid YAML.
     """
     known = read_metadata(card)
     index = known.get(KEY) or []
@@ -116,26 +101,19 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
 
 
 def make_index(exported: Exported) -> list[dict[str, Any]]:
-    """Return the model-index: one result for each headline figure's mean and each language.
-
-    Raises:
-        PolyprobeError: no figure is defined.
-    """
-    results = list(list_eval_results(exported))
-    if not results:
-        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure; {REMEDY}")
-    return eval_results_to_model_index(exported.settings.model_name, results)
-
-
-def list_eval_results(exported: Exported) -> Iterator[EvalResult]:
-    """Yield the means, then each language's figures; undefined ones are omitted.
+    """Return the model-index: the headline figures' means, then those of each language.
 
     A language is a split of the dataset; its RankC and COverlap are means with other languages.
+    Undefined figures are omitted.
     """
+    results = []
     for language, figure in product((MEAN, *exported.settings.languages), HEADLINES):
         value = mean_with_others(exported.rows, figure, language)
         if value is not None:
-            yield make_result(exported, figure, language, value)
+            results.append(make_result(exported, figure, language, value))
+    if not results:
+        raise exported.no_figure()
+    return eval_results_to_model_index(exported.settings.model_name, results)
 
 
 def make_result(exported: Exported, figure: str, language: str, value: float) -> EvalResult:
@@ -179,11 +157,7 @@ def _is_ours(metric: dict[str, Any], scoring: str) -> bool:
 
 
 def read_metadata(card: Path) -> dict[str, Any]:
-    """Return a card's metadata, {} without any.
-
-    Raises:
-        PolyprobeError: no such file, not UTF-8, or metadata that are not a YAML mapping.
-    """
+    """Return a card's metadata, {} without any."""
     try:
         metadata = metadata_load(card)
         unclosed = metadata is None and card.read_text("utf-8-sig").lstrip().startswith("---\n")

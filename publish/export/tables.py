@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from polyprobe.eval.results.figures import FIGURES
-from polyprobe.system.errors import PolyprobeError
 
-from .exported import MARK, MEAN, REMEDY, Exported, Row, write_export
+from .exported import MARK, MEAN, Exported, Row, write_export
 
 WIDTH = 17  # languages side by side
 UNDEFINED = "--"
@@ -57,14 +56,10 @@ def write_latex(exported: Exported, output: Path | None) -> Path:
 
 
 def make_table(exported: Exported) -> str:
-    """Return the table; without CLC for free predictions, which have no rankings.
-
-    Raises:
-        PolyprobeError: no figure is defined.
-    """
+    """Return the table; without CLC for free predictions, which have no rankings."""
     columns = list_columns(exported)
     if all(row.value is None for _, row in columns):
-        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure; {REMEDY}")
+        raise exported.no_figure()
     languages = exported.settings.languages
     means = [row for _, row in columns[: -len(languages)]]
     width = len(means) + min(WIDTH, len(languages))

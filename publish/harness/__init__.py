@@ -31,21 +31,11 @@ def export_dataset(
     """Write a configuration of a dataset as tasks of a harness, and return the files.
 
     The tasks are for causal models. They follow the protocol `scoring` as closely as the harness
-    permits; the file that names all languages lists the differences at its head.
-
-    Args:
-        folder: of the dataset; its rows are checked even if `dataset_id` is given.
-        harness: one of HARNESSES.
-        output: folder of the files; tasks of an earlier export of the same dataset are replaced.
-        config: a configuration (default: the dataset's default).
-        languages: splits in the order wanted (default: all in the order of the card).
-        dataset_id: OWNER/NAME on the Hub, from which the tasks load the rows (default: the tasks
-            read the Parquet files at their present paths).
-        scoring: `bmlama` (the whole sentence, eq. 10) or `object`.
-
-    Raises:
-        PolyprobeError: an unknown name, a folder without a dataset, rows that cannot be scored, or
-            an output folder with other files.
+    permits; the file that names all languages lists the differences at its head. Tasks of an
+    earlier export of the same dataset to `output` are replaced; a folder with other files is
+    refused. `languages` are splits in the order wanted (default: all in the order of the card).
+    With `dataset_id` the tasks load the rows from the Hub, else from the Parquet files at their
+    present paths; the rows of `folder` are checked in both cases.
     """
     if harness not in HARNESSES:
         raise PolyprobeError(f"unknown harness {harness!r}; known: {', '.join(HARNESSES)}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import datasets
+import yaml
 
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SLOT
@@ -52,10 +53,7 @@ class Configuration(NamedTuple):
 
 
 def read_configuration(
-    folder: Path,
-    config: str | None = None,
-    languages: Sequence[str] | None = None,
-    dataset_id: str | None = None,
+    folder: Path, config: str | None, languages: Sequence[str] | None, dataset_id: str | None
 ) -> Configuration:
     """Return a configuration; the arguments are those of `export_dataset`."""
     own = check_repository_name(dataset_id).partition("/")[2] if dataset_id is not None else None
@@ -75,11 +73,7 @@ def read_configuration(
 
 
 def find_files(place: Path, config: str | None) -> tuple[str, dict[str, list[str]]]:
-    """Return a configuration's name and {language: Parquet files}, as `load_dataset` finds them.
-
-    Raises:
-        PolyprobeError: the splits are not languages, or a file is not Parquet.
-    """
+    """Return a configuration's name and {language: Parquet files}, as `load_dataset` finds them."""
     chosen = datasets.load_dataset_builder(str(place), config).config
     files = {
         str(split): [str(file) for file in paths] for split, paths in chosen.data_files.items()
@@ -93,3 +87,8 @@ def find_files(place: Path, config: str | None) -> tuple[str, dict[str, list[str
         if not file.endswith(".parquet"):
             raise PolyprobeError(f"{place}: {file} is not a Parquet file; use Parquet only")
     return chosen.name, files
+
+
+def to_yaml(content: Mapping[str, object]) -> str:
+    """Return YAML with the keys in their order and no line breaks in texts."""
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6)

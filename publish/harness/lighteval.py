@@ -1,17 +1,14 @@
 """Tasks of lighteval: one Python file, and for local data a card that names the files."""
 
 import json
-from collections.abc import Mapping
 from importlib.resources import files
 from pprint import pformat
 from string import Template
 
-import yaml
-
 from polyprobe import __version__
 from polyprobe.schema.columns import SLOT
 
-from .configuration import Configuration
+from .configuration import Configuration, to_yaml
 
 HARNESS = "lighteval 0.13.0"
 # Suffix of the data folder. The stem of the tasks has no dot: lighteval opens a task whose name is
@@ -109,12 +106,8 @@ def render_tables(configuration: Configuration, scoring: str) -> str:
         return line.format(stem, "ask_object", "LANGUAGES")
     left = list_unprefixed(configuration)
     known = f"LANGUAGES if language not in {left}" if left else "LANGUAGES"
-    return "\n".join(
-        (
-            line.format(stem, "ask_sentence", "LANGUAGES"),
-            line.format(f"{stem}_no_bos", "ask_behind_first_word", known),
-        )
-    )
+    whole = line.format(stem, "ask_sentence", "LANGUAGES")
+    return f"{whole}\n" + line.format(f"{stem}_no_bos", "ask_behind_first_word", known)
 
 
 def list_unprefixed(configuration: Configuration) -> dict[str, int]:
@@ -158,7 +151,7 @@ def render_data_card(configuration: Configuration) -> str:
     `datasets` 5.2 caches a folder by the configurations in its card only. With the fingerprint in
     the card it reads changed files again.
     """
-    config: Mapping[str, object] = {
+    config = {
         "config_name": configuration.name,
         "description": f"Parquet files {configuration.fingerprint}",
         "data_files": [
@@ -166,5 +159,5 @@ def render_data_card(configuration: Configuration) -> str:
             for language, paths in configuration.files.items()
         ],
     }
-    head = yaml.safe_dump({"configs": [config]}, sort_keys=False, allow_unicode=True, width=10**6)
+    head = to_yaml({"configs": [config]})
     return f"---\n{head}---\n\nThe tasks load {configuration.title} by this card.\n"

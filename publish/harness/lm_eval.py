@@ -1,15 +1,12 @@
 """Tasks of lm-evaluation-harness: a group, a shared part, and one task for each language."""
 
-from collections.abc import Mapping
 from typing import Any
-
-import yaml
 
 from polyprobe import __version__
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
-from .configuration import Configuration
+from .configuration import Configuration, to_yaml
 
 HARNESS = "lm-eval 0.4.13"
 METRICS = ("acc", "acc_norm", "acc_bytes")
@@ -143,8 +140,3 @@ def describe_task(
         "test_split": language,
         **({} if configuration.dataset_id else {"dataset_kwargs": files}),
     }
-
-
-def to_yaml(content: Mapping[str, Any]) -> str:
-    """Return YAML with the keys in their order."""
-    return yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=10**6)

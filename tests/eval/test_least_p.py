@@ -12,13 +12,14 @@ from polyprobe.metrics.joint.significance import Difference, correct, invert_int
 CORRECTIONS = ("holm", "bh", "none")
 
 
-def compared(n_units, names, *, test="randomisation", clusters="none", n_queries=None):
-    """Return a comparison of so many names a figure; what they are does not matter here."""
+def explained(n_units, names, correction, resamples, *, test="randomisation", clusters="none"):
+    """Return the line on so many names a figure; what they are does not matter here."""
     row = Difference("x", 1.0, 0.0, 1.0, None, 0.5, 0.5)
     differences = {figure: [row] * (n + 1) for figure, n in names.items()}
-    n_queries = n_queries or n_units
-    settings = {"test": test, "clusters": clusters}
-    return Comparison(("", ""), [], [], n_queries, n_units, (0, 0), differences, settings)
+    settings = {"test": test, "correction": correction, "n_resamples": resamples}
+    settings["clusters"] = clusters
+    found = Comparison(("", ""), [], [], n_units, n_units, (0, 0), differences, settings)
+    return explain_least(found)
 
 
 def least_of_all_swaps(n):
@@ -45,7 +46,7 @@ def reached(test, correction, n_units, n_resamples, names):
 @pytest.mark.parametrize("names", [1, 3, 10])
 def test_what_is_told_is_what_all_swaps_allow(correction, names):
     for n, resamples in product(range(1, 13), (5, 19, 20, 59, 60, 500)):
-        told = explain_least(compared(n, {"accuracy": names}), correction, resamples)
+        told = explained(n, {"accuracy": names}, correction, resamples)
         assert (told is None) == reached("randomisation", correction, n, resamples, names)
 
 
@@ -53,16 +54,16 @@ def test_what_is_told_is_what_all_swaps_allow(correction, names):
 @pytest.mark.parametrize("clusters", ["none", "relation"])
 def test_what_is_told_is_what_the_bootstrap_allows(correction, clusters):
     for n, resamples, names in product((2, 4, 5, 6, 8, 11), (5, 30, 60, 500, 10_000), (1, 3, 8)):
-        found = compared(n, {"rankc": names}, test="bootstrap", clusters=clusters)
-        told = explain_least(found, correction, resamples)
+        options = {"test": "bootstrap", "clusters": clusters}
+        told = explained(n, {"rankc": names}, correction, resamples, **options)
         assert (told is None) == reached("bootstrap", correction, n, resamples, names)
 
 
 def test_few_facts_are_told_once():
     five = {"accuracy": 2, "rankc": 1, "coverlap": 1}
-    assert explain_least(compared(5, five), "holm", 500) == (
+    assert explained(5, five, "holm", 500) == (
         "p (holm) cannot fall below .05 with 5 rows and 500 resamples; "
         "least possible p: accuracy 0.12, rankc 0.062, coverlap 0.062"
     )  # 2 * 2^-4 and 2^-4
-    assert "accuracy 0.062" in explain_least(compared(6, five), "holm", 500)
-    assert explain_least(compared(9, {"accuracy": 0}), "none", 1) is None
+    assert "accuracy 0.062" in explained(6, five, "holm", 500)
+    assert explained(9, {"accuracy": 0}, "none", 1) is None

@@ -107,7 +107,7 @@ def test_micro_recall_at_1_is_the_accuracy_that_compare_gives(runs, tmp_path):
 
 
 def test_boxes_are_the_quartiles_of_the_ranks(runs):
-    box = draw_boxes(read_ranks({"en": runs[0].read("en")}))["en"]
+    [box] = draw_boxes(read_ranks({"en": runs[0].read("en")}))
     ranks = best_ranks(runs[0].read("en")).mean(axis=1)
     assert box.mean == pytest.approx(ranks.mean())
     assert box.median == pytest.approx(np.median(ranks))
@@ -117,7 +117,7 @@ def test_boxes_are_the_quartiles_of_the_ranks(runs):
 
 def test_whiskers_end_within_one_and_a_half_boxes():
     rank = np.array([[1.0], [2.0], [2.0], [3.0], [3.0], [4.0], [9.0]])
-    box = draw_boxes(Ranks(["en"], np.empty(0), rank))["en"]
+    [box] = draw_boxes(Ranks(["en"], np.empty(0), rank))
     assert box == (1, 2, 3, 3.5, 4, 24 / 7)
 
 

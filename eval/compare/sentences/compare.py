@@ -110,7 +110,7 @@ def compare_versions(
         "clusters": read_clusters(first, clusters),
     }
     one, other = map(read_ranks, matched.tables)
-    boxes = (draw_boxes(one), draw_boxes(other))
+    boxes = zip(draw_boxes(one), draw_boxes(other), strict=True)
     asked = list_measures(matched.tables, wanted, females, paired)
     compared = compare_ranks(one, other, paired)
     found, failures = _measure(versions, matched.languages, first["fact_id"].to_pylist(), asked)
@@ -120,7 +120,7 @@ def compare_versions(
         len(first),
         matched.left_out,
         compared,
-        {x: (boxes[0][x], boxes[1][x]) for x in matched.languages},
+        dict(zip(matched.languages, boxes, strict=True)),
         found.get("inflection delta"),
         found.get("feminine verb forms"),
         found.get("chrF"),
@@ -155,11 +155,9 @@ def note_settings(versions: Versions) -> list[str]:
     """Return a line on the settings that differ between the runs, if any."""
     one, other = (run.settings() for run in versions)
     names = ("model", "revision", "scoring", "bos", "dtype", "sample", "limit")
-    differing = [name for name in names if getattr(one, name) != getattr(other, name)]
-    if not differing:
-        return []
-    listed = ", ".join(differing)
-    return [f"the runs also differ in {listed}: the differences are not of wording alone"]
+    differing = ", ".join(name for name in names if getattr(one, name) != getattr(other, name))
+    line = f"the runs also differ in {differing}: the differences are not of wording alone"
+    return [line] if differing else []
 
 
 def note_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
@@ -191,10 +189,7 @@ def note_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
 
 
 def _measure(
-    versions: Versions,
-    languages: list[str],
-    fact_ids: list[str],
-    asked: Mapping[str, Measure],
+    versions: Versions, languages: list[str], fact_ids: list[str], asked: Mapping[str, Measure]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the measured figures by name, and a line for each failure."""
     found, failures = {}, []

@@ -52,11 +52,7 @@ class Feminine(NamedTuple):
 
 
 def read_females(file: Path) -> set[str]:
-    """Return the female ids of a TSV file (id; female, male or none).
-
-    Raises:
-        PolyprobeError: a missing file or an invalid line.
-    """
+    """Return the female ids of a TSV file (id; female, male or none)."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -81,9 +77,6 @@ def measure_feminine(
     """Return the shares of both versions and sentence - template, by language.
 
     A language without a tagger is excluded and named; `paired` is as in `compare_ranks`.
-
-    Raises:
-        PolyprobeError: stanza is not installed.
     """
     rows = [row for row, subject in enumerate(texts.subjects) if subject in females]
     counts, forms, without = {}, {}, {}

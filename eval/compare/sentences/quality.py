@@ -36,11 +36,7 @@ class Overlap(NamedTuple):
 
 
 def measure_overlap(texts: Texts, paired: Mapping[str, Any]) -> Overlap:
-    """Return chrF (Popović 2015) of the template texts against the sentences as references.
-
-    Raises:
-        PolyprobeError: sacrebleu is not installed.
-    """
+    """Return chrF (Popović 2015) of the template texts against the sentences as references."""
     try:
         from sacrebleu.metrics import CHRF
     except ImportError:
@@ -53,13 +49,9 @@ def measure_overlap(texts: Texts, paired: Mapping[str, Any]) -> Overlap:
             chrf.sentence_score(text, [reference]).score
             for text, reference in zip(written, references, strict=True)
         ]
-        options = {"n_resamples": min(paired.get("n_resamples", 1000), 1000)}
-        mean = summarize(
-            {"chrf": each},
-            seed=paired.get("seed", 0),
-            clusters=paired["clusters"],
-            **options,
-        )
+        n_resamples = min(paired.get("n_resamples", 1000), 1000)
+        options = {"seed": paired.get("seed", 0), "clusters": paired["clusters"]}
+        mean = summarize({"chrf": each}, n_resamples=n_resamples, **options)
         corpus = chrf.corpus_score(written, [references]).score
         found[language] = LanguageOverlap(corpus, mean["chrf"], mean["chrf_ci"])
     return Overlap(found, str(chrf.get_signature()))
@@ -100,9 +92,6 @@ def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Qu
     """Return the mean scores of both wordings and sentence - template, by language but English.
 
     Rows without an English sentence are excluded; `paired` is as in `compare_ranks`.
-
-    Raises:
-        PolyprobeError: as `score` does.
     """
     rows = [row for row, text in enumerate(texts.english) if text is not None]
     languages = [language for language in texts.sentence if language != ENGLISH]
@@ -116,22 +105,15 @@ def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Qu
     with Console(stderr=True).status(f"COMET scores {len(asked):,} texts"):
         scores, version = score(asked, comet)
     known = dict(zip(asked, scores, strict=True))
-    ratios = []
-    for side in sides:
-        table = np.array([[known[pair] for pair in pairs] for pairs in side]).T
-        ratios.append(Ratio(table, np.ones((len(rows), 1))))
+    tables = (np.array([[known[pair] for pair in pairs] for pairs in side]).T for side in sides)
+    ratios = [Ratio(table, np.ones((len(rows), 1))) for table in tables]
     own = {name: take(paired[name], rows) for name in ("relations", "clusters")}
     found = compare_averages(languages, {"qe": (ratios[0], ratios[1])}, **{**paired, **own})
     return Quality(found["qe"], len(rows), texts.english_from, comet.model, version)
 
 
 def score(pairs: Sequence[Pair], comet: Comet) -> tuple[list[float], str]:
-    """Return COMET's scores of (source, translation) pairs, and its version.
-
-    Raises:
-        PolyprobeError: no such Python, no comet there, no such model, a killed process, or an
-            invalid answer; one line, with the remedy.
-    """
+    """Return COMET's scores of (source, translation) pairs, and its version; explain failures."""
     lines = "".join(json.dumps({"src": src, "mt": mt}) + "\n" for src, mt in pairs)
     try:
         done = subprocess.run(

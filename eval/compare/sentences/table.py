@@ -152,11 +152,7 @@ def _interval(bounds: list[float] | None) -> str:
 def write_versions(
     versions: Versions, found: VersionComparison, options: Mapping[str, Any], output: Path
 ) -> None:
-    """Write the effect of sentences as one file that opens without a network.
-
-    Raises:
-        PolyprobeError: plotly is not installed, or the file cannot be written.
-    """
+    """Write the effect of sentences as one file that opens without a network."""
     settings = versions.sentence.settings()
     values = as_json(found)
     curves = [figure["macro"] for name, figure in values["ranks"].items() if "@" in name]

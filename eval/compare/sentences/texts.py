@@ -42,25 +42,20 @@ class Texts(NamedTuple):
 def load_texts(
     sentence: Run, template: Run, languages: Sequence[str], fact_ids: Sequence[str]
 ) -> Texts:
-    """Return the texts of the matched rows.
-
-    Raises:
-        PolyprobeError: a dataset that is missing, or differs from the run's.
-    """
+    """Return the texts of the matched rows; refuse a dataset that differs from the run's."""
     keys = key_rows(fact_ids)
     sentences, templates = (
         {x: _pick(table, keys) for x, table in load_asked(run, languages).items()}
         for run in (sentence, template)
     )
     english, origin = find_english((sentence, template), keys)
-    others = asks_whole_relations(sentence, template)
+    forms: dict[str, list[tuple[int, int] | None]] = {x: [None] * len(keys) for x in languages}
+    if not asks_whole_relations(sentence, template):
+        forms = {x: find_forms(sentences[x], templates[x]) for x in languages}
     return Texts(
         {x: fill_slots(table, form=True) for x, table in sentences.items()},
         {x: fill_slots(table, form=False) for x, table in templates.items()},
-        {
-            x: [None] * len(keys) if others else find_forms(sentences[x], templates[x])
-            for x in languages
-        },
+        forms,
         read_subjects(sentences[languages[0]]),
         english,
         origin,
@@ -76,11 +71,7 @@ def asks_whole_relations(*runs: Run) -> bool:
 
 
 def load_asked(run: Run, languages: Sequence[str]) -> dict[str, pa.Table]:
-    """Return the dataset's rows of a run.
-
-    Raises:
-        PolyprobeError: the dataset is missing, or a fingerprint differs from the one in run.json.
-    """
+    """Return the dataset's rows of a run; refuse other fingerprints than those in run.json."""
     settings = run.settings()
     tables = load_facts(settings.dataset, settings.config, languages)
     also = protocol_of(settings.scoring).columns
@@ -115,10 +106,7 @@ def name_answer(row: Mapping[str, Any], form: bool) -> str:
 
 
 def find_forms(sentences: pa.Table, templates: pa.Table) -> list[tuple[int, int] | None]:
-    """Return the indices of label and form where exactly these two are the correct answers.
-
-    Both wordings must have them at the same indices.
-    """
+    """Return the indices of label and form where only these are correct, in both wordings."""
     return [
         places if (places := _find_pair(one)) and _right(one) == _right(other) else None
         for one, other in zip(_read_rows(sentences), _read_rows(templates), strict=True)
@@ -138,8 +126,9 @@ def _right(row: Mapping[str, Any]) -> dict[str, int]:
 
 def read_subjects(table: pa.Table) -> list[str]:
     """Return each row's subject id, from the column or the middle of RELATION:SUBJECT:OBJECT."""
-    if "subject_id" in table.column_names and any(table["subject_id"].to_pylist()):
-        return [subject or "" for subject in table["subject_id"].to_pylist()]
+    subjects = table["subject_id"].to_pylist() if "subject_id" in table.column_names else []
+    if any(subjects):
+        return [subject or "" for subject in subjects]
     parts = (fact.split(":") for fact in table["fact_id"].to_pylist())
     return [part[1] if len(part) == 3 else "" for part in parts]
 
@@ -166,10 +155,7 @@ def find_english(runs: Sequence[Run], keys: Sequence[Key]) -> tuple[list[str | N
 
 
 def _read_rows(table: pa.Table) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = table.select(
-        [name for name in _READ if name in table.column_names]
-    ).to_pylist()
-    return rows
+    return table.select([name for name in _READ if name in table.column_names]).to_pylist()
 
 
 def _pick(table: pa.Table, keys: Sequence[Key]) -> pa.Table:

@@ -101,8 +101,14 @@ class Prefix(ForwardPath):
         found: list[torch.Tensor] = []
         numbers: dict[Beginning, int] = {}
         groups = sorted(self._groups(batch), key=lambda g: g.length)
-        for _, same in groupby(groups, key=lambda g: g.length):
-            self._run(list(same), found, numbers)
+        by_length = groupby(groups, key=lambda g: g.length)
+        for states, rows in (run for _, same in by_length for run in self._run(list(same))):
+            before, width = sum(map(len, found)), states.shape[1]
+            for k, (row, start) in enumerate(rows):
+                for p in range(start, min(len(row.ids), start + width)):
+                    number = before + k * width + p - start
+                    numbers.setdefault((row.source, row.ids[: p + 1]), number)
+            found.append(states.flatten(0, 1))
         wanted = [
             numbers[row.source, row.ids[: p + 1]]
             for row in batch
@@ -123,17 +129,18 @@ class Prefix(ForwardPath):
             found.setdefault(beginning, Group(length, [])).rows.append(row)
         return list(found.values())
 
-    def _run(
-        self, groups: list[Group], found: list[torch.Tensor], numbers: dict[Beginning, int]
-    ) -> None:
-        """Add the states of groups of one prefix length, [tokens, width], and their numbers."""
+    def _run(self, groups: list[Group]) -> Iterator[tuple[torch.Tensor, list[tuple[Input, int]]]]:
+        """Yield states of groups of one prefix length, [rows, tokens, width].
+
+        With each row comes the position at which it begins in its input.
+        """
         fronts = [one.rows[0] for one in groups]
         length = groups[0].length
         ends = [(k, row) for k, one in enumerate(groups) for row in one.leaves]
         encoded = self.network.encode(fronts)
         ids = self.network.ids([row.ids[:length] for row in fronts])
         output = self.network.run(input_ids=ids, use_cache=True, **encoded)
-        self._keep(output[0], [(row, 0) for row in fronts], found, numbers)
+        yield output[0], [(row, 0) for row in fronts]
         if not ends:
             return
         kept = torch.tensor([k for k, _ in ends], device=self.network.device)
@@ -144,22 +151,7 @@ class Prefix(ForwardPath):
             use_cache=True,
             **{name: tensor[kept] for name, tensor in encoded.items()},
         )
-        self._keep(output[0], [(row, length) for _, row in ends], found, numbers)
-
-    def _keep(
-        self,
-        states: torch.Tensor,
-        rows: list[tuple[Input, int]],
-        found: list[torch.Tensor],
-        numbers: dict[Beginning, int],
-    ) -> None:
-        """Number the states of rows, each with the position at which it begins in its input."""
-        before = sum(map(len, found))
-        width = states.shape[1]
-        for k, (row, start) in enumerate(rows):
-            for p in range(start, min(len(row.ids), start + width)):
-                numbers.setdefault((row.source, row.ids[: p + 1]), before + k * width + p - start)
-        found.append(states.flatten(0, 1))
+        yield output[0], [(row, length) for _, row in ends]
 
 
 def group(inputs: Iterable[Input]) -> list[Group]:
@@ -183,11 +175,9 @@ def group(inputs: Iterable[Input]) -> list[Group]:
 
 def _joins(last: Group, row: Input, after: int) -> bool:
     common = _common(last.rows[0], row, last.length)
-    if not common or row.source != last.rows[0].source:
-        return False
+    if not common or row.source:
+        return common > 0
     n = len(last.rows)
-    if row.source:
-        return True
     joined = max(n * common, (n + 1) * min(common, after))
     return joined >= (n - 1) * last.length + after
 

@@ -63,10 +63,7 @@ class CausalScorer(Scorer):
         """Return the ids of texts whose continuation is scored.
 
         Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
-        usually an EOS, are dropped.
-
-        Raises:
-            PolyprobeError: an empty text without a BOS.
+        usually an EOS, are dropped. An empty text without a BOS is refused.
         """
         appended = self._n_appended
         found = [ids[: len(ids) - appended] for ids in self._sentence_ids(list(texts))]

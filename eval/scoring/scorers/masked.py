@@ -76,15 +76,11 @@ class MaskedScorer(Scorer):
 def _read_filling(
     plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...], mask: int
 ) -> range:
-    reads = [
-        plan.read(
-            Input((*before, *pieces[:i], *[mask] * (len(pieces) - i), *after)),
-            [len(before) + i],
-            pieces[i : i + 1],
-        )
-        for i in range(len(pieces))
-    ]
-    return range(reads[0].start, reads[-1].stop)
+    first = plan.n_reads
+    for i in range(len(pieces)):
+        row = Input((*before, *pieces[:i], *[mask] * (len(pieces) - i), *after))
+        plan.read(row, [len(before) + i], pieces[i : i + 1])
+    return range(first, plan.n_reads)
 
 
 class MaskedObjectScorer(ObjectScorer, MaskedScorer):
@@ -225,11 +221,7 @@ class WordPllScorer(PllScorer):
     scoring = "pll-word-l2r"
 
     def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
-        """Return the number of each token's word, None for tokens that are not scored.
-
-        Raises:
-            PolyprobeError: the tokenizer does not report words.
-        """
+        """Return the number of each token's word, None for tokens that are not scored."""
         if not encoded.encodings:
             raise PolyprobeError(
                 f"--scoring {self.scoring} needs to know which tokens form a word, and "

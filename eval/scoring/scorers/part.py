@@ -70,9 +70,6 @@ def first_pieces(queries: Queries, tokenizer: Any) -> list[list[int]]:
     Behind a letter, as in scripts without blanks, and at the start of a prompt it is tokenized
     bare (our rule; the paper's stems all end in a blank). `▁` or a blank alone is skipped; an
     unknown token counts as a sub-word.
-
-    Raises:
-        PolyprobeError: all sub-words of a candidate are blank.
     """
     pieces = queries.pieces
     bare = {candidate: _first(candidate, ids, tokenizer) for candidate, ids in pieces.items()}

@@ -35,11 +35,7 @@ class Queries(NamedTuple):
 
 
 def check_queries(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
-    """Refuse prompts without exactly one slot and candidates that are not non-empty texts.
-
-    Raises:
-        PolyprobeError: the first wrong query, by its number.
-    """
+    """Refuse prompts without exactly one slot and candidates that are not non-empty texts."""
     if len(prompts) != len(candidates):
         raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")
     for number, (prompt, row) in enumerate(zip(prompts, candidates, strict=True)):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from .options import say
+
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
 
@@ -56,11 +58,8 @@ def show_templates(notes: "Notes") -> None:
     if notes.used_templates.height:
         relations = Counter(notes.used_templates["templates"].to_list())
         parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
-        Console(soft_wrap=True).print(
-            f"{notes.rows:,} rows of {notes.facts:,} facts; templates (relations): "
-            f"{', '.join(parts)}",
-            highlight=False,
-        )
+        rows = f"{notes.rows:,} rows of {notes.facts:,} facts"
+        say(f"{rows}; templates (relations): {', '.join(parts)}")
 
 
 def show_sentences(notes: "SentenceNotes") -> None:
@@ -72,12 +71,7 @@ def show_sentences(notes: "SentenceNotes") -> None:
     if notes.lost.height:
         console.print(draw_table(LOST, notes.lost))
     used = ", ".join(f"{lang}: {name}" for lang, name in notes.settings.lemmatizers.items())
-    console.print(
-        f"translator: {notes.settings.translator}; lemmatizer: {used}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(f"translator: {notes.settings.translator}; lemmatizer: {used}")
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:
