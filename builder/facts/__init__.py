@@ -5,6 +5,7 @@ latter is stable over versions and unique to the source.
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -57,6 +58,12 @@ class Facts(NamedTuple):
 def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
     """Return a table without rows."""
     return pl.DataFrame(schema=columns)
+
+
+def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[str]) -> int:
+    """Count the rows in which one of the columns differs."""
+    differs = pl.any_horizontal(before[column].ne_missing(after[column]) for column in columns)
+    return int(before.select(differs).to_series().sum())
 
 
 def is_template(text: str) -> bool:

@@ -33,14 +33,16 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import (
-    choose_labels,
+from polyprobe.builder.facts import (
+    ALIASES,
+    FACTS,
+    PROMPTS,
+    TEMPLATES,
+    Facts,
     count_changed,
-    count_contradictions,
-    normalise,
-    tidy,
+    empty,
 )
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions, normalise, tidy
 from polyprobe.system.download import read_archive
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track

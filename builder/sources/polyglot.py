@@ -30,8 +30,16 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.builder.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import choose_labels, count_changed, count_contradictions, tidy
+from polyprobe.builder.facts import (
+    ALIASES,
+    FACTS,
+    PROMPTS,
+    TEMPLATES,
+    Facts,
+    count_changed,
+    empty,
+)
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track

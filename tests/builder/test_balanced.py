@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts import TEMPLATES, empty
+from polyprobe.builder.facts.labels import clean_facts
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.material import trace_costs
@@ -25,7 +26,8 @@ NONE = empty(TEMPLATES)
 
 def balance(known, request, fallback=NONE):
     languages = sorted(known.labels["language"].unique())
-    return balanced.balance(request, material.assemble(request, known, fallback, languages))
+    made = material.assemble(request, clean_facts(known), fallback, languages)
+    return balanced.balance(request, made)
 
 
 def left_out(made) -> dict[tuple[str, str], int]:

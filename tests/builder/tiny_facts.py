@@ -58,7 +58,7 @@ def serve(monkeypatch, name: str, known: Facts) -> None:
         LICENCE=f"licence of {name}",
         REPOSITORY=Repository(f"someone/{name}", "0123456789abcdef", {}),
         read_facts=lambda mirror, languages=None: known,
-        read_templates=lambda mirror: known.templates,
+        read_templates=lambda mirror: known.templates.rows(),
         read_truths=lambda mirror: known.facts,
     )
     for other in list(TRUTH_SOURCES):  # the real ones are not read

@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from polyprobe.builder.facts import FACTS, Fact
+from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, learn
 from polyprobe.builder.output.card import Config, markdown_table
+from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 
-from .draw import draw, total
 from .material import LABELLED, Material, Provenance, can_be_asked, gather, trace_costs
 from .request import Request, check_buildable
-from .verbalise import verbalise
+from .rows import draw, total, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
@@ -88,7 +90,7 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
     facts = material.coverage.facts.filter(can_be_asked(layers))
     if facts.is_empty():
         raise explain_empty(request, material, layers)
-    drawn, left_out = draw(request, material, facts, mirror)
+    drawn, left_out = draw(request, material, facts, find_correct(request, material, mirror))
     if not drawn:
         raise PolyprobeError(
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
@@ -113,6 +115,24 @@ def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int
         asked.join(fewest, on="relation", maintain_order="left")
         .filter((number < pl.col("count")) & (number < most))
         .drop("count")
+    )
+
+
+def find_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:
+    """Return the correct answers, from all known facts and the requested languages' wordings.
+
+    `material` contains the templates in use (`level_templates`).
+    """
+    known = material.known
+    asked = pl.col("language").is_in(list(request.languages))
+    truths = [source.source for source in material.sources if source.role == "truths"]
+    return CorrectAnswers(
+        learn({"": known.facts, **read_truths(mirror, truths)}),
+        find_alike(material.templates, "template", pl.col("relation")),
+        find_alike(
+            known.prompts.filter(asked), "prompt", pl.struct(*FACTS), lambda fact: Fact(**fact)
+        ),
+        find_alike(known.labels.filter(asked), "label", pl.col("id")),
     )
 
 

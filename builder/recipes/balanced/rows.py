@@ -1,20 +1,37 @@
-"""Verbalise facts: choose templates or a prompt for each, and make its rows in each language."""
+"""The rows of a balanced set: candidates drawn for each fact, and a sentence in each language.
 
-from collections.abc import Iterator, Sequence
+The distractors of a fact are no correct answers to its question.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 import polars as pl
 
 from polyprobe.builder.facts import FACTS, PROMPTS, SUBJECT, Fact, empty
+from polyprobe.builder.facts.truths import Alike, CorrectAnswers
 from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.hashing import hash_text
 from polyprobe.system.progress import track
 
-from .draw import Query
-from .material import Material
+from .material import Material, mark
 from .request import Request
+
+ALONE = "one candidate"
+OVER = "over --max-per-relation"
+
+
+class Query(NamedTuple):
+    """A fact with its candidates by id, the same in every language; `answer` is an index."""
+
+    fact: Fact
+    candidates: list[str]
+    answer: int
 
 
 class Sentence(NamedTuple):
@@ -34,6 +51,106 @@ class LanguageTexts(NamedTuple):
     labels: dict[str, str]
     templates: dict[str, list[tuple[str, str]]]
     prompts: dict[Fact, Sentence]
+
+
+def draw(
+    request: Request, material: Material, facts: pl.DataFrame, correct: CorrectAnswers
+) -> tuple[list[Query], list[tuple[str, str, int]]]:
+    """Return the kept queries, sorted, and counts of excluded facts (LEFT_OUT)."""
+    objects = list_objects(request, material)
+    queries: list[Query] = []
+    alone: dict[str, int] = {}
+    over = 0
+    parts = facts.sort(facts.columns).partition_by("relation", maintain_order=True)
+    for part in track(parts, "drawing candidates"):
+        asked = list(map(Fact._make, part.iter_rows()))
+        relation = asked[0].relation
+        found, tried = draw_relation(asked, objects[relation], correct, request)
+        queries += found
+        alone[relation] = tried - len(found)
+        over += len(asked) - tried
+    return queries, [*total(ALONE, alone), (OVER, "", over)]
+
+
+def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
+    """Return {relation: objects with a label in all requested languages}."""
+    objects = material.coverage.facts.select("relation", id="object_id").unique()
+    named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
+    return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
+
+
+def draw_relation(
+    facts: Sequence[Fact], objects: Collection[str], correct: CorrectAnswers, request: Request
+) -> tuple[list[Query], int]:
+    """Return the queries of a relation, sorted, and the number of facts tried.
+
+    Distractors are drawn from the objects of the facts, then from the other objects of the relation
+    if more are needed. Facts are tried in the order of SHA-256 of seed and id, a random sample,
+    until `max_per_relation` of them have a distractor.
+    """
+    own = {fact.object_id for fact in facts}
+    pools = (sorted(own), sorted({*objects} - own))
+    limit = request.max_per_relation or len(facts)
+    found: list[Query] = []
+    tried = 0
+    for fact in sorted(facts, key=lambda x: (hash_text(f"{request.seed}|{x.id}|order"), x)):
+        if len(found) == limit:
+            break
+        tried += 1
+        right = correct.of(fact)
+        if distractors := draw_distractors(fact, right, correct.homonyms, pools, request):
+            found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
+    return sorted(found, key=attrgetter("fact")), tried
+
+
+def draw_distractors(
+    fact: Fact,
+    right: Iterable[str],
+    homonyms: Alike,
+    pools: Iterable[Sequence[str]],
+    request: Request,
+) -> list[str]:
+    """Return the distractors of a fact from the pools (sorted ids), in the order drawn.
+
+    Each pool is drawn without replacement until it is empty; then the next one is used. Excluded
+    are correct answers (`right`), the subject, and entities that share a label in some language
+    with a correct answer or an earlier distractor.
+    """
+    barred = {fact.subject_id}.union(*(homonyms.get(entity, {entity}) for entity in right))
+    drawn: list[str] = []
+    key = f"{request.seed}|{fact.id}"
+    for entity in chain.from_iterable(shuffle(pool, key) for pool in pools):
+        if len(drawn) == request.candidates - 1:
+            break
+        if entity not in barred:
+            drawn.append(entity)
+            barred |= homonyms.get(entity, set())
+    return drawn
+
+
+def shuffle(pool: Sequence[str], key: str) -> Iterator[str]:
+    """Yield the items of the pool in a random order that depends only on key and pool.
+
+    Fisher-Yates shuffle: draw n takes one of the m remaining items by SHA-256 of `key|n` modulo m,
+    with a bias below m / 2**256. It is independent of the random generators of libraries.
+    """
+    moved: dict[int, str] = {}
+    for number, item in enumerate(pool):
+        place = number + hash_text(f"{key}|{number}") % (len(pool) - number)
+        yield moved.get(place, pool[place])
+        moved[place] = moved.get(number, item)
+
+
+def place_answer(fact: Fact, distractors: Sequence[str], seed: int) -> tuple[list[str], int]:
+    """Return the candidates with the answer inserted, and its index, uniform by hash."""
+    place = hash_text(f"{seed}|{fact.id}|answer") % (len(distractors) + 1)
+    return [*distractors[:place], fact.object_id, *distractors[place:]], place
+
+
+def total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
+    """Yield lines of LEFT_OUT for a reason: the sum of the counts, then each count."""
+    yield (reason, "", sum(counts.values()))
+    yield from ((reason, detail, count) for detail, count in counts.items())
 
 
 def verbalise(
