@@ -18,6 +18,11 @@ TEMPLATES = dict.fromkeys(("language", "relation", "template_id", "template"), p
 PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.String}
 
 
+def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return a table without rows."""
+    return pl.DataFrame(schema=columns)
+
+
 class Fact(NamedTuple):
     """A true triple, by ids."""
 
@@ -36,12 +41,12 @@ class Facts(NamedTuple):
 
     - `facts` (FACTS): each true triple once, independent of language.
     - `labels` (LABELS): at most one label for each language and id.
+    - `repairs`: {name of a repair or exclusion: count}.
     - `aliases` (ALIASES): further names, possibly including the label.
     - `templates` (TEMPLATES): `[X]` and `[Y]` exactly once each, in order of preference within a
       language and relation.
     - `prompts` (PROMPTS): whole sentences with exactly one `[Y]`, if the source has them; `form` is
       the object's form in the sentence.
-    - `repairs`: {name of a repair or exclusion: count}.
 
     Tables have no duplicates and are sorted by their columns, except that the templates of one
     language and relation keep their order.
@@ -49,15 +54,10 @@ class Facts(NamedTuple):
 
     facts: pl.DataFrame
     labels: pl.DataFrame
-    aliases: pl.DataFrame
-    templates: pl.DataFrame
-    prompts: pl.DataFrame
     repairs: dict[str, int]
-
-
-def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """Return a table without rows."""
-    return pl.DataFrame(schema=columns)
+    aliases: pl.DataFrame = empty(ALIASES)
+    templates: pl.DataFrame = empty(TEMPLATES)
+    prompts: pl.DataFrame = empty(PROMPTS)
 
 
 def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[str]) -> int:

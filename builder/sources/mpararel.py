@@ -16,15 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.builder.facts import (
-    ALIASES,
-    PROMPTS,
-    TEMPLATES,
-    Facts,
-    count_changed,
-    empty,
-    is_template,
-)
+from polyprobe.builder.facts import TEMPLATES, Facts, count_changed, is_template
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
 
@@ -76,9 +68,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     return Facts(
         facts=facts,
         labels=stripped,
-        aliases=empty(ALIASES),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
-        prompts=empty(PROMPTS),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 

@@ -30,6 +30,10 @@ def balance(known, request, fallback=NONE):
     return balanced.balance(request, made)
 
 
+def build(request):
+    return balanced.balance(request, material.gather(request))
+
+
 def left_out(made) -> dict[tuple[str, str], int]:
     return {(reason, detail): n for reason, detail, n in made.notes.left_out.iter_rows()}
 
@@ -129,7 +133,7 @@ def test_labels_are_lent_in_order(monkeypatch):
     lender = {"fr": {"Q4": "Tchad", "Q40": "Ndjamena", "Q1": "Hellas", "Q99": "nobody"}}
     serve(monkeypatch, "first", make_facts([], lender, {}))
     serve(monkeypatch, "second", make_facts([], {"fr": {"Q4": "TCHAD"}, "en": {"Q4": "x"}}, {}))
-    made = balanced.build(Request("tiny", ("fr", "en"), labels=("first", "second")))
+    made = build(Request("tiny", ("fr", "en"), labels=("first", "second")))
     assert [row.subject for row in made.rows["fr"]] == ["Grèce", "Pérou", "Tchad"]
     assert made.notes.borrowed == {"first": 2, "second": 0}
     assert [(s.source, s.role, s.home, s.commit, s.licence) for s in made.notes.sources] == [
@@ -180,13 +184,13 @@ def test_configurations_lie_side_by_side(monkeypatch, tmp_path):
 
 def test_what_another_source_knows_to_be_true_is_no_distractor(monkeypatch):
     serve(monkeypatch, "tiny", CAPITALS)
-    known = balanced.build(Request("tiny", ("en",)))
+    known = build(Request("tiny", ("en",)))
     [athens] = [row for row in known.rows["en"] if row.object_id == "Q10"]
     assert len(athens.candidate_ids) > 2
     wrong = athens.candidate_ids[1 - athens.answers[0]]
     serve(monkeypatch, "wiki", make_facts([("P36", athens.subject_id, wrong)], {}, {}))
     monkeypatch.setitem(TRUTH_SOURCES, "wiki", "tiny_wiki")
-    made = balanced.build(Request("tiny", ("en",)))
+    made = build(Request("tiny", ("en",)))
     [again] = [row for row in made.rows["en"] if row.object_id == "Q10"]
     assert set(again.candidate_ids) == set(athens.candidate_ids) - {wrong}
     assert made.notes.sources[-1].role == "truths"

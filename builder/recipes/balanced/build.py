@@ -16,7 +16,7 @@ from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 
-from .material import LABELLED, Material, Provenance, can_be_asked, gather, trace_costs
+from .material import LABELLED, Material, Provenance, can_be_asked, trace_costs
 from .request import Request, check_buildable
 from .rows import draw, total, verbalise
 
@@ -26,6 +26,7 @@ NOT_ASKED = "relation not asked for"
 NO_LABEL = "no label"
 NO_SENTENCE = "no template"
 NOT_BOTH = "no template or no sentence"
+MENDED = ("mended or passed over in the source", "times")
 PARAPHRASES = (
     " With `--templates N` the fact has a row for each of its relation's first N templates, or for "
     "as many as every language has (equal texts are one); a sentence of its own stays its only "
@@ -51,8 +52,6 @@ class Notes(NamedTuple):
 
     config: str
     command: str
-    seed: int
-    languages: tuple[str, ...]
     source_facts: int
     facts: int
     rows: int
@@ -69,11 +68,6 @@ class Balanced(NamedTuple):
 
     rows: dict[str, list[Row]]
     notes: Notes
-
-
-def build(request: Request, mirror: Path | None = None) -> Balanced:
-    """Return the requested balanced set, from the network or a mirror folder."""
-    return balance(request, gather(request, mirror), mirror)
 
 
 def balance(request: Request, material: Material, mirror: Path | None = None) -> Balanced:
@@ -169,17 +163,12 @@ def list_missing(
     if request.wording:
         yield from total(NOT_BOTH, counts)
         return
-    named = {
-        f"{relation} in {', '.join(list_without_template(request, material, relation))}": count
-        for relation, count in counts.items()
-    }
+    present = set(material.templates.select("relation", "language").iter_rows())
+    named = {}
+    for relation, count in counts.items():
+        lacking = [name for name in request.languages if (relation, name) not in present]
+        named[f"{relation} in {', '.join(lacking)}"] = count
     yield from total(NO_SENTENCE, named)
-
-
-def list_without_template(request: Request, material: Material, relation: str) -> list[str]:
-    """Return the requested languages without a template of the relation."""
-    present = set(material.templates.filter(pl.col("relation") == relation)["language"])
-    return [language for language in request.languages if language not in present]
 
 
 def take_notes(
@@ -196,8 +185,6 @@ def take_notes(
     return Notes(
         config=request.name,
         command=request.command,
-        seed=request.seed,
-        languages=request.languages,
         source_facts=material.known.facts.height,
         facts=len({row.fact_id for row in first}),
         rows=len(first),
@@ -255,6 +242,8 @@ def describe_build(config: Config) -> str:
     """Return a section on one configuration: command, sources, and excluded facts by reason."""
     notes = config.notes
     lent = [f"{count:,} labels of {source}" for source, count in notes["lent"].items()]
+    left_out = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
+    mended = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
     parts = [
         f"### `{config.name}`",
         f"```\n{notes['command']}\n```",
@@ -262,8 +251,8 @@ def describe_build(config: Config) -> str:
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
         *templates_table(notes),
         sources_table(notes),
-        left_out_table(notes),
-        *repairs_table(notes),
+        markdown_table(("left out for", "where", "facts"), left_out),
+        *([markdown_table(MENDED, mended)] if mended else []),
         "Facts left as languages are added, the one that costs least at each step: "
         + ", ".join(f"{language} {facts:,}" for language, facts in notes["costs"])
         + ".",
@@ -292,15 +281,3 @@ def sources_table(notes: dict[str, Any]) -> str:
         for name, role, home, commit, licence in notes["sources"]
     ]
     return markdown_table(("source", "gave", "home", "commit", "licence"), rows)
-
-
-def left_out_table(notes: dict[str, Any]) -> str:
-    """Return one line for each reason of exclusion and the language or relation concerned."""
-    rows = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
-    return markdown_table(("left out for", "where", "facts"), rows)
-
-
-def repairs_table(notes: dict[str, Any]) -> list[str]:
-    """Return the table of repairs to the source's files, in all its languages; [] if none."""
-    rows = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
-    return [markdown_table(("mended or passed over in the source", "times"), rows)] if rows else []

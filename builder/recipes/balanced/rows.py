@@ -165,24 +165,23 @@ def verbalise(
     """
     known, languages = material.known, request.languages
     prompts = empty(PROMPTS) if request.wording == "template" else known.prompts
-    prompted = find_prompted(prompts, languages)
+    prompted = choose_prompts(prompts, languages)
     rows = {}
     for language in track(languages, "writing sentences"):
         texts = LanguageTexts(
             labels=dict(of_language(known.labels, language).select("id", "label").iter_rows()),
             templates=group_templates(of_language(material.templates, language)),
-            prompts=dict(read_prompts(prompts, language, prompted, request.source)),
+            prompts=dict(read_prompts(of_language(prompted, language), request.source)),
         )
         own = [row for query in queries for row in make_rows(query, texts, language)]
         rows[language] = inflect_rows(own, language) if request.wording == "sentence" else own
     return rows
 
 
-def find_prompted(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
-    """Return the facts with a prompt in all of the languages."""
+def choose_prompts(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
+    """Return the prompts of the facts with one in all of the languages."""
     asked = prompts.filter(pl.col("language").is_in(list(languages)))
-    counts = asked.group_by(*FACTS).agg(pl.col("language").n_unique().alias("languages"))
-    return counts.filter(pl.col("languages") == len(set(languages))).select(*FACTS)
+    return asked.filter(pl.col("language").n_unique().over(*FACTS) == len(set(languages)))
 
 
 def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
@@ -198,13 +197,10 @@ def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]
     return grouped
 
 
-def read_prompts(
-    prompts: pl.DataFrame, language: str, facts: pl.DataFrame, source: str
-) -> Iterator[tuple[Fact, Sentence]]:
-    """Yield the first prompt of each fact in a language."""
-    chosen = of_language(prompts, language).join(facts, on=facts.columns, how="semi")
-    first = chosen.sort(chosen.columns).unique(facts.columns, keep="first", maintain_order=True)
-    for *ids, prompt, form in first.select(*facts.columns, "prompt", "form").iter_rows():
+def read_prompts(prompts: pl.DataFrame, source: str) -> Iterator[tuple[Fact, Sentence]]:
+    """Yield the first prompt of each fact, from the prompts of one language."""
+    first = prompts.sort(pl.all()).unique(FACTS.keys(), keep="first", maintain_order=True)
+    for *ids, prompt, form in first.select(*FACTS, "prompt", "form").iter_rows():
         fact = Fact(*ids)
         yield fact, Sentence(prompt, form or "", f"{source}:{fact.relation}:sentence")
 
@@ -214,7 +210,15 @@ def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row
     fact, labels = query.fact, texts.labels
     subject = labels[fact.subject_id]
     candidates = [labels[entity] for entity in query.candidates]
-    for sentence in list_sentences(fact, texts, subject):
+    sentences = (
+        [texts.prompts[fact]]
+        if fact in texts.prompts
+        else [
+            Sentence(template.replace(SUBJECT, subject), "", template_id)
+            for template, template_id in texts.templates[fact.relation]
+        ]
+    )
+    for sentence in sentences:
         if sentence.prompt.count(SLOT) != 1:
             raise PolyprobeError(
                 f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
@@ -232,19 +236,6 @@ def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row
             answer_forms=list(forms),
             template_id=sentence.template_id,
         )
-
-
-def list_sentences(fact: Fact, texts: LanguageTexts, subject: str) -> list[Sentence]:
-    """Return the fact's own sentence, or the filled templates of its relation."""
-    own = texts.prompts.get(fact)
-    return (
-        [own]
-        if own
-        else [
-            Sentence(template.replace(SUBJECT, subject), "", template_id)
-            for template, template_id in texts.templates[fact.relation]
-        ]
-    )
 
 
 def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:

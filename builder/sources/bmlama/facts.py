@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions
 
 from .files import REPOSITORY, list_paths, read_templates
@@ -45,9 +45,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     return Facts(
         facts=facts.unique().sort(facts.columns),
         labels=choose_labels(named),
-        aliases=empty(ALIASES),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
-        prompts=empty(PROMPTS),
         repairs={
             "rows left out, since no Wikidata fact was found": unlinked,
             "entities with several labels in a language": count_contradictions(named),
