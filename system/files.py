@@ -49,19 +49,26 @@ def write_text(path: Path, text: str, remedy: str = "its old content is unchange
     write_whole(path, lambda part: part.write_text(text, encoding="utf-8", newline="\n"), remedy)
 
 
-def replace_folder(new: Path, target: Path) -> None:
-    """Rename `new` to `target`; a folder of that name is deleted once `new` is in place."""
-    old = target.with_name(f".{target.name}.old")
-    if target.exists():
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yield a new folder that replaces `target` after the block; an error in the block removes it.
+
+    The old folder is deleted once the new one is in place.
+    """
+    new, old = (target.with_name(f".{target.name}.{state}") for state in ("new", "old"))
+    with cleared(new):
+        new.mkdir(parents=True)
+        yield new
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            target.rename(old)
+        try:
+            new.rename(target)
+        except BaseException:
+            if old.exists():
+                old.rename(target)
+            raise
         shutil.rmtree(old, ignore_errors=True)
-        target.rename(old)
-    try:
-        new.rename(target)
-    except BaseException:
-        if old.exists():
-            old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager

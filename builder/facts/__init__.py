@@ -5,6 +5,7 @@ latter is stable over versions and unique to the source.
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -15,6 +16,11 @@ LABELS = {"language": pl.String, "id": pl.String, "label": pl.String}
 ALIASES = {"language": pl.String, "id": pl.String, "alias": pl.String}
 TEMPLATES = dict.fromkeys(("language", "relation", "template_id", "template"), pl.String)
 PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.String}
+
+
+def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return a table without rows."""
+    return pl.DataFrame(schema=columns)
 
 
 class Fact(NamedTuple):
@@ -35,12 +41,12 @@ class Facts(NamedTuple):
 
     - `facts` (FACTS): each true triple once, independent of language.
     - `labels` (LABELS): at most one label for each language and id.
+    - `repairs`: {name of a repair or exclusion: count}.
     - `aliases` (ALIASES): further names, possibly including the label.
     - `templates` (TEMPLATES): `[X]` and `[Y]` exactly once each, in order of preference within a
       language and relation.
     - `prompts` (PROMPTS): whole sentences with exactly one `[Y]`, if the source has them; `form` is
       the object's form in the sentence.
-    - `repairs`: {name of a repair or exclusion: count}.
 
     Tables have no duplicates and are sorted by their columns, except that the templates of one
     language and relation keep their order.
@@ -48,15 +54,16 @@ class Facts(NamedTuple):
 
     facts: pl.DataFrame
     labels: pl.DataFrame
-    aliases: pl.DataFrame
-    templates: pl.DataFrame
-    prompts: pl.DataFrame
     repairs: dict[str, int]
+    aliases: pl.DataFrame = empty(ALIASES)
+    templates: pl.DataFrame = empty(TEMPLATES)
+    prompts: pl.DataFrame = empty(PROMPTS)
 
 
-def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """Return a table without rows."""
-    return pl.DataFrame(schema=columns)
+def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[str]) -> int:
+    """Count the rows in which one of the columns differs."""
+    differs = pl.any_horizontal(before[column].ne_missing(after[column]) for column in columns)
+    return int(before.select(differs).to_series().sum())
 
 
 def is_template(text: str) -> bool:

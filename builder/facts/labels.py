@@ -37,6 +37,8 @@ from itertools import permutations
 
 import polars as pl
 
+from . import Facts
+
 FILLERS = "\u115f\u1160\u3164\uffa0"
 DRAWN = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 CATEGORIES = ("Cf", "Zs", "Zl", "Zp", "Cc")
@@ -224,10 +226,13 @@ def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return rows
 
 
-def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[str]) -> int:
-    """Count the rows in which one of the columns differs."""
-    differs = pl.any_horizontal(before[column].ne_missing(after[column]) for column in columns)
-    return int(before.select(differs).to_series().sum())
+def clean_facts(known: Facts) -> Facts:
+    """Return the facts without invisible characters in labels and prompts.
+
+    Each word of a label is written in one alphabet, and empty labels are dropped.
+    """
+    labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
+    return known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
 
 
 def choose_labels(named: pl.DataFrame) -> pl.DataFrame:

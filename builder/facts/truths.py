@@ -1,16 +1,18 @@
-"""The correct objects of a subject, by the facts of all sources and their implications.
+"""The correct answers to a question, by the facts of all sources, their implications and wordings.
 
 Sources do not list implied facts: a person who works in London works in England, so England is not
 a wrong answer.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from . import FACTS
+from . import FACTS, Fact
+from .labels import fold
 
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
@@ -41,6 +43,7 @@ ALWAYS = {
 
 Edges = Mapping[tuple[str, str], frozenset[str]]
 Truths = Mapping[tuple[str, str], frozenset[str]]
+Alike = Mapping[str, set[str]]
 
 
 class Knowledge(NamedTuple):
@@ -58,6 +61,45 @@ class Knowledge(NamedTuple):
         """
         found = set(answers).union(*(self.truths.get(asked, ()) for asked in questions))
         return found.union(*(find_implied(*asked, found, self.edges) for asked in questions))
+
+
+class CorrectAnswers(NamedTuple):
+    """Correct answers to each question, by facts of all sources and languages.
+
+    The others are results of `find_alike`: relations with the same template, facts with the same
+    sentence, entities with the same label.
+    """
+
+    knowledge: Knowledge
+    same_template: Alike
+    same_sentence: Mapping[Fact, set[Fact]]
+    homonyms: Alike
+
+    def of(self, fact: Fact) -> set[str]:
+        """Return all correct answers to the fact's question, also for homonyms of its subject."""
+        relations = self.same_template.get(fact.relation, {fact.relation})
+        subjects = self.homonyms.get(fact.subject_id, {fact.subject_id})
+        objects = {other.object_id for other in self.same_sentence.get(fact, {fact})}
+        return self.knowledge.complete(objects, list(product(relations, subjects)))
+
+
+def find_alike(
+    table: pl.DataFrame, text: str, thing: pl.Expr, make: Callable[[Any], Any] = str
+) -> dict[Any, set[Any]]:
+    """Return {thing: things with the same text in some language}, for texts of several things.
+
+    Texts are in the column `text` and compared by `fold`; `make` turns a value of `thing` into a
+    key. A thing is among its own.
+    """
+    texts = table[text].unique()
+    folded = pl.DataFrame({text: texts, "folded": [fold(one) for one in texts]})
+    things = table.join(folded, on=text).group_by("language", "folded").agg(thing.alias("things"))
+    alike: dict[Any, set[Any]] = defaultdict(set)
+    for group in things.filter(pl.col("things").list.len() > 1)["things"].to_list():
+        same = set(map(make, group))
+        for one in same:
+            alike[one] |= same
+    return dict(alike)
 
 
 def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:

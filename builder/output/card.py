@@ -145,7 +145,7 @@ def render_card(
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
         **describe_sentences(present, folder),
-        **describe([config for config in present if not is_sentence_version(config)]),
+        **describe([config for config in present if "twin_of" not in config.notes]),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
     mark = MARK.format(name=name) + EDIT.format(folder=name.replace("-", "_"))
@@ -157,6 +157,8 @@ def read_config(folder: Path, name: str) -> Config:
     paths = sorted((folder / "data" / name).glob("*.parquet"))
     tables = [read_parquet(path) for path in paths]
     first = tables[0]
+    columns = [table["repairs"] for table in tables if "repairs" in table.column_names]
+    repaired = zip(*(column.to_pylist() for column in columns), strict=True)
     return Config(
         name=name,
         splits=[
@@ -172,7 +174,7 @@ def read_config(folder: Path, name: str) -> Config:
         schema=first.schema.remove_metadata(),
         relations=Counter(first["relation"].to_pylist()),
         sizes=Counter(pc.list_value_length(first["candidates"]).to_pylist()),
-        repairs=count_repairs(tables) if "repairs" in first.column_names else Counter(),
+        repairs=Counter(code for row in repaired for code in set().union(*row)),
         notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
     )
 
@@ -186,12 +188,6 @@ def read_parquet(path: Path) -> pa.Table:
         raise PolyprobeError(
             f"{path} is no Parquet file; build it again: --config {config}"
         ) from error
-
-
-def count_repairs(tables: Sequence[pa.Table]) -> Counter[str]:
-    """Return the number of rows with each code in at least one language."""
-    found = zip(*(table["repairs"].to_pylist() for table in tables), strict=True)
-    return Counter(code for row in found for code in set().union(*row))
 
 
 def size_category(configs: list[Config]) -> str:
@@ -291,14 +287,9 @@ def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
     return markdown_table(("code", "what", *(f"`{c.name}`" for c in repaired)), rows)
 
 
-def is_sentence_version(config: Config) -> bool:
-    """Return whether a configuration is a sentence version built by polyprobe."""
-    return "twin_of" in config.notes
-
-
 def describe_sentences(configs: Sequence[Config], folder: Path) -> dict[str, str]:
     """Return the part of the card on the twins in a folder, empty without one."""
-    twins = [describe_version(config, folder) for config in configs if is_sentence_version(config)]
+    twins = [describe_version(config, folder) for config in configs if "twin_of" in config.notes]
     introduction = files(__package__).joinpath("sentences.md").read_text(encoding="utf-8").rstrip()
     return {"sentences": "\n\n".join(["", introduction, *twins]) if twins else ""}
 

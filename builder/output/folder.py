@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import SENTENCE, Row, split_name, to_table
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import cleared, explain_errors, part_of, replace_folder, write_text
+from polyprobe.system.files import cleared, explain_errors, part_of, replacing, write_text
 from polyprobe.system.progress import track
 
 from .card import MARK, NOTES, read_config, render_benchmark, render_card
@@ -125,14 +125,10 @@ def write_tables(
     folder: Path, config: str, tables: Iterable[tuple[str, pa.Table]], notes: str = ""
 ) -> None:
     """Write a configuration from pairs (language, table), as `write_config` does."""
-    target = folder / "data" / config
-    new = target.with_name(f".{config}.new")
-    with explain_errors(folder), cleared(new):
-        new.mkdir(parents=True)
+    with explain_errors(folder), replacing(folder / "data" / config) as new:
         for language, table in tables:
             noted = table.replace_schema_metadata({NOTES: notes}) if notes else table
             write_split(noted, new / f"{split_name(language)}.parquet")
-        replace_folder(new, target)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -1,4 +1,9 @@
-"""Sources of facts: one module or package for each released dataset."""
+"""Sources of facts: one module or package for each released dataset.
+
+Each has LICENCE (its own, and those of the data it derives from) and REPOSITORY (or URL). Those of
+FACT_SOURCES have LANGUAGES (codes) and `read_facts(mirror, languages=None) -> Facts`, those of
+TRUTH_SOURCES `read_truths(mirror)`, which returns a table with the columns of `facts.FACTS`.
+"""
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -22,30 +27,6 @@ FACT_SOURCES = {
     "polyglot": "polyprobe.builder.sources.polyglot",
     "xfactr": "polyprobe.builder.sources.xfactr",
 }
-
-
-def load_source(name: str) -> ModuleType:
-    """Return the module that reads the source `name`.
-
-    The module has LICENCE (the source's own, and those of the data it derives from), LANGUAGES
-    (codes), REPOSITORY (or URL) and `read_facts(mirror, languages=None) -> Facts`.
-    """
-    if name not in FACT_SOURCES:
-        raise unknown("source", name, "polyprobe", FACT_SOURCES)
-    return import_module(FACT_SOURCES[name])
-
-
-def read_source(
-    name: str, mirror: Path | None = None, languages: Sequence[str] | None = None
-) -> "Facts":
-    """Return the facts of the source `name` in some languages (default: all that it has)."""
-    source = load_source(name)
-    for language in languages or ():
-        if language not in source.LANGUAGES:
-            raise unknown("language", language, name, source.LANGUAGES)
-    return source.read_facts(mirror, languages)
-
-
 TRUTH_SOURCES = {
     "mpararel": "polyprobe.builder.sources.mpararel",
     "xfactr": "polyprobe.builder.sources.xfactr",
@@ -53,13 +34,23 @@ TRUTH_SOURCES = {
 }
 
 
-def load_truth_source(name: str) -> ModuleType:
-    """Return the module of one of TRUTH_SOURCES.
+def load_source(name: str, languages: Iterable[str] = ()) -> ModuleType:
+    """Return the module of the source `name`; PolyprobeError for a language that it lacks."""
+    if name not in FACT_SOURCES:
+        raise unknown("source", name, "polyprobe", FACT_SOURCES)
+    source = import_module(FACT_SOURCES[name])
+    for language in languages:
+        if language not in source.LANGUAGES:
+            raise unknown("language", language, name, source.LANGUAGES)
+    return source
 
-    The module has LICENCE, REPOSITORY (or URL) and `read_truths(mirror)`, which returns a table
-    with the columns of `facts.FACTS`.
-    """
-    return import_module(TRUTH_SOURCES[name])
+
+def read_source(
+    name: str, mirror: Path | None = None, languages: Sequence[str] | None = None
+) -> "Facts":
+    """Return the facts of the source `name` in some languages (default: all that it has)."""
+    facts: Facts = load_source(name, languages or ()).read_facts(mirror, languages)
+    return facts
 
 
 def read_truths(
@@ -72,4 +63,4 @@ def read_truths(
     1,685. Symmetric and inverse relations are read in both directions.
     """
     names = TRUTH_SOURCES if sources is None else sources
-    return {name: load_truth_source(name).read_truths(mirror) for name in names}
+    return {name: import_module(TRUTH_SOURCES[name]).read_truths(mirror) for name in names}

@@ -33,14 +33,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import (
-    choose_labels,
-    count_changed,
-    count_contradictions,
-    normalise,
-    tidy,
-)
+from polyprobe.builder.facts import FACTS, TEMPLATES, Facts, count_changed, empty
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions, normalise, tidy
 from polyprobe.system.download import read_archive
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
@@ -165,9 +159,7 @@ def collect(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str
     return Facts(
         facts=ids.unique().sort(*FACTS),
         labels=choose_labels(named),
-        aliases=empty(ALIASES),
         templates=repair_templates(templates.filter(asked), repairs),
-        prompts=empty(PROMPTS),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 

@@ -10,14 +10,13 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.builder.facts import ALIASES, PROMPTS, TEMPLATES, Facts, empty, is_template
-from polyprobe.builder.facts.labels import count_changed
+from polyprobe.builder.facts import TEMPLATES, Facts, count_changed, is_template
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
 
@@ -33,6 +32,8 @@ REPOSITORY = Repository(
 )
 ROOT = "data/mpararel_reviewed"
 MERGED = {"zh": ("zh-hans", "zh-hant")}  # BMLAMA's zh; the first folder has priority
+_FOLDERS = (PurePosixPath(path).parts[-3:-1] for path in REPOSITORY.sha256)
+LANGUAGES = tuple(sorted({name for kind, name in _FOLDERS if kind == "tuples"} | MERGED.keys()))
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 
 REPAIRED = "templates from which a stray bracket or zero-width space was taken"
@@ -55,29 +56,19 @@ REPAIRS = [
 ]
 
 
-def list_languages(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the languages with tuples among the paths, and the languages of MERGED."""
-    parts = (PurePosixPath(path).parts for path in paths)
-    return tuple(sorted({part[-2] for part in parts if part[-3] == "tuples"} | MERGED.keys()))
-
-
-LANGUAGES = list_languages(REPOSITORY.sha256)
-
-
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return facts, labels and templates in some languages (default: all)."""
     asked = sorted(set(LANGUAGES if languages is None else languages))
     tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_folders, asked))))
-    labels = list_labels(tuples, asked)
-    stripped = labels.with_columns(pl.col("label").str.strip_chars())
-    repairs = Counter({BLANKS: count_changed(labels, stripped, ["label"])})
+    facts, labels = list_facts(tuples), list_labels(tuples, asked)
+    repairs: Counter[str] = Counter()
     templates = list(read_templates(mirror, asked, repairs))
+    stripped = labels.with_columns(pl.col("label").str.strip_chars())
+    repairs[BLANKS] = count_changed(labels, stripped, ["label"])
     return Facts(
-        facts=list_facts(tuples),
+        facts=facts,
         labels=stripped,
-        aliases=empty(ALIASES),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
-        prompts=empty(PROMPTS),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 

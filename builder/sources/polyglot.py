@@ -30,8 +30,8 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.builder.facts import ALIASES, FACTS, PROMPTS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import choose_labels, count_changed, count_contradictions, tidy
+from polyprobe.builder.facts import FACTS, PROMPTS, Facts, count_changed
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
@@ -146,8 +146,6 @@ def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
     return Facts(
         facts=facts,
         labels=choose_labels(named),
-        aliases=empty(ALIASES),
-        templates=empty(TEMPLATES),
         prompts=prompts.unique().sort(*PROMPTS),
         repairs={reason: count for reason, count in sorted(counts.items()) if count},
     )

@@ -21,15 +21,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.annotated import grammar
-from polyprobe.builder.facts import (
-    ALIASES,
-    FACTS,
-    PROMPTS,
-    TEMPLATES,
-    Facts,
-    empty,
-    is_template,
-)
+from polyprobe.builder.facts import ALIASES, FACTS, TEMPLATES, Facts, empty, is_template
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
 
@@ -109,7 +101,6 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
         labels=list_labels(forms, aliases, repairs),
         aliases=pl.concat([aliases, forms.select(*ALIASES)]).unique().sort(pl.all()),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
-        prompts=empty(PROMPTS),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 
@@ -223,8 +214,8 @@ def parse_prompts(
                 repairs.update(lost)
                 repairs[MENDED_SLOTS] += (language, relation) in FIXES
                 repairs[SWAPPED_SLOTS] += (language, relation) in SWAPPED
-                repairs[BLANKS] += tidy(line[language]) != line[language]
-                yield language, relation, f"xfactr:{relation}:0", tidy(template)
+                repairs[BLANKS] += " ".join(line[language].split()) != line[language]
+                yield language, relation, f"xfactr:{relation}:0", " ".join(template.split())
             else:
                 repairs[LEFT_OUT] += 1
 
@@ -236,11 +227,6 @@ def fix_prompt(prompt: str, language: str, relation: str) -> str:
     if (language, relation) in SWAPPED:
         return prompt.translate(str.maketrans("XY", "YX"))
     return prompt
-
-
-def tidy(text: str) -> str:
-    """Return the text with single spaces and none at its ends."""
-    return " ".join(text.split())
 
 
 def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, list[str]]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts import TEMPLATES, empty
+from polyprobe.builder.facts.labels import clean_facts
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.material import trace_costs
@@ -25,7 +26,12 @@ NONE = empty(TEMPLATES)
 
 def balance(known, request, fallback=NONE):
     languages = sorted(known.labels["language"].unique())
-    return balanced.balance(request, material.assemble(request, known, fallback, languages))
+    made = material.assemble(request, clean_facts(known), fallback, languages)
+    return balanced.balance(request, made)
+
+
+def build(request):
+    return balanced.balance(request, material.gather(request))
 
 
 def left_out(made) -> dict[tuple[str, str], int]:
@@ -127,7 +133,7 @@ def test_labels_are_lent_in_order(monkeypatch):
     lender = {"fr": {"Q4": "Tchad", "Q40": "Ndjamena", "Q1": "Hellas", "Q99": "nobody"}}
     serve(monkeypatch, "first", make_facts([], lender, {}))
     serve(monkeypatch, "second", make_facts([], {"fr": {"Q4": "TCHAD"}, "en": {"Q4": "x"}}, {}))
-    made = balanced.build(Request("tiny", ("fr", "en"), labels=("first", "second")))
+    made = build(Request("tiny", ("fr", "en"), labels=("first", "second")))
     assert [row.subject for row in made.rows["fr"]] == ["Grèce", "Pérou", "Tchad"]
     assert made.notes.borrowed == {"first": 2, "second": 0}
     assert [(s.source, s.role, s.home, s.commit, s.licence) for s in made.notes.sources] == [
@@ -178,13 +184,13 @@ def test_configurations_lie_side_by_side(monkeypatch, tmp_path):
 
 def test_what_another_source_knows_to_be_true_is_no_distractor(monkeypatch):
     serve(monkeypatch, "tiny", CAPITALS)
-    known = balanced.build(Request("tiny", ("en",)))
+    known = build(Request("tiny", ("en",)))
     [athens] = [row for row in known.rows["en"] if row.object_id == "Q10"]
     assert len(athens.candidate_ids) > 2
     wrong = athens.candidate_ids[1 - athens.answers[0]]
     serve(monkeypatch, "wiki", make_facts([("P36", athens.subject_id, wrong)], {}, {}))
     monkeypatch.setitem(TRUTH_SOURCES, "wiki", "tiny_wiki")
-    made = balanced.build(Request("tiny", ("en",)))
+    made = build(Request("tiny", ("en",)))
     [again] = [row for row in made.rows["en"] if row.object_id == "Q10"]
     assert set(again.candidate_ids) == set(athens.candidate_ids) - {wrong}
     assert made.notes.sources[-1].role == "truths"

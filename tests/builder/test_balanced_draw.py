@@ -7,17 +7,11 @@ import pytest
 
 from polyprobe.builder.facts import Fact
 from polyprobe.builder.facts.labels import fold
-from polyprobe.builder.facts.truths import Knowledge
-from polyprobe.builder.recipes.balanced.draw import (
-    CorrectAnswers,
-    Homonyms,
-    draw_distractors,
-    place_answer,
-    shuffle,
-)
+from polyprobe.builder.facts.truths import CorrectAnswers, Knowledge
+from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.builder.recipes.balanced.rows import draw_distractors, place_answer, shuffle
 
 FACT = Fact("P36", "Q142", "Q90")
-NOBODY = Homonyms({}, [])
 PINNED = "bfahegcd"
 PLACES = [9, 1, 7, 5, 7, 7, 5, 9]
 
@@ -56,19 +50,20 @@ def test_every_place_is_as_likely_as_any_other():
 
 
 def test_the_subject_is_no_candidate_and_a_small_pool_is_taken_whole():
-    correct = CorrectAnswers(
-        Knowledge({("P36", "Q142"): frozenset({"Q90", "Q5"})}, {}), {}, {}, NOBODY
-    )
+    known = Knowledge({("P36", "Q142"): frozenset({"Q90", "Q5"})}, {})
+    right = CorrectAnswers(known, {}, {}, {}).of(FACT)
+    assert right == {"Q5", "Q90"}
     pool = ["Q1", "Q142", "Q2", "Q3", "Q5", "Q90"]
-    assert sorted(draw_distractors(FACT, [pool], correct, 9, 0)) == ["Q1", "Q2", "Q3"]
-    assert len(draw_distractors(FACT, [pool], correct, 2, 0)) == 2
+    assert sorted(draw_distractors(FACT, right, {}, [pool], Request("tiny"))) == ["Q1", "Q2", "Q3"]
+    assert len(draw_distractors(FACT, right, {}, [pool], Request("tiny", candidates=3))) == 2
 
 
 def test_the_seed_and_the_fact_decide():
-    correct = CorrectAnswers(Knowledge({}, {}), {}, {}, NOBODY)
     pool = [f"Q{i}" for i in range(100, 200)]
     drawn = {
-        (fact, seed): tuple(draw_distractors(fact, [pool], correct, 9, seed))
+        (fact, seed): tuple(
+            draw_distractors(fact, {fact.object_id}, {}, [pool], Request("tiny", seed=seed))
+        )
         for fact in (FACT, Fact("P36", "Q142", "Q91"))
         for seed in (0, 1)
     }

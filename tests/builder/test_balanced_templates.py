@@ -255,7 +255,8 @@ def test_mpararel_in_three_templates(upstream):
     folders = {"en": "en", "de": "de", "ru": "ru", "zh": "zh-hans"}
     known = read_source("mpararel", upstream, list(folders))
     request = Request("mpararel", tuple(folders), templates=3, max_per_relation=8)
-    made = balance(known, request, bmlama.read_templates(upstream))
+    fallback = pl.DataFrame(bmlama.read_templates(upstream), schema=TEMPLATES, orient="row")
+    made = balance(known, request, fallback)
     patterns = read_patterns(upstream / "coastalcph__mpararel@7153b7bdc869.zip")
     counts = {
         relation: min(3, *(len(patterns.get((x, relation), ["only"])) for x in folders.values()))

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.builder.sources.bmlama.facts import list_replacements
+from polyprobe.builder.sources.bmlama.files import list_replacements
 from polyprobe.system.download import read_files
 
 OURS = list_replacements("53")

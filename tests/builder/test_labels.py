@@ -1,7 +1,7 @@
 import polars as pl
 
-from polyprobe.builder.facts import LABELS
-from polyprobe.builder.facts.labels import choose_labels, count_changed, count_contradictions, tidy
+from polyprobe.builder.facts import LABELS, count_changed
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions, tidy
 
 NAMED = pl.DataFrame(
     [

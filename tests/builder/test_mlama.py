@@ -172,7 +172,8 @@ def test_contradictory_labels_are_counted():
 
 
 def same(one: Facts, other: Facts) -> bool:
-    return all(a.equals(b) for a, b in zip(one[:-1], other[:-1], strict=True))
+    tables = [facts._replace(repairs=pl.DataFrame()) for facts in (one, other)]
+    return all(a.equals(b) for a, b in zip(*tables, strict=True))
 
 
 def test_the_hubs_rows_give_the_same(mirror):

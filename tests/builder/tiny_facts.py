@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import polars as pl
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
 from polyprobe.system.download import Repository
 
@@ -21,7 +21,6 @@ def make_facts(facts, labels, templates, prompts=()) -> Facts:
     return Facts(
         facts=pl.DataFrame(sorted(facts), FACTS, orient="row"),
         labels=pl.DataFrame(sorted(named), LABELS, orient="row"),
-        aliases=empty(ALIASES),
         templates=pl.DataFrame(sorted(told), TEMPLATES, orient="row"),
         prompts=pl.DataFrame(sorted(prompts), PROMPTS, orient="row"),
         repairs={},
@@ -58,7 +57,7 @@ def serve(monkeypatch, name: str, known: Facts) -> None:
         LICENCE=f"licence of {name}",
         REPOSITORY=Repository(f"someone/{name}", "0123456789abcdef", {}),
         read_facts=lambda mirror, languages=None: known,
-        read_templates=lambda mirror: known.templates,
+        read_templates=lambda mirror: known.templates.rows(),
         read_truths=lambda mirror: known.facts,
     )
     for other in list(TRUTH_SOURCES):  # the real ones are not read

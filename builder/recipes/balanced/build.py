@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from polyprobe.builder.facts import FACTS, Fact
+from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, learn
 from polyprobe.builder.output.card import Config, markdown_table
+from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 
-from .draw import draw, total
-from .material import LABELLED, Material, Provenance, can_be_asked, gather, trace_costs
+from .material import LABELLED, Material, Provenance, can_be_asked, trace_costs
 from .request import Request, check_buildable
-from .verbalise import verbalise
+from .rows import draw, total, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
@@ -24,6 +26,7 @@ NOT_ASKED = "relation not asked for"
 NO_LABEL = "no label"
 NO_SENTENCE = "no template"
 NOT_BOTH = "no template or no sentence"
+MENDED = ("mended or passed over in the source", "times")
 PARAPHRASES = (
     " With `--templates N` the fact has a row for each of its relation's first N templates, or for "
     "as many as every language has (equal texts are one); a sentence of its own stays its only "
@@ -49,8 +52,6 @@ class Notes(NamedTuple):
 
     config: str
     command: str
-    seed: int
-    languages: tuple[str, ...]
     source_facts: int
     facts: int
     rows: int
@@ -69,11 +70,6 @@ class Balanced(NamedTuple):
     notes: Notes
 
 
-def build(request: Request, mirror: Path | None = None) -> Balanced:
-    """Return the requested balanced set, from the network or a mirror folder."""
-    return balance(request, gather(request, mirror), mirror)
-
-
 def balance(request: Request, material: Material, mirror: Path | None = None) -> Balanced:
     """Return the requested balanced set, sorted by relation, subject, object and template.
 
@@ -88,7 +84,7 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
     facts = material.coverage.facts.filter(can_be_asked(layers))
     if facts.is_empty():
         raise explain_empty(request, material, layers)
-    drawn, left_out = draw(request, material, facts, mirror)
+    drawn, left_out = draw(request, material, facts, find_correct(request, material, mirror))
     if not drawn:
         raise PolyprobeError(
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
@@ -113,6 +109,24 @@ def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int
         asked.join(fewest, on="relation", maintain_order="left")
         .filter((number < pl.col("count")) & (number < most))
         .drop("count")
+    )
+
+
+def find_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:
+    """Return the correct answers, from all known facts and the requested languages' wordings.
+
+    `material` contains the templates in use (`level_templates`).
+    """
+    known = material.known
+    asked = pl.col("language").is_in(list(request.languages))
+    truths = [source.source for source in material.sources if source.role == "truths"]
+    return CorrectAnswers(
+        learn({"": known.facts, **read_truths(mirror, truths)}),
+        find_alike(material.templates, "template", pl.col("relation")),
+        find_alike(
+            known.prompts.filter(asked), "prompt", pl.struct(*FACTS), lambda fact: Fact(**fact)
+        ),
+        find_alike(known.labels.filter(asked), "label", pl.col("id")),
     )
 
 
@@ -149,17 +163,12 @@ def list_missing(
     if request.wording:
         yield from total(NOT_BOTH, counts)
         return
-    named = {
-        f"{relation} in {', '.join(list_without_template(request, material, relation))}": count
-        for relation, count in counts.items()
-    }
+    present = set(material.templates.select("relation", "language").iter_rows())
+    named = {}
+    for relation, count in counts.items():
+        lacking = [name for name in request.languages if (relation, name) not in present]
+        named[f"{relation} in {', '.join(lacking)}"] = count
     yield from total(NO_SENTENCE, named)
-
-
-def list_without_template(request: Request, material: Material, relation: str) -> list[str]:
-    """Return the requested languages without a template of the relation."""
-    present = set(material.templates.filter(pl.col("relation") == relation)["language"])
-    return [language for language in request.languages if language not in present]
 
 
 def take_notes(
@@ -176,8 +185,6 @@ def take_notes(
     return Notes(
         config=request.name,
         command=request.command,
-        seed=request.seed,
-        languages=request.languages,
         source_facts=material.known.facts.height,
         facts=len({row.fact_id for row in first}),
         rows=len(first),
@@ -235,6 +242,8 @@ def describe_build(config: Config) -> str:
     """Return a section on one configuration: command, sources, and excluded facts by reason."""
     notes = config.notes
     lent = [f"{count:,} labels of {source}" for source, count in notes["lent"].items()]
+    left_out = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
+    mended = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
     parts = [
         f"### `{config.name}`",
         f"```\n{notes['command']}\n```",
@@ -242,8 +251,8 @@ def describe_build(config: Config) -> str:
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
         *templates_table(notes),
         sources_table(notes),
-        left_out_table(notes),
-        *repairs_table(notes),
+        markdown_table(("left out for", "where", "facts"), left_out),
+        *([markdown_table(MENDED, mended)] if mended else []),
         "Facts left as languages are added, the one that costs least at each step: "
         + ", ".join(f"{language} {facts:,}" for language, facts in notes["costs"])
         + ".",
@@ -272,15 +281,3 @@ def sources_table(notes: dict[str, Any]) -> str:
         for name, role, home, commit, licence in notes["sources"]
     ]
     return markdown_table(("source", "gave", "home", "commit", "licence"), rows)
-
-
-def left_out_table(notes: dict[str, Any]) -> str:
-    """Return one line for each reason of exclusion and the language or relation concerned."""
-    rows = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
-    return markdown_table(("left out for", "where", "facts"), rows)
-
-
-def repairs_table(notes: dict[str, Any]) -> list[str]:
-    """Return the table of repairs to the source's files, in all its languages; [] if none."""
-    rows = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
-    return [markdown_table(("mended or passed over in the source", "times"), rows)] if rows else []

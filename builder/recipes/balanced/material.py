@@ -1,6 +1,7 @@
 """Material of a balanced set: facts, borrowed labels and templates, and their coverage."""
 
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -9,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, empty
-from polyprobe.builder.facts.labels import tidy, unmix_column
-from polyprobe.builder.sources import TRUTH_SOURCES, load_source, load_truth_source, read_source
+from polyprobe.builder.facts.labels import clean_facts, tidy
+from polyprobe.builder.sources import TRUTH_SOURCES, load_source, read_source
 from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import report
@@ -74,7 +75,6 @@ class Material(NamedTuple):
             duplicates.
         coverage: availability of the facts of the requested relations, in each language of the
             source.
-        truths: names of the sources of further correct answers.
         borrowed: number of labels that each source of `--labels` completed.
         sources: provenance of all data.
     """
@@ -82,7 +82,6 @@ class Material(NamedTuple):
     known: Facts
     templates: pl.DataFrame
     coverage: Coverage
-    truths: tuple[str, ...]
     borrowed: dict[str, int]
     sources: tuple[Provenance, ...]
 
@@ -90,10 +89,9 @@ class Material(NamedTuple):
 def gather(request: Request, mirror: Path | None = None) -> Material:
     """Check the request and return its material, in every language of the source."""
     check_request(request)
-    source = load_source(request.source)
-    check_languages(request, source.LANGUAGES)
-    truth_sources = {name: load_truth_source(name) for name in TRUTH_SOURCES}
-    for module in (source, *map(load_source, request.labels), *truth_sources.values()):
+    source = load_checked(request)
+    truths = {name: import_module(path) for name, path in TRUTH_SOURCES.items()}
+    for module in (source, *map(load_source, request.labels), *truths.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
     known = source.read_facts(mirror)
@@ -112,23 +110,20 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     fallback = empty(TEMPLATES)
     if request.source != FALLBACK and lacks_templates(known, source.LANGUAGES):
         other = load_source(FALLBACK)
-        fallback = other.read_templates(mirror)
+        fallback = pl.DataFrame(other.read_templates(mirror), schema=TEMPLATES, orient="row")
         sources.append(describe(FALLBACK, other, "templates"))
     if request.template_translators:
         translated, engines = translate_missing(request, known, fallback)
         fallback = pl.concat([fallback.select(*TEMPLATES), translated])
         sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
-    sources += [describe(name, module, "truths") for name, module in truth_sources.items()]
-    return assemble(request, known, fallback, source.LANGUAGES)._replace(
-        truths=tuple(truth_sources), borrowed=borrowed, sources=tuple(sources)
-    )
+    sources += [describe(name, module, "truths") for name, module in truths.items()]
+    made = assemble(request, clean_facts(known), fallback, source.LANGUAGES)
+    return made._replace(borrowed=borrowed, sources=tuple(sources))
 
 
-def check_languages(request: Request, known: Collection[str]) -> None:
-    """Raise PolyprobeError for a language that the source lacks, or `--labels` without any."""
-    for language in request.languages:
-        if language not in known:
-            raise unknown("language", language, request.source, known)
+def load_checked(request: Request) -> ModuleType:
+    """Return the source; PolyprobeError for a language that it lacks, or `--labels` without any."""
+    source = load_source(request.source, request.languages)
     for name in request.labels:
         has = load_source(name).LANGUAGES
         if request.languages and not {*request.languages} & {*has}:
@@ -136,6 +131,7 @@ def check_languages(request: Request, known: Collection[str]) -> None:
                 f"--labels {name}: it has none of {', '.join(request.languages)}; "
                 f"available: {', '.join(has)}"
             )
+    return source
 
 
 def check_relations(request: Request, known: Collection[str]) -> None:
@@ -204,14 +200,10 @@ def translate_missing(
 def assemble(
     request: Request, known: Facts, fallback: pl.DataFrame, languages: Sequence[str]
 ) -> Material:
-    """Return the material of loaded facts; `fallback` (TEMPLATES) provides missing templates.
+    """Return the material of clean facts; `fallback` (TEMPLATES) provides missing templates.
 
-    Invisible characters that are not part of the spelling are removed from all texts. Each word of
-    a label is written in one alphabet, empty labels are dropped, and duplicate templates are
-    merged.
+    Templates lose invisible characters that are not part of the spelling; duplicates are merged.
     """
-    labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
-    known = known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
     borrowed = fallback.filter(pl.col("language").is_in(list(languages)))
     templates = tidy(choose_templates(known.templates, borrowed), ["template"])
     wording = ["language", "relation", "template"]
@@ -220,7 +212,7 @@ def assemble(
     coverage = measure_coverage(known, facts, templates, languages)
     if request.wording:
         coverage = coverage.require_both()
-    return Material(known, templates, coverage, (), {}, ())
+    return Material(known, templates, coverage, {}, ())
 
 
 def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:

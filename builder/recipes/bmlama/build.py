@@ -9,8 +9,7 @@ from polyprobe.builder.facts.labels import clean, find_invisible, unmix
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import read_truths
-from polyprobe.builder.sources.bmlama.facts import list_replacements
-from polyprobe.builder.sources.bmlama.files import PUBLISHED, read_rows
+from polyprobe.builder.sources.bmlama.files import PUBLISHED, list_replacements, read_rows
 from polyprobe.builder.sources.bmlama.linked import (
     REPAIRS,
     Entity,

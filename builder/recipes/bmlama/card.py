@@ -137,14 +137,11 @@ def verdicts_table() -> str:
     verdicts = read_csv(VERDICTS)
     languages = sorted({row["language"] for row in verdicts})
     parts = {x: [row for row in verdicts if row["language"] == x] for x in languages}
-    rows = [describe_verdicts(name, part) for name, part in {**parts, "all": verdicts}.items()]
+    rows = []
+    for name, part in {**parts, "all": verdicts}.items():
+        wrong = sum(row["verdict"] != "right" for row in part)
+        rows.append((name, f"{len(part)}", f"{wrong}", share(wrong, len(part))))
     return markdown_table(("language", "judged", "wrong", "error rate, 95 % interval"), rows)
-
-
-def describe_verdicts(name: str, verdicts: Sequence[dict[str, str]]) -> tuple[str, ...]:
-    """Return one line of the table of verdicts."""
-    wrong = sum(row["verdict"] != "right" for row in verdicts)
-    return name, f"{len(verdicts)}", f"{wrong}", share(wrong, len(verdicts))
 
 
 def barred() -> str:

@@ -25,7 +25,7 @@ digits of its SHA-256. Invisible characters are removed from all texts beforehan
 change the choice.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -82,7 +82,7 @@ def ask(language: str, mirror: Path | None = None) -> tuple[Question, ...]:
     questions: list[Question] = []
     for relation in RELATIONS[language]:
         asked = [record for record in records if record.relation == relation]
-        pool = order_pool(asked)
+        pool = sorted(set().union(*map(list_names, asked)), key=hash_text)
         kept = filter(has_length, asked)
         questions += [Question(r, list_forms(r), choose_candidates(r, pool)) for r in kept]
     return tuple(questions)
@@ -120,11 +120,6 @@ def list_names(record: Record) -> set[str]:
     """Return the correct forms and the aliases of the object."""
     aliases = (name.strip() for name in record.aliases.split(SEPARATOR))
     return {*list_forms(record), *aliases} - {""}
-
-
-def order_pool(records: Iterable[Record]) -> list[str]:
-    """Return all names of the objects, sorted by digest."""
-    return sorted(set().union(*map(list_names, records)), key=hash_text)
 
 
 def choose_candidates(record: Record, pool: Sequence[str]) -> list[str]:

@@ -165,23 +165,19 @@ def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
     """Return the candidates of a fact: its object and up to nine other objects of the relation.
 
     The others are the first by SHA-256 of fact and candidate, which is a uniform draw. The position
-    of the object follows from SHA-256 of the fact. Correct answers are excluded, as are objects
-    that share a name with a candidate in some language.
+    of the object follows from SHA-256 of the fact. Correct and arguably correct answers are
+    excluded, as are objects that share a name with a candidate in some language.
     """
     pool = {other.object_id for other in facts if other.relation == fact.relation}
-    wrong = sorted(pool - right_answers(fact), key=lambda other: hash_text(f"{fact.id}|{other}"))
+    also_right = {"P37": heard_languages(fact.subject_id), "P38": currencies(fact.subject_id)}
+    pool -= {fact.object_id} | also_right.get(fact.relation, set())
+    wrong = sorted(pool, key=lambda other: hash_text(f"{fact.id}|{other}"))
     chosen = [fact.object_id]
     for other in wrong:
         if len(chosen) < N_CANDIDATES and all_differ(fact.relation, [*chosen, other]):
             chosen.append(other)
     place = hash_text(f"{fact.id}|place") % len(chosen)
     return [*chosen[1 : place + 1], fact.object_id, *chosen[place + 1 :]]
-
-
-def right_answers(fact: Fact) -> set[str]:
-    """Return objects that cannot be distractors: correct or arguably correct ones."""
-    others = {"P37": heard_languages(fact.subject_id), "P38": currencies(fact.subject_id)}
-    return {fact.object_id} | others.get(fact.relation, set())
 
 
 def all_differ(relation: str, entities: list[str]) -> bool:

@@ -3,12 +3,15 @@
 Prompts, candidates and their order are unchanged, except that the released `<mask>` is written
 `[Y]`. The files contain neither ids nor relations. Languages are aligned by row number, and a
 relation is a contiguous block of rows with the same English template. `read_rows` reads the
-published configurations, `read_raw` any folder with files of this format.
+published configurations, `read_templates` recovers their templates from the prompts, `read_raw`
+reads any folder with files of this format.
 """
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from itertools import accumulate, chain, groupby, repeat
@@ -138,6 +141,46 @@ def make_row(record: Record, fact_id: str, relation: str) -> Row:
         answer_forms=[record.answer],
         template_id="",
     )
+
+
+def read_templates(mirror: Path | None = None) -> list[tuple[str, str, str, str]]:
+    """Return the rows of `facts.TEMPLATES` in all 53 languages, sorted by language and relation.
+
+    Templates of BMLAMA-17 have priority, and plainly wrong ones are replaced by ours.
+    """
+    found: dict[tuple[str, str], tuple[str, str, str, str]] = {}
+    for config in PUBLISHED:
+        for line in recover_templates(config, read_rows(config, mirror)):
+            found.setdefault(line[:2], line)
+    return [found[key] for key in sorted(found)]
+
+
+def recover_templates(
+    config: str, rows: Mapping[str, Sequence[Row]]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the rows of `facts.TEMPLATES` for published rows; ours replace wrong templates.
+
+    A published template is the most frequent prompt of a relation with `[X]` for the subject.
+    """
+    ours = list_replacements(config)
+    for language, part in rows.items():
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for row in part:
+            counts[row.relation][row.prompt.replace(row.subject, "[X]")] += 1
+        for relation, templates in counts.items():
+            template, _ = templates.most_common(1)[0]
+            replaced = ours.get(relation, {}).get(language)
+            name = f"polyprobe:{relation}" if replaced else f"bmlama:{relation}:0"
+            yield language, relation, name, replaced or template
+
+
+def list_replacements(config: str) -> dict[str, dict[str, str]]:
+    """Return {relation: {language: our template}} for the wrong templates of `17` or `53`."""
+    path = files(__package__).joinpath("templates.toml")
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    of_53 = tables.pop("53")
+    own = of_53 if config == "53" else {}
+    return {relation: table | own.get(relation, {}) for relation, table in tables.items()}
 
 
 def is_raw(folder: Path) -> bool:

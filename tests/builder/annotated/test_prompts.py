@@ -8,7 +8,7 @@ import pytest
 from polyprobe.builder.annotated.entities import list_trait_paths
 from polyprobe.builder.annotated.grammar import write_node
 from polyprobe.builder.annotated.render import KEPT
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Facts
 from polyprobe.builder.recipes.balanced import sentences as prompts
 from polyprobe.builder.recipes.balanced.sentences import (
     UNLABELLED,
@@ -80,7 +80,7 @@ def test_each_fact_gets_a_sentence_where_both_ends_have_labels(mirror, facts, la
 
 
 def test_what_is_lost_stands_among_the_repairs_once(mirror, facts, labels):
-    known = Facts(facts, labels, empty(ALIASES), empty(TEMPLATES), empty(PROMPTS), {"kept": 1})
+    known = Facts(facts, labels, {"kept": 1})
     found = render_sentences(known, mirror, ["fr", "fr"])
     assert found.prompts.height == 2
     assert {name: n for name, n in found.repairs.items() if n} == {

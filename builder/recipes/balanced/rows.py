@@ -1,0 +1,256 @@
+"""The rows of a balanced set: candidates drawn for each fact, and a sentence in each language.
+
+The distractors of a fact are no correct answers to its question.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.builder.facts import FACTS, PROMPTS, SUBJECT, Fact, empty
+from polyprobe.builder.facts.truths import Alike, CorrectAnswers
+from polyprobe.builder.recipes.sentences.forms import inflect_candidates
+from polyprobe.builder.recipes.sentences.outcomes import Outcome
+from polyprobe.schema.columns import SLOT, Row
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.hashing import hash_text
+from polyprobe.system.progress import track
+
+from .material import Material, mark
+from .request import Request
+
+ALONE = "one candidate"
+OVER = "over --max-per-relation"
+
+
+class Query(NamedTuple):
+    """A fact with its candidates by id, the same in every language; `answer` is an index."""
+
+    fact: Fact
+    candidates: list[str]
+    answer: int
+
+
+class Sentence(NamedTuple):
+    """A prompt with the slot, and a correct form other than the object's label ('' if none)."""
+
+    prompt: str
+    form: str
+    template_id: str
+
+
+class LanguageTexts(NamedTuple):
+    """Texts of one language: labels by id, templates by relation, prompts by fact.
+
+    A template is a pair of text and id.
+    """
+
+    labels: dict[str, str]
+    templates: dict[str, list[tuple[str, str]]]
+    prompts: dict[Fact, Sentence]
+
+
+def draw(
+    request: Request, material: Material, facts: pl.DataFrame, correct: CorrectAnswers
+) -> tuple[list[Query], list[tuple[str, str, int]]]:
+    """Return the kept queries, sorted, and counts of excluded facts (LEFT_OUT)."""
+    objects = list_objects(request, material)
+    queries: list[Query] = []
+    alone: dict[str, int] = {}
+    over = 0
+    parts = facts.sort(facts.columns).partition_by("relation", maintain_order=True)
+    for part in track(parts, "drawing candidates"):
+        asked = list(map(Fact._make, part.iter_rows()))
+        relation = asked[0].relation
+        found, tried = draw_relation(asked, objects[relation], correct, request)
+        queries += found
+        alone[relation] = tried - len(found)
+        over += len(asked) - tried
+    return queries, [*total(ALONE, alone), (OVER, "", over)]
+
+
+def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
+    """Return {relation: objects with a label in all requested languages}."""
+    objects = material.coverage.facts.select("relation", id="object_id").unique()
+    named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
+    return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
+
+
+def draw_relation(
+    facts: Sequence[Fact], objects: Collection[str], correct: CorrectAnswers, request: Request
+) -> tuple[list[Query], int]:
+    """Return the queries of a relation, sorted, and the number of facts tried.
+
+    Distractors are drawn from the objects of the facts, then from the other objects of the relation
+    if more are needed. Facts are tried in the order of SHA-256 of seed and id, a random sample,
+    until `max_per_relation` of them have a distractor.
+    """
+    own = {fact.object_id for fact in facts}
+    pools = (sorted(own), sorted({*objects} - own))
+    limit = request.max_per_relation or len(facts)
+    found: list[Query] = []
+    tried = 0
+    for fact in sorted(facts, key=lambda x: (hash_text(f"{request.seed}|{x.id}|order"), x)):
+        if len(found) == limit:
+            break
+        tried += 1
+        right = correct.of(fact)
+        if distractors := draw_distractors(fact, right, correct.homonyms, pools, request):
+            found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
+    return sorted(found, key=attrgetter("fact")), tried
+
+
+def draw_distractors(
+    fact: Fact,
+    right: Iterable[str],
+    homonyms: Alike,
+    pools: Iterable[Sequence[str]],
+    request: Request,
+) -> list[str]:
+    """Return the distractors of a fact from the pools (sorted ids), in the order drawn.
+
+    Each pool is drawn without replacement until it is empty; then the next one is used. Excluded
+    are correct answers (`right`), the subject, and entities that share a label in some language
+    with a correct answer or an earlier distractor.
+    """
+    barred = {fact.subject_id}.union(*(homonyms.get(entity, {entity}) for entity in right))
+    drawn: list[str] = []
+    key = f"{request.seed}|{fact.id}"
+    for entity in chain.from_iterable(shuffle(pool, key) for pool in pools):
+        if len(drawn) == request.candidates - 1:
+            break
+        if entity not in barred:
+            drawn.append(entity)
+            barred |= homonyms.get(entity, set())
+    return drawn
+
+
+def shuffle(pool: Sequence[str], key: str) -> Iterator[str]:
+    """Yield the items of the pool in a random order that depends only on key and pool.
+
+    Fisher-Yates shuffle: draw n takes one of the m remaining items by SHA-256 of `key|n` modulo m,
+    with a bias below m / 2**256. It is independent of the random generators of libraries.
+    """
+    moved: dict[int, str] = {}
+    for number, item in enumerate(pool):
+        place = number + hash_text(f"{key}|{number}") % (len(pool) - number)
+        yield moved.get(place, pool[place])
+        moved[place] = moved.get(number, item)
+
+
+def place_answer(fact: Fact, distractors: Sequence[str], seed: int) -> tuple[list[str], int]:
+    """Return the candidates with the answer inserted, and its index, uniform by hash."""
+    place = hash_text(f"{seed}|{fact.id}|answer") % (len(distractors) + 1)
+    return [*distractors[:place], fact.object_id, *distractors[place:]], place
+
+
+def total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
+    """Yield lines of LEFT_OUT for a reason: the sum of the counts, then each count."""
+    yield (reason, "", sum(counts.values()))
+    yield from ((reason, detail, count) for detail, count in counts.items())
+
+
+def verbalise(
+    request: Request, material: Material, queries: Sequence[Query]
+) -> dict[str, list[Row]]:
+    """Return {language: rows} in the requested wording, as many in every language.
+
+    A fact with a sentence of the source in every language has one row with that sentence. Any other
+    fact has consecutive rows, one for each template of its relation, filled with the subject's
+    label. `material` has the same number of templates in every language (`level_templates`). The
+    candidates are the same in all rows of a query.
+    """
+    known, languages = material.known, request.languages
+    prompts = empty(PROMPTS) if request.wording == "template" else known.prompts
+    prompted = choose_prompts(prompts, languages)
+    rows = {}
+    for language in track(languages, "writing sentences"):
+        texts = LanguageTexts(
+            labels=dict(of_language(known.labels, language).select("id", "label").iter_rows()),
+            templates=group_templates(of_language(material.templates, language)),
+            prompts=dict(read_prompts(of_language(prompted, language), request.source)),
+        )
+        own = [row for query in queries for row in make_rows(query, texts, language)]
+        rows[language] = inflect_rows(own, language) if request.wording == "sentence" else own
+    return rows
+
+
+def choose_prompts(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
+    """Return the prompts of the facts with one in all of the languages."""
+    asked = prompts.filter(pl.col("language").is_in(list(languages)))
+    return asked.filter(pl.col("language").n_unique().over(*FACTS) == len(set(languages)))
+
+
+def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
+    """Return the rows of one language, without the language column."""
+    return table.filter(pl.col("language") == language).drop("language")
+
+
+def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:
+    """Return {relation: [(template, id)]} of one language, in their order."""
+    grouped: dict[str, list[tuple[str, str]]] = {}
+    for relation, template_id, template in templates.iter_rows():
+        grouped.setdefault(relation, []).append((template, template_id))
+    return grouped
+
+
+def read_prompts(prompts: pl.DataFrame, source: str) -> Iterator[tuple[Fact, Sentence]]:
+    """Yield the first prompt of each fact, from the prompts of one language."""
+    first = prompts.sort(pl.all()).unique(FACTS.keys(), keep="first", maintain_order=True)
+    for *ids, prompt, form in first.select(*FACTS, "prompt", "form").iter_rows():
+        fact = Fact(*ids)
+        yield fact, Sentence(prompt, form or "", f"{source}:{fact.relation}:sentence")
+
+
+def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row]:
+    """Yield the rows of a query; PolyprobeError for a sentence without exactly one slot."""
+    fact, labels = query.fact, texts.labels
+    subject = labels[fact.subject_id]
+    candidates = [labels[entity] for entity in query.candidates]
+    sentences = (
+        [texts.prompts[fact]]
+        if fact in texts.prompts
+        else [
+            Sentence(template.replace(SUBJECT, subject), "", template_id)
+            for template, template_id in texts.templates[fact.relation]
+        ]
+    )
+    for sentence in sentences:
+        if sentence.prompt.count(SLOT) != 1:
+            raise PolyprobeError(
+                f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
+                f"leave the relation out with --exclude {fact.relation}"
+            )
+        forms = dict.fromkeys(filter(None, (labels[fact.object_id], sentence.form)))
+        yield Row(
+            fact_id=fact.id,
+            **fact._asdict(),
+            subject=subject,
+            prompt=sentence.prompt,
+            candidates=candidates,
+            candidate_ids=query.candidates,
+            answers=[query.answer],
+            answer_forms=list(forms),
+            template_id=sentence.template_id,
+        )
+
+
+def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
+    """Return the rows of one language with candidates inflected for their sentences.
+
+    The answer is the form found in the sentence, the last of `answer_forms`. Distractors take the
+    forms that they have as answers in other rows (`forms.choose_forms`). If two candidates of a row
+    would then be equal, all of its candidates keep their labels.
+    """
+    outcomes = [
+        Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
+        for number, row in enumerate(rows)
+    ]
+    worded = inflect_candidates(rows, outcomes).candidates
+    return [
+        row._replace(candidates=worded.get(number, row.candidates))
+        for number, row in enumerate(rows)
+    ]
