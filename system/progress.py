@@ -4,13 +4,6 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.progress import track as rich_track
 
 Item = TypeVar("Item")
@@ -24,12 +17,6 @@ def track(items: Iterable[Item], description: str) -> Iterator[Item]:
     console = Console(stderr=True)
     hidden = not console.is_terminal
     return iter(rich_track([*items], description, console=console, transient=True, disable=hidden))
-
-
-def count_bars(console: Console) -> Progress:
-    """Return progress bars that show how many items are done, and the time left."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeRemainingColumn(), console=console)
 
 
 def report(line: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from polyprobe.eval.run.folder import SCORES, Run
 from polyprobe.eval.scoring.load import Loaded
@@ -15,7 +16,6 @@ from polyprobe.eval.scoring.options import WorkerSettings
 from polyprobe.eval.scoring.scorers import Scored
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
-from polyprobe.system.progress import count_bars
 from polyprobe.system.store import cache_folder
 
 from .known_scores import Known, ScoreStore, as_known
@@ -169,6 +169,12 @@ def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
     columns = table.select(SCORES.names[:3]).to_pydict()
     columns |= {"scores": [k.scores for k in known], "n_tokens": [k.n_tokens for k in known]}
     return pa.table(columns, schema=SCORES)
+
+
+def count_bars(console: Console) -> Progress:
+    """Return progress bars that show how many items are done, and the time left."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TimeRemainingColumn(), console=console)
 
 
 class Bars:

@@ -14,7 +14,8 @@ from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.eval.scoring.scorers.queries import fit
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import count_bars
+
+from .fill import count_bars
 
 
 def fill_predictions(
