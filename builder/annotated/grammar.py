@@ -91,6 +91,7 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
     nodes: list[Node] = []
     for match in PIECE.finditer(prompt):
         inside: str | None = match[1]
+        node: Node | None
         if inside is not None:
             node = parse_slot(inside) or parse_article(inside) or parse_choice(inside)
         else:

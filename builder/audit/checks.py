@@ -154,7 +154,7 @@ def count_positions(split: Split) -> tuple[list[int], list[float]]:
     longest = max(first.values(), default=0)
     found: np.ndarray = np.zeros(longest, dtype=int)
     expected: np.ndarray = np.zeros(longest)
-    for (_, answers), size in first.items():
-        found[list(answers)] += 1
-        expected[:size] += len(answers) / size
+    for (_, places), size in first.items():
+        found[list(places)] += 1
+        expected[:size] += len(places) / size
     return found.tolist(), expected.tolist()
