@@ -105,7 +105,7 @@ def test_what_runs_elsewhere_is_there(place):
     "line",
     sorted({e.text for e in ENTRIES if e.kind != "shown" and e.text.startswith("polyprobe")}),
 )
-def test_commands_that_are_not_run_as_they_stand_have_options_that_there_are(line):
+def test_commands_that_are_not_run_have_known_options(line):
     _, name, *arguments = shlex.split(line)
     command = typer.main.get_command(app).commands[name]
     assert command.make_context(name, arguments).command is command
@@ -142,7 +142,7 @@ def test_a_block_without_end_is_refused():
         read_blocks("page.md", "text\n```bash\npolyprobe demo\n")
 
 
-def test_blocks_stand_as_deep_as_they_like_and_may_hold_fences():
+def test_blocks_may_be_indented_and_hold_fences():
     text = '=== "tab"\n\n    ````text\n    ```\n      a\n    ````\n'
     assert read_blocks("page.md", text) == [Block("page.md", 3, "text", "```\n  a\n")]
 
@@ -171,7 +171,7 @@ BROKEN = {
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_step_that_fails_is_told_with_its_place(kind, capsys, monkeypatch, tmp_path):
+def test_a_step_that_fails_is_reported_with_its_place(kind, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     text, message = BROKEN[kind]
     with pytest.raises(SystemExit):

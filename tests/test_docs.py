@@ -169,7 +169,7 @@ def test_doctests_of_docstrings_are_code_and_no_quotations(site):
 
 @pytest.mark.slow
 @pytest.mark.acceptance
-def test_a_table_that_is_not_there_is_told(monkeypatch):
+def test_a_table_that_is_not_there_is_reported(monkeypatch):
     plugins = pytest.importorskip("mkdocs.exceptions", reason="needs polyprobe[docs]")
     monkeypatch.syspath_prepend(ROOT / "docs")
     import cards

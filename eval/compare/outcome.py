@@ -39,14 +39,16 @@ class Outcome(NamedTuple):
     between: VersionComparison | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the comparison for JSON: figure, name, values; `twins` has the sentences."""
+        """Return the comparison for JSON: figure, name, values; `versions` has what `compare_versions` found."""
         differences = {
             figure: {row.name: dict(list(row._asdict().items())[1:]) for row in rows}
             for figure, rows in self.found.differences.items()
         }
         values = {**self.found._asdict(), "differences": differences}
         return (
-            {**values, "twins": sentences_table.as_json(self.between)} if self.between else values
+            {**values, "versions": sentences_table.as_json(self.between)}
+            if self.between
+            else values
         )
 
     def render(self) -> Iterator[Table | str]:

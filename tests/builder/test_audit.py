@@ -113,7 +113,7 @@ def test_ids_count_where_every_language_has_them():
     assert (found["rows_with_ids"], found["rows_parallel_in_all"]) == (2, 3)  # by labels again
 
 
-def test_an_answer_of_another_block_is_a_second_chance_and_what_is_no_answer_is_not_judged():
+def test_an_answer_of_another_block_is_a_second_chance_and_what_is_not_an_answer_is_not_judged():
     # row 2 alone in P36: there Peru and Norway are no answers, so that P17's pairs decide
     other = [(lang, 2, {"relation": "P36"}) for lang in ("en", "fr")]
     assert audit(other)["rows_parallel_in_all"] == 3
@@ -196,7 +196,7 @@ def test_pools_of_different_sizes_expect_different_positions():
     assert own["answers_last"] == 2
 
 
-def test_last_in_all_rows_is_no_chance():
+def test_last_in_all_rows_is_not_chance():
     rows = {"en": [("P17", "", f"{i} [Y]", list("abcdefghij"), 9) for i in range(100)]}
     assert audit(rows=rows)["languages"]["en"]["answer_position_p_value"] < 1e-100
 
@@ -244,7 +244,7 @@ def test_signature_changes_with_the_ids_alone():
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_told_in_one_line(spoil, message):
+def test_what_cannot_be_read_is_reported_in_one_line(spoil, message):
     with pytest.raises(PolyprobeError) as error:
         audit_tables(spoil(make_tables()), "tiny")
     assert str(error.value).startswith(message)

@@ -49,7 +49,7 @@ def test_ceiling_against_english(small):
 
 
 @pytest.mark.acceptance
-def test_answers_stand_last_and_second_ones_beside_them(small):
+def test_answers_are_last_with_second_ones_beside_them(small):
     english = small.languages["en"]
     assert english.rows["rows_with_second_answer"] == 1026
     assert english.last == 6792

@@ -60,7 +60,7 @@ def test_homonyms_of_the_answer_and_of_each_other_are_no_candidates():
     assert len(by_id["P36:Q2:Q20"].candidate_ids) == 3  # Lima, N'Djamena and one of the two
 
 
-def test_a_relation_takes_the_fallback_template_or_is_left_out_and_told():
+def test_a_relation_takes_the_fallback_template_or_is_excluded_and_reported():
     known = CAPITALS._replace(templates=CAPITALS.templates.filter(language="en"))
     fallback = CAPITALS.templates.filter(language="el")
     made = balance(known, Request("tiny", ("en", "el")), fallback)
@@ -92,7 +92,7 @@ def test_a_fact_with_a_sentence_in_every_language_takes_it_and_its_inflected_for
     assert balance(half, Request("tiny", ("en", "el"))).rows["el"][0].template_id == "tiny:P36:0"
 
 
-def test_what_is_true_by_facts_without_a_row_is_no_distractor():
+def test_what_is_true_by_facts_without_a_row_is_not_a_distractor():
     """Q1 lies in Q10 (P17) and, by a relation left out that reads the same, in Q11."""
     names = {i: f"entity {i}" for i in ("Q1", "Q2", "Q3", "Q10", "Q11", "Q12")}
     facts = [("P17", "Q1", "Q10"), ("P17", "Q2", "Q11"), ("P17", "Q3", "Q12")]
@@ -182,7 +182,7 @@ def test_configurations_lie_side_by_side(monkeypatch, tmp_path):
         build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)
 
 
-def test_what_another_source_knows_to_be_true_is_no_distractor(monkeypatch):
+def test_what_another_source_knows_to_be_true_is_not_a_distractor(monkeypatch):
     serve(monkeypatch, "tiny", CAPITALS)
     known = build(Request("tiny", ("en",)))
     [athens] = [row for row in known.rows["en"] if row.object_id == "Q10"]

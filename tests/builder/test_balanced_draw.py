@@ -49,7 +49,7 @@ def test_every_place_is_as_likely_as_any_other():
     assert sum((counts[i] - 1000) ** 2 / 1000 for i in range(10)) < 30
 
 
-def test_the_subject_is_no_candidate_and_a_small_pool_is_taken_whole():
+def test_the_subject_is_not_a_candidate_and_a_small_pool_is_taken_whole():
     known = Knowledge({("P36", "Q142"): frozenset({"Q90", "Q5"})}, {})
     right = CorrectAnswers(known, {}, {}, {}).of(FACT)
     assert right == {"Q5", "Q90"}

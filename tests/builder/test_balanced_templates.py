@@ -147,7 +147,7 @@ def test_a_fact_with_a_sentence_of_its_own_keeps_one_row():
     assert made.notes.used_templates.rows() == [("P36", 2, 3, 5)]
 
 
-def test_what_a_further_template_makes_right_is_no_distractor():
+def test_what_a_further_template_makes_right_is_not_a_distractor():
     """Q11 is right for Q1 by P2 alone, whose second template reads like the third of P1."""
     names = {i: f"entity {i}" for i in ("Q1", "Q2", "Q3", "Q10", "Q11", "Q12")}
     facts = [("P1", "Q1", "Q10"), ("P1", "Q2", "Q11"), ("P1", "Q3", "Q12")]

@@ -1,4 +1,4 @@
-"""Balanced sets as twins: a source's own sentences and templates, for the same facts."""
+"""Balanced sets in two wordings: a source's own sentences and templates, for the same facts."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def build(wording):
     return balanced.balance(request, made)
 
 
-def test_twins_have_the_same_facts_and_candidates():
+def test_sentence_versions_have_the_same_facts_and_candidates():
     template, sentence = build("template"), build("sentence")
     for language in ("en", "cs"):
         for one, other in zip(template.rows[language], sentence.rows[language], strict=True):
@@ -87,7 +87,7 @@ def test_without_a_wording_sentences_come_first_and_templates_fill_up():
         ("sentence", "own-sentence", "own-sentence"),
     ],
 )
-def test_names_of_twins(wording, config, name):
+def test_names_of_sentence_versions(wording, config, name):
     request = Request("tiny", ("en", "cs"), wording=wording, config=config)
     assert request.name == name
     assert (f" --wording {wording} " in request.command) == bool(wording)

@@ -39,7 +39,7 @@ def test_committed_files_keep_the_documented_rules(name):
     assert len(set(ids)) == len(ids) == 4 * len(configs)
 
 
-def test_what_the_hub_is_asked_for_is_told():
+def test_what_the_hub_is_asked_for_is_reported():
     text = (DATASETS / "geofacts" / "eval.yaml").read_text(encoding="utf-8")
     assert "packages/tasks/src/eval.ts" in text
     assert yaml.safe_load(text)["evaluation_framework"] == "polyprobe"

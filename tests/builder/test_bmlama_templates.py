@@ -78,7 +78,7 @@ def test_two_of_chinese_are_replaced_in_53_alone():
     assert {r: s for r, s in in_17.items() if OURS[r] != s}.keys() == {"P36", "P1376"}
 
 
-def test_entries_stand_where_there_are_rows():
+def test_entries_are_in_languages_with_rows():
     """A language of 53 alone has no rows in the eleven relations that 53 lacks."""
     only_17 = {relation for relation, _, in_53 in bmlama_files.BLOCKS if not in_53}
     assert len(only_17) == 41 - 30

@@ -108,7 +108,7 @@ def test_a_licence_may_lie_there_before_the_first_build(tiny, tmp_path):
     assert "LICENSE-UNICODE.txt" in listing(tmp_path / "out")
 
 
-def test_a_file_is_no_folder(tiny, tmp_path):
+def test_a_file_is_not_a_folder(tiny, tmp_path):
     (tmp_path / "out").touch()
     with pytest.raises(PolyprobeError, match="out is a file; give --output a folder"):
         build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "out")

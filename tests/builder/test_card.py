@@ -54,7 +54,7 @@ def test_committed_cards_load_on_the_hub(name):
     assert "<!-- statistics" not in card.text
 
 
-def test_licences_are_told():
+def test_licences_are_reported():
     bmlama, geofacts = (
         DatasetCard.load(DATASETS / name / "README.md") for name in ("bmlama", "geofacts")
     )

@@ -96,7 +96,7 @@ def test_templates_are_got_back_and_english_from_lamas_sentences(mirror):
         ("York is in New York.", "York", "New York", "[X] is in [Y]."),
     ],
 )
-def test_labels_that_stand_twice_show_no_slots(filled, subject, thing, template):
+def test_labels_that_occur_twice_show_no_slots(filled, subject, thing, template):
     assert empty_slots(filled, subject, thing) == template
 
 

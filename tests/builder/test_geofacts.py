@@ -157,7 +157,7 @@ def test_templates_are_complete():
 
 
 @pytest.mark.parametrize("relation", FACTS)
-def test_answers_stand_anywhere(built, relation):
+def test_answers_are_in_any_place(built, relation):
     places = Counter(row.answers[0] for row in built["en"] if row.relation == relation)
     expected = FACTS[relation] / CANDIDATES[relation]
     deviation = sum((places[i] - expected) ** 2 / expected for i in range(CANDIDATES[relation]))
@@ -213,7 +213,7 @@ def test_official_languages_are_those_of_babel(built):
         ("P30:RU:150", "two continents"),
     ],
 )
-def test_what_is_no_fact(built, fact_id, why):
+def test_what_is_not_a_fact(built, fact_id, why):
     assert fact_id not in {row.fact_id for row in built["en"]}, why
 
 

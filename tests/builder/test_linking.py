@@ -72,7 +72,7 @@ def test_languages_vote(labels, expected):
     assert link(*labels) == expected
 
 
-def test_homonyms_of_one_language_are_told_apart_by_the_others():
+def test_homonyms_of_one_language_are_distinguished_by_the_others():
     facts = make_facts([*TRIPLES, ("P47", "Q1", "Q1428")], LABELLED)
     rows = {
         language: [make_row(subject, answer)]

@@ -99,7 +99,7 @@ def test_x_factr_s_sentences_are_written_out(upstream):
 
 
 @pytest.mark.upstream
-def test_a_folder_without_tables_of_the_languages_is_told(upstream, tmp_path):
+def test_a_folder_without_tables_of_the_languages_is_reported(upstream, tmp_path):
     request = Request("xfactr", ("ru",), wording="sentence", unimorph=str(tmp_path))
     with pytest.raises(PolyprobeError, match="has no UniMorph table of ru; expected files as rus"):
         material.add_sentences(request, xfactr, KNOWN, upstream)

@@ -183,7 +183,7 @@ def test_the_hubs_rows_give_the_same(mirror):
     assert rows.repairs == {k: v for k, v in REPAIRS.items() if k != mlama.TWICE}
 
 
-def test_rows_without_a_column_are_told():
+def test_rows_without_a_column_are_reported():
     with pytest.raises(PolyprobeError, match="no column 'obj_uri' in the Hub's copy of mLAMA"):
         mlama.from_rows(hub_rows().drop_columns("obj_uri"))
 
@@ -216,7 +216,7 @@ def test_another_archive_is_refused_with_both_sums(mirror):
     ("content", "message"),
     [(write_zip(["en"]), "lacks a file: .*mlama1.1/fr/"), (b"PK", "cut short or corrupt")],
 )
-def test_spoiled_archives_are_told(mirror, monkeypatch, content, message):
+def test_spoiled_archives_are_reported(mirror, monkeypatch, content, message):
     (mirror / "mlama1.1.zip").write_bytes(content)
     use(monkeypatch, content)
     with pytest.raises(PolyprobeError, match=message):
@@ -282,13 +282,13 @@ def test_the_hubs_copy_is_downloaded(hub, tmp_path, mirror):
     assert len(hub.asked(".parquet", "GET")) == 2
 
 
-def test_another_number_of_rows_on_the_hub_is_told(hub, tmp_path):
+def test_another_number_of_rows_on_the_hub_is_reported(hub, tmp_path):
     hub.add("dataset", mlama_hub.NAME, write_hub(tmp_path / "served"))
     answer = run_client(READ.format(rows=843_143), tmp_path / "home", hub.url)
     assert answer.endswith(f"holds {hub_rows().num_rows} rows of cis-lmu/m_lama, expected 843143")
 
 
-def test_hub_that_is_not_reached_is_told_in_one_line(tmp_path):
+def test_hub_that_is_not_reached_is_reported_in_one_line(tmp_path):
     answer = run_client(READ.format(rows=1), tmp_path / "home", NOWHERE, offline=True)
     assert answer.startswith("cannot download cis-lmu/m_lama from the Hub (")
     assert "source mlama" in answer
@@ -302,7 +302,7 @@ def test_the_hubs_parquet_in_a_mirror(mirror, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["none", "cut"])
-def test_spoiled_parquet_in_a_mirror_is_told(tmp_path, damage):
+def test_spoiled_parquet_in_a_mirror_is_reported(tmp_path, damage):
     if damage == "cut":
         write_hub(tmp_path / "cis-lmu__m_lama")
         file = tmp_path / "cis-lmu__m_lama" / "all" / "test" / "0001.parquet"

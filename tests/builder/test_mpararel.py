@@ -153,7 +153,7 @@ def test_repair(pattern, template):
 
 
 @pytest.mark.parametrize("text", ["[X] a", "[X] [Y] [Y]", "(y], [X] [Y]", "[x] [Y]", "[ [X] [Y]"])
-def test_what_is_no_template(text):
+def test_what_is_not_a_template(text):
     assert not mpararel.is_template(text)
 
 

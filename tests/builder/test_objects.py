@@ -136,7 +136,7 @@ def test_a_shared_noun_is_left_out_if_asked():
     assert [one.form for one in bare] == ["русском", "финском", "датском"]
 
 
-def test_a_shared_noun_is_no_bar_to_a_country_of_that_name():
+def test_a_shared_noun_is_not_a_bar_to_a_country_of_that_name():
     labels = [f"{name} jezik" for name in ("engleski", "danski", "finski", "ruski", "češki")]
     sentences = [f"Napisan je na {label[:-6]}m." for label in labels]
     found = find_objects([*sentences, "Živi u Engleskoj."], [*labels, "Engleska"], "hr", "none")
@@ -150,7 +150,7 @@ def test_another_label_of_the_call_is_none():
     assert find_objects(sentences, ["Армения", "Германия"], "ru", "none") == [None, None]
 
 
-def test_an_alias_stands_for_a_label():
+def test_an_alias_replaces_a_label():
     aliases = {"aliases": [["Майкрософт"]]}
     sentence = "Он работает в компании Майкрософт."
     assert find_form(sentence, "Microsoft", "ru") is None

@@ -127,7 +127,7 @@ def test_english_is_read_for_the_ids_and_not_given_unasked(mirror):
 
 
 @pytest.mark.parametrize("archive", ["cut", "none"])
-def test_spoiled_mirrors_are_told_in_one_line(mirror, archive):
+def test_spoiled_mirrors_are_reported_in_one_line(mirror, archive):
     file = mirror / polyglot.REPOSITORY.archive
     content = file.read_bytes()
     file.unlink()
@@ -180,7 +180,7 @@ def test_released_rows(released):
         (["ru", "hu", "sr", "hr"], 1520),
     ],
 )
-def test_rows_that_stand_in_all_languages(released, without, rows):
+def test_rows_of_all_languages(released, without, rows):
     """FINDINGS section 3."""
     kept = released.filter(~pl.col("language").is_in(without))
     counts = kept.group_by("dataset_id").len()

@@ -90,7 +90,7 @@ def test_a_sound_row_stays_as_it_is():
         (("Q1",), {"Q1", "Q3"}, ("Q1", "Q3", "Q4"), ("Q1", "Q4"), "filled"),
     ],
 )  # fmt: skip
-def test_a_fault_is_mended_and_told(candidates, rights, pool, expected, code):
+def test_a_fault_is_corrected_and_reported(candidates, rights, pool, expected, code):
     repaired_query = repair_query(query(*candidates), entities(*pool), right(*rights))
     assert repaired_query.candidates == expected
     assert repaired_query.repairs == (code,)
@@ -98,7 +98,7 @@ def test_a_fault_is_mended_and_told(candidates, rights, pool, expected, code):
 
 
 def test_every_code_but_those_of_one_language_has_its_case_above():
-    [mark] = test_a_fault_is_mended_and_told.pytestmark
+    [mark] = test_a_fault_is_corrected_and_reported.pytestmark
     cases = {case[-1] for case in mark.args[1]}
     others = {
         "unlinked",
@@ -178,7 +178,7 @@ def test_a_row_is_written_in_one_language():
     )
 
 
-def test_what_concerns_one_language_is_told_there():
+def test_what_concerns_one_language_is_reported_there():
     spoiled = PUBLISHED._replace(subject="Naf\u00adplio", candidates=["Oslo", "Bonn", "Athen"])
     wording = WORDING._replace(template="[X] und [Y] sind Partnerstädte.")
     row = write_row(query("Q1", "Q4", "Q7"), spoiled, wording)

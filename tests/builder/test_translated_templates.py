@@ -198,7 +198,7 @@ def test_an_engine_that_does_not_answer_is_not_asked_in_another_style():
     assert found.templates.height == 0
 
 
-def test_what_is_empty_or_unchanged_is_no_translation():
+def test_what_is_empty_or_unchanged_is_not_a_translation():
     unchanged = {put_slots(BORN, style): put_slots(BORN, style) for style in STYLES}
     found = translate(table(BORN, DIED), Dictionary("a", unchanged), trusted=["a"])
     assert found.outcomes["outcome"].to_list() == ["no translation"] * 2

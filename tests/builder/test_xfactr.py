@@ -184,7 +184,7 @@ def test_reduction(language, prompt, template, lost):
 
 
 @pytest.mark.parametrize("text", ["[X] a", "[Y] a [Y]", "[X] [Y] [a]", "[X] a] [Y]", "[x] [Y]"])
-def test_what_is_no_template(text):
+def test_what_is_not_a_template(text):
     assert not is_template(text)
 
 

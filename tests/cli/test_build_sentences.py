@@ -7,7 +7,7 @@ from polyprobe.builder import translators
 from polyprobe.cli.build import app
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.sentences.phrases import Told, tiny
-from tests.builder.sentences.test_twin import phrasebook
+from tests.builder.sentences.test_version import phrasebook
 
 __all__ = ["tiny"]
 
@@ -16,7 +16,7 @@ def run(*words):
     return CliRunner().invoke(app, ["sentences", *map(str, words)])
 
 
-def test_a_twin_is_built_and_its_costs_and_losses_are_shown(tiny, monkeypatch):
+def test_a_sentence_version_is_built_and_its_costs_and_losses_are_shown(tiny, monkeypatch):
     made = []
 
     def load(name, **options):
@@ -72,7 +72,7 @@ def test_every_option_reaches_the_builder(tiny, monkeypatch):
     ]
 
 
-TWIN = ("tiny", "--config", "default")
+VERSION = ("tiny", "--config", "default")
 
 
 @pytest.mark.parametrize(
@@ -87,15 +87,18 @@ TWIN = ("tiny", "--config", "default")
             "fluent-mlama has its own es-sentence: polyprobe build fluent-mlama --config",
         ),
         (
-            (*TWIN, "--translator", "apertium", "--translator-option", "url"),
+            (*VERSION, "--translator", "apertium", "--translator-option", "url"),
             "--translator-option: expected key=value, got 'url'",
         ),
-        ((*TWIN, "--translator", "apertum"), "unknown translator 'apertum' in polyprobe; did you"),
+        (
+            (*VERSION, "--translator", "apertum"),
+            "unknown translator 'apertum' in polyprobe; did you",
+        ),
         (
             ("tiny", "--config", "defualt", "--translator", "apertium"),
             "unknown configuration 'defualt' in tiny; did you mean 'default'?",
         ),
-        (("tyni", *TWIN[1:], "--translator", "apertium"), "unknown dataset 'tyni' in polyprobe"),
+        (("tyni", *VERSION[1:], "--translator", "apertium"), "unknown dataset 'tyni' in polyprobe"),
         (
             ("balanced", "--config", "x", "--translator", "apertium"),
             "no configuration x in datasets/balanced; build it first: polyprobe build balanced",
@@ -113,4 +116,4 @@ def test_a_mistake_is_one_line(tiny, tmp_path, monkeypatch, words, message):
 
 def test_translators_named_in_the_line_are_those_there_are(tiny):
     for name in translators.TRANSLATORS:
-        assert name in str(run(*TWIN, "--translator", "nobody").exception)
+        assert name in str(run(*VERSION, "--translator", "nobody").exception)

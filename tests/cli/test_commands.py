@@ -100,7 +100,7 @@ def test_mistakes_end_in_one_line(arguments, message, here, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_metrics_of_what_is_no_run(here, tmp_path):
+def test_metrics_of_what_is_not_a_run(here, tmp_path):
     status, errors = here("metrics", tmp_path)
     assert status == 1
     assert errors == [f"error: {tmp_path} is not a run folder: it has no run.json"]

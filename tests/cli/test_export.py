@@ -46,7 +46,7 @@ def test_languages_are_read_as_other_commands_read_them(place, tmp_path, capsys,
     assert "_ru" not in written
 
 
-def test_a_run_is_no_dataset(place, tmp_path):
+def test_a_run_is_not_a_dataset(place, tmp_path):
     run = place / "runs" / "a"
     run.mkdir(parents=True)
     (run / "run.json").write_text("{}")
@@ -56,7 +56,7 @@ def test_a_run_is_no_dataset(place, tmp_path):
             export(type(tmp_path)("runs/a"), harness)
 
 
-def test_what_nothing_has_is_told(place, tmp_path):
+def test_what_nothing_has_is_reported(place, tmp_path):
     for given in ("nothing", "datasets/nothing", "me/nothing"):
         with pytest.raises(PolyprobeError, match=f"^no such folder: {given};"):
             export(type(tmp_path)(given), "lm-eval")

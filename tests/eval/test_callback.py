@@ -133,7 +133,7 @@ def test_figures_of_several_evaluation_sets_are_measured_once(saved, facts, tmp_
     assert logger.steps("eval_one_loss") == logger.steps("eval_two_loss") == [2]
 
 
-def test_unknown_candidates_are_told(saved, facts, tmp_path):
+def test_unknown_candidates_are_reported(saved, facts, tmp_path):
     trainer, _ = make_trainer(saved("bert"), tmp_path)
     with pytest.warns(UserWarning, match="language 'zh_hans': [0-9]+ candidates are noth"):
         ConsistencyCallback(trainer, facts, languages=["zh_hans"])

@@ -103,7 +103,7 @@ def test_unknown_options(run, options, message):
         compare_runs(run("a"), run("b"), **options)
 
 
-def test_a_score_that_is_no_number(run):
+def test_a_score_that_is_not_a_number(run):
     second = run("b")
     file = second.folder / "scores" / "ru.parquet"
     table = second.read("ru")

@@ -159,7 +159,7 @@ def test_ties_go_to_the_lowest_id_and_the_fewest_masks(norm, scorers):
     assert set(found.tokens) == {scorer.tokenizer.mask_token_id}  # the whole vocabulary is allowed
 
 
-def test_damaged_weights_are_told(scorers):
+def test_damaged_weights_are_reported(scorers):
     scorer = copy.deepcopy(scorers("bert"))
     scorer.model.cls.predictions.bias.data.fill_(float("nan"))
     with pytest.raises(PolyprobeError, match="its weights are damaged"):

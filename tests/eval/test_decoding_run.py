@@ -192,7 +192,7 @@ def test_other_choices_are_another_run(place, done):
         run_all(place, done, beam=2)
 
 
-def test_a_file_with_other_columns_is_told(done):
+def test_a_file_with_other_columns_is_reported(done):
     file = done / "predictions" / "en.parquet"
     pq.write_table(pq.read_table(file).drop_columns(["n_masks"]), file)
     with pytest.raises(PolyprobeError, match="has other columns than .* n_masks \\(int32\\)"):

@@ -201,7 +201,7 @@ def test_memory_that_is_short_at_the_start_does_not_change_the_path(scorers, mon
     assert Trial(scorers("llama").engine.network).fastest(4096).name == "tree"
 
 
-def test_the_crowd_stands_between_inputs_of_the_probe(scorers):
+def test_the_crowd_is_between_inputs_of_the_probe(scorers):
     """So that in the trie an input is far from its ancestors, as it may be in a real one."""
     network = scorers("llama").engine.network
     probe = make_probe(network)

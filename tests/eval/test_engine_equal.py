@@ -148,7 +148,7 @@ def test_memory_that_runs_out_halves_the_budget_and_changes_no_score(
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bloom", "mamba", "bert", "t5"])
-def test_a_sentence_that_fits_in_no_batch_is_told(kind, kinds, monkeypatch):
+def test_a_sentence_that_fits_in_no_batch_is_reported(kind, kinds, monkeypatch):
     scorer = kinds(kind, batch_tokens=301)
     limit(monkeypatch, scorer.model, 4)
     with pytest.raises(PolyprobeError, match="out of memory with a single sentence of .* tokens"):

@@ -82,7 +82,7 @@ def test_tasks_are_those_that_the_builder_names(tmp_path):
 
 @pytest.mark.parametrize("name", RUN_FORMATS)
 @pytest.mark.parametrize("limit", [None, 60])
-def test_a_partial_run_is_told_where_the_hub_would_show_it(tmp_path, capsys, name, limit):
+def test_a_partial_run_is_reported_where_the_hub_would_show_it(tmp_path, capsys, name, limit):
     run = make_wide(tmp_path, 3, limit=limit)
     export_run(run, name)
     said = capsys.readouterr()
@@ -94,7 +94,7 @@ def test_a_partial_run_is_told_where_the_hub_would_show_it(tmp_path, capsys, nam
         assert said.err == ""
 
 
-def test_a_partial_run_in_a_card_is_told_too(tmp_path, capsys):
+def test_a_partial_run_in_a_card_is_reported_too(tmp_path, capsys):
     (tmp_path / "README.md").write_text("# model\n")
     run = make_wide(tmp_path, 3, sample=7)
     export_run(run, "model-index", card=tmp_path / "README.md")

@@ -119,7 +119,7 @@ def test_a_card_that_cannot_be_read_stays_as_it_is(run, tmp_path, text, said):
     assert card.read_bytes() == text.encode()
 
 
-def test_a_missing_card_and_one_that_is_no_text(run, tmp_path):
+def test_a_missing_card_and_one_that_is_not_text(run, tmp_path):
     with pytest.raises(PolyprobeError, match="no model card .*README.md; give an existing one"):
         export_run(run, "model-index", card=tmp_path / "README.md")
     card = tmp_path / "README.md"

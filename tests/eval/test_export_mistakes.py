@@ -34,7 +34,7 @@ def test_no_run(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
-def test_without_results_the_command_is_told(run, tmp_path):
+def test_without_results_the_command_is_reported(run, tmp_path):
     copy = copy_run(run, tmp_path)
     (copy / "results.json").unlink()
     refused(f"has no results.json; make it with `polyprobe metrics {copy}`", copy, "csv")

@@ -44,7 +44,7 @@ def reached(test, correction, n_units, n_resamples, names):
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
 @pytest.mark.parametrize("names", [1, 3, 10])
-def test_what_is_told_is_what_all_swaps_allow(correction, names):
+def test_what_is_reported_is_what_all_swaps_allow(correction, names):
     for n, resamples in product(range(1, 13), (5, 19, 20, 59, 60, 500)):
         told = explained(n, {"accuracy": names}, correction, resamples)
         assert (told is None) == reached("randomisation", correction, n, resamples, names)
@@ -52,14 +52,14 @@ def test_what_is_told_is_what_all_swaps_allow(correction, names):
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
 @pytest.mark.parametrize("clusters", ["none", "relation"])
-def test_what_is_told_is_what_the_bootstrap_allows(correction, clusters):
+def test_what_is_reported_is_what_the_bootstrap_allows(correction, clusters):
     for n, resamples, names in product((2, 4, 5, 6, 8, 11), (5, 30, 60, 500, 10_000), (1, 3, 8)):
         options = {"test": "bootstrap", "clusters": clusters}
         told = explained(n, {"rankc": names}, correction, resamples, **options)
         assert (told is None) == reached("bootstrap", correction, n, resamples, names)
 
 
-def test_few_facts_are_told_once():
+def test_few_facts_are_reported_once():
     five = {"accuracy": 2, "rankc": 1, "coverlap": 1}
     assert explained(5, five, "holm", 500) == (
         "p (holm) cannot fall below .05 with 5 rows and 500 resamples; "

@@ -191,7 +191,7 @@ def test_revision_of_a_folder_counts_every_file_that_may_matter(name, llama, tmp
     assert load(str(copy)).revision == after
 
 
-def test_an_attention_that_is_not_there_is_told(llama):
+def test_an_attention_that_is_not_there_is_reported(llama):
     with pytest.raises(PolyprobeError, match="^--attention nonsense cannot be used with model"):
         load(str(llama), attention="nonsense")
 

@@ -186,7 +186,7 @@ def test_going_on_with_another_scoring_is_refused(place, tmp_path):
             evaluate_model(model, data, output=tmp_path / was, limit=1, scoring=now)
 
 
-def test_a_dataset_without_subjects_is_told_before_a_folder_is_made(place, tmp_path):
+def test_a_dataset_without_subjects_is_reported_before_a_folder_is_made(place, tmp_path):
     folder = write_facts(tmp_path / "facts", without_ids)
     for file in folder.glob("data/small/*.parquet"):
         pq.write_table(pq.read_table(file).drop_columns("subject"), file)

@@ -132,7 +132,7 @@ def test_equal_first_pieces_tie_to_the_last_bit(kind, scorers):
 
 
 @pytest.mark.parametrize("scoring", ["object", "contrastive"])
-def test_a_decoder_does_not_see_what_stands_behind_the_slot(scoring, scorers):
+def test_a_decoder_does_not_see_what_is_behind_the_slot(scoring, scorers):
     scorer = scorers("gpt2", scoring)
     long, short, other = score(
         scorer,
@@ -168,7 +168,7 @@ def test_bos_is_a_setting_of_causal_models(scoring, scorers):
     ],
 )
 @pytest.mark.parametrize("kind", [CausalObjectScorer, CausalContrastiveScorer])
-def test_an_eos_that_the_tokenizer_appends_does_not_stand_between(
+def test_an_eos_that_the_tokenizer_appends_is_not_between(
     kind, template, bos, front, appended, scorers
 ):
     model = scorers("gpt2", "bmlama").model
@@ -352,7 +352,7 @@ def test_a_protocol_of_another_family_is_refused(kind, scoring, message, tmp_pat
     assert "\n" not in str(error.value)
 
 
-def test_every_scoring_is_tested_here_and_told_by_the_command():
+def test_every_scoring_is_tested_here_and_named_by_the_command():
     elsewhere = {("xfactr", "masked"), ("pll", "masked"), ("pll-word-l2r", "masked")}
     tested = {("bmlama", f) for f in FAMILIES} | set(PLAIN) | elsewhere
     tested |= {(f"object-{x}", f) for x in ("tokens", "characters", "bytes") for f in FAMILIES}

@@ -81,7 +81,7 @@ def test_a_run_of_the_first_rows_shows_those(tmp_path, facts):
 
 
 @pytest.mark.usefixtures("light")
-def test_the_answer_stands_at_the_top(tmp_path, run):
+def test_the_answer_is_at_the_top(tmp_path, run):
     reader, _ = report(tmp_path, run.folder)
     mean = run.read_json("results.json")["mean"]
     # ties in expectation: ru 5 + 1/2 right of 8; zh_hans 2, and its tie in fact 2 lacks the answer
@@ -166,7 +166,7 @@ def test_without_the_dataset_there_are_numbers_for_texts(tmp_path, facts, run, h
 
 
 @pytest.mark.usefixtures("light")
-def test_two_runs_stand_side_by_side(tmp_path, facts, run):
+def test_two_runs_are_side_by_side(tmp_path, facts, run):
     other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
     reader, parts = report(tmp_path, run.folder, other.folder)
     assert [p["results"] for p in parts] == [drawn(r) for r in (run, other)]

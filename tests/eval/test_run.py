@@ -179,7 +179,7 @@ def test_the_folder_of_another_run_is_refused(change, message, place, done, tmp_
     assert contents(done[0]) == before
 
 
-def test_a_folder_that_is_no_run_is_refused(place, tmp_path):
+def test_a_folder_that_is_not_a_run_is_refused(place, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(PolyprobeError, match="is not empty and holds no run.json"):
         evaluate_model(str(place / "model"), str(place / "facts"), output=tmp_path)
@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(place, tmp_path):
         evaluate_model(str(place / "model"), str(place / "facts"), output=tmp_path / "file" / "run")
 
 
-def test_a_file_is_no_run_folder(place, tmp_path):
+def test_a_file_is_not_a_run_folder(place, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(PolyprobeError, match="file cannot be a run folder: Not a directory"):
         evaluate_model(str(place / "model"), str(place / "facts"), output=tmp_path / "file")

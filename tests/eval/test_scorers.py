@@ -219,7 +219,7 @@ def test_a_tokenizer_of_another_model_is_refused(scorers):
         MaskedScorer(scorers("bert").model, tokenizer)
 
 
-def test_damaged_weights_are_told(scorers):
+def test_damaged_weights_are_reported(scorers):
     model = copy.deepcopy(scorers("gpt2").model)
     model.lm_head.weight.data.fill_(float("nan"))
     with pytest.raises(PolyprobeError, match=r"not finite \(torch.float32\); its weights are dam"):

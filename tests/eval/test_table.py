@@ -43,7 +43,7 @@ def test_a_row_is_a_language_with_its_means_over_the_others():
     }
 
 
-def test_intervals_of_the_means_stand_below_them():
+def test_intervals_are_below_the_means():
     means = {"accuracy": [0.25, 0.75], "rankc": [0.5, 0.7], "rankc_adjusted": [-0.1, 0.4]}
     lines = printed({**RESULTS, "intervals": {"mean": {**means, "coverlap": None}}})
     row = cells(lines)["95 %"]
@@ -87,6 +87,6 @@ def test_any_number_of_languages_fits_into_80_columns(count):
     assert all(table[x] == ["0.500", share, share, share] for x in [*languages, "mean"])
 
 
-def test_a_language_is_no_markup():
+def test_a_language_is_not_markup():
     results = {**RESULTS, "languages": ["[red]"], "accuracy": {"[red]": 0.5}}
     assert "[red]" in cells(printed(results))

@@ -170,7 +170,7 @@ def test_a_run_begun_without_the_cache_goes_on_with_what_it_has(
     assert not (tmp_path / "a" / ".store").exists()
 
 
-def test_two_processes_in_one_run_folder_are_told(place, tmp_path):
+def test_two_processes_in_one_run_folder_are_reported(place, tmp_path):
     with (
         locked(tmp_path / "a"),
         pytest.raises(PolyprobeError, match="another process is writing to .*/a; wait for it"),
@@ -203,7 +203,7 @@ def test_whoever_scores_the_files_are_the_same(who, place, tmp_path):
     assert texts[0] == texts[1]
 
 
-def test_the_store_that_is_cleared_in_mid_run_is_told(place, tmp_path, monkeypatch):
+def test_the_store_that_is_cleared_in_mid_run_is_reported(place, tmp_path, monkeypatch):
     monkeypatch.setattr(ScoreStore, "add", lambda *_: None)
     with pytest.raises(
         PolyprobeError, match="language 'en': 8 queries are missing from the score store"

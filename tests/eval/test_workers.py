@@ -95,7 +95,7 @@ class TestHere:
         for task, scored in score_here(scorers("llama"), tasks_of(3), silent):
             assert scored == scorers("llama").score_counted(task.prompts, task.candidates)
 
-    def test_no_task_is_no_result(self):
+    def test_no_task_has_no_result(self):
         assert list(score_here(Stub(), [], silent)) == []
 
 

@@ -113,7 +113,7 @@ for name, config, revision in {cases}:
 """
 
 
-def test_what_is_not_there_is_told_by_the_clients_own_errors(hub, tmp_path):
+def test_what_is_not_there_is_reported_by_the_clients_own_errors(hub, tmp_path):
     hub.add("dataset", "me/geo", write_dataset(tmp_path / "geo"))
     cases = [case[:3] for case in ERRORS.values()]
     answers = run_client(FAIL.format(cases=cases), tmp_path / "home", hub.url)

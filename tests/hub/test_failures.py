@@ -125,7 +125,7 @@ def test_failures_are_counted_by_path_and_method(hub, api, geo):
     assert [request.status for request in hub.requests] == [200, 404, 200]
 
 
-def test_a_creation_that_is_told_to_wait_is_repeated_by_the_client(hub, api):
+def test_a_creation_that_must_wait_is_repeated_by_the_client(hub, api):
     hub.fail("/repos/create", 409, times=2)
     api.create_repo("me/new", **DATA)
     assert [request.status for request in hub.asked("/repos/create")] == [409, 409, 200]

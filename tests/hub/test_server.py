@@ -34,7 +34,7 @@ def test_info_names_the_commit_and_the_files(api, geo):
     assert api.list_repo_refs("me/geo", repo_type="dataset").branches[0].target_commit == info.sha
 
 
-def test_space_and_model_are_told_apart_from_a_dataset_of_the_same_name(hub, api, tmp_path):
+def test_space_and_model_are_distinguished_from_a_dataset_of_the_same_name(hub, api, tmp_path):
     folder = write_metric(tmp_path / "geo_metric")
     hub.add("space", "me/geo", folder)
     hub.add("model", "geo", folder)

@@ -194,7 +194,7 @@ def test_a_commit_on_another_head_is_refused(api, geo):
     assert geo.contents()["a.txt"] == b"2"
 
 
-def test_branches_and_tags_stand_where_they_were_made(api, geo):
+def test_branches_and_tags_stay_where_they_were_made(api, geo):
     first = add(api, {"a.txt": b"1"})
     api.create_tag(NAME, tag="v1", repo_type="dataset")
     api.create_branch(NAME, branch="dev/x", repo_type="dataset")

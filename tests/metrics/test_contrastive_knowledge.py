@@ -89,7 +89,7 @@ def test_arrays_padded_rows_and_lists_are_the_same():
 ROWS = [[0.5, 0.2], [0.2, 0.2], [0.1, 0.2, 0.3], [0.3, 0.1, 0.2, 0.6], [0.4, 0.1, 0.2]]
 
 
-def test_ties_are_wrong_or_count_half_and_are_told():
+def test_ties_are_wrong_or_count_half_and_are_reported():
     wrong = measure_knowledge(ROWS, n_resamples=0)
     assert wrong == {"accuracy": 2 / 5, "tie_share": 2 / 5, "n_queries": 5}
     half = measure_knowledge(ROWS, ties="half", n_resamples=0)

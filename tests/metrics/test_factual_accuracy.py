@@ -169,7 +169,7 @@ def test_single_and_multi_are_drawn_from_their_own_queries(options):
             assert result[f"{name}_ci"] == alone["all_ci"]
 
 
-def test_a_relation_with_one_object_of_one_token_stands_in_every_draw():
+def test_a_relation_with_one_object_of_one_token_is_in_every_draw():
     """Of 40 facts one is of one token and right: the figure is 1 whatever is drawn."""
     texts = ["Paris"] + ["x"] * 39
     result = measure_factual_accuracy(
@@ -212,7 +212,7 @@ def test_language_and_prompts_reach_the_matching():
     assert result["all"] == 1 / 2
 
 
-def test_none_passes_through_evaluate_wherever_it_stands(metric):
+def test_none_passes_through_evaluate_in_any_place(metric):
     right = [["a"], ["a"]]
     for texts in ([None, "a"], ["a", None], [None, None]):
         expected = measure_factual_accuracy(texts, right, n_resamples=0)

@@ -101,7 +101,7 @@ def test_the_first_example_by_hand(name, delimiter):
     assert {key: found[key] for key in FIRST[name]} == pytest.approx(FIRST[name])
 
 
-def test_examples_are_drawn_told_and_written(name):
+def test_examples_are_drawn_described_and_written(name):
     app = import_app(name)
     for text in app.PAGE.examples.values():
         found = compute(app, text)

@@ -128,7 +128,7 @@ REFUSED = {
 
 
 @pytest.mark.acceptance
-def test_what_cannot_be_installed_is_told_in_one_line_and_displaces_nothing(tmp_path):
+def test_what_cannot_be_installed_is_reported_in_one_line_and_displaces_nothing(tmp_path):
     home, folder = tmp_path / "home", write_metric(tmp_path / "same")
     install(home, tmp_path, folder)
     (folder / "same.py").write_text("import evaluate\nimport no_such_module\n", encoding="utf-8")

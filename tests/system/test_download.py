@@ -190,7 +190,7 @@ def flip_bits(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [cut_short, flip_bits, lambda _: b""])
-def test_damaged_archive_is_told(damage, tmp_path):
+def test_damaged_archive_is_reported(damage, tmp_path):
     archive = pack(tmp_path, describe(CONTENTS), CONTENTS)
     archive.write_bytes(damage(archive.read_bytes()))
     with pytest.raises(PolyprobeError, match="is cut short or corrupt"):
@@ -198,7 +198,7 @@ def test_damaged_archive_is_told(damage, tmp_path):
 
 
 @pytest.mark.parametrize("flag", [0x20, 0x01])
-def test_damage_in_an_archives_directory_is_told_in_one_line(tmp_path, flag):
+def test_damage_in_an_archives_directory_is_reported_in_one_line(tmp_path, flag):
     """zipfile raises NotImplementedError and RuntimeError of flags that it does not know."""
     repository = describe({"a.txt": b"content"})
     archive = pack(tmp_path, repository, {"a.txt": b"content"})

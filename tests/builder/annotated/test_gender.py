@@ -40,7 +40,7 @@ from polyprobe.tests.builder.tiny import describe, pack
         ("", set()),
     ],
 )
-def test_kind_is_told_by_the_last_word_of_a_class(name, kinds):
+def test_the_last_word_of_a_class_gives_the_kind(name, kinds):
     assert set(find_kinds([name])) == kinds
 
 

@@ -79,7 +79,7 @@ def test_each_fact_gets_a_sentence_where_both_ends_have_labels(mirror, facts, la
     assert +lost == {f"fr: {UNLABELLED}": 1}  # Q4; there is no prompt for P9
 
 
-def test_what_is_lost_stands_among_the_repairs_once(mirror, facts, labels):
+def test_what_is_lost_is_among_the_repairs_once(mirror, facts, labels):
     known = Facts(facts, labels, {"kept": 1})
     found = render_sentences(known, mirror, ["fr", "fr"])
     assert found.prompts.height == 2
@@ -127,7 +127,7 @@ def test_sentences_of_the_release(upstream, known):
 
 
 @pytest.mark.upstream
-def test_mended_marks_stand_in_the_release(upstream):
+def test_mended_marks_are_in_the_release(upstream):
     languages = sorted({language for language, _ in prompts.FIXED_MARKS})
     trees = prompts.read_prompts(upstream, languages)
     for (language, relation), (found, right) in prompts.FIXED_MARKS.items():

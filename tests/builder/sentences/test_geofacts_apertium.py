@@ -96,7 +96,7 @@ def test_every_fact_is_found_or_lost_for_a_reason(folder):
             assert row["translation"][row["start"] : row["end"]] == row["form"] != ""
 
 
-def test_the_twin_is_what_all_languages_have_parallel_to_its_configuration(folder):
+def test_the_sentence_version_is_what_all_languages_have_parallel_to_its_configuration(folder):
     found = [
         {row["fact_id"] for row in outcomes if row["status"] == "found"}
         for outcomes in read_outcomes(folder).values()

@@ -1,4 +1,4 @@
-"""What a twin must not do: mix up templates, go stale in silence, show a password, fall over."""
+"""Mistakes around sentence versions: mixed templates, old rows, passwords, bad options."""
 
 import builtins
 import sys
@@ -13,7 +13,7 @@ from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines.apertium import Apertium
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.sentences.phrases import NAMES, make_rows
-from polyprobe.tests.builder.sentences.test_twin import (
+from polyprobe.tests.builder.sentences.test_version import (
     HU,
     SENTENCE,
     Told,

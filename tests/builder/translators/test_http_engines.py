@@ -59,7 +59,7 @@ def test_a_failure_that_stays_is_explained(engine, server, kind, problem):
     assert server.sentences == [SENTENCE] * 3
 
 
-def test_an_object_in_the_place_of_a_text_is_no_translation(engine, server):
+def test_an_object_in_the_place_of_a_text_is_not_a_translation(engine, server):
     """googletrans 4.0.2 by itself makes "e" of {"error": …}: a letter of the key."""
     server.always = "error"
     [(text, problem)] = engine.translate_each([SENTENCE], "en", "es")
@@ -85,7 +85,7 @@ def test_no_server_at_all(engine, server):
 
 
 @pytest.mark.parametrize(("kind", "text"), [("empty", ""), ("unchanged", SENTENCE)])
-def test_an_empty_or_unchanged_text_is_told_and_asked_for_again(engine, server, kind, text):
+def test_an_empty_or_unchanged_text_is_reported_and_asked_for_again(engine, server, kind, text):
     server.plan.append(kind)
     assert engine.translate_each([SENTENCE], "en", "es") == [(text, kind)]
     assert engine.translate_each([SENTENCE], "en", "es") == [(FINE, "")]
@@ -190,7 +190,7 @@ def test_translators_are_made_from_the_text_of_options(server, monkeypatch):
         ("googletrans", {"base_url": "ftp://u:secret@h"}, "invalid address of googletrans: 'h'"),
     ],
 )
-def test_wrong_options_are_told_in_a_line(name, options, message):
+def test_wrong_options_are_reported_in_a_line(name, options, message):
     with pytest.raises(PolyprobeError, match=message):
         load_translator(name, **options)
 

@@ -78,7 +78,7 @@ def test_processes_share_the_file(tmp_path):
     assert found == {b"%d" % number: str(number) for number in range(90)}
 
 
-def test_a_key_stands_for_all_that_a_text_depends_on():
+def test_a_key_covers_all_that_a_text_depends_on():
     keys = {
         key_of("a b", "en", "es", "x", {}), key_of("a", "b en", "es", "x", {}),
         key_of("a", "en", "es", "x", {}), key_of("a", "es", "en", "x", {}),
@@ -91,7 +91,7 @@ def test_a_key_stands_for_all_that_a_text_depends_on():
     )
 
 
-def test_a_damaged_file_is_told_and_left_as_it_is():
+def test_a_damaged_file_is_reported_and_left_as_it_is():
     file = cache_folder() / "translations.sqlite"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"no database " * 500)
@@ -104,7 +104,7 @@ def test_a_damaged_file_is_told_and_left_as_it_is():
     assert file.read_bytes() == b"no database " * 500
 
 
-def test_a_page_damaged_within_is_told(tmp_path):
+def test_a_page_damaged_within_is_reported(tmp_path):
     file = tmp_path / "memory.sqlite"
     store_in(file).add({b"%d" % number: "text" * 100 for number in range(100)})
     content = bytearray(file.read_bytes())
@@ -114,14 +114,14 @@ def test_a_page_damaged_within_is_told(tmp_path):
         store_in(file).find(b"%d" % number for number in range(100))
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("POLYPROBE_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(PolyprobeError, match="set POLYPROBE_CACHE to another folder"):
         OpenAI(model="m", base_url="http://127.0.0.1:1/v1").translate(["a"], "en", "es")
 
 
-def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_what_was_kept_stays(tmp_path, monkeypatch):
     file = tmp_path / "memory.sqlite"
     store_in(file).add({b"first": "text"})
     connect = sqlite3.connect
@@ -140,7 +140,7 @@ def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path, monkeypatch):
     assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def test_a_file_that_another_process_holds_is_told(tmp_path, monkeypatch):
+def test_a_file_that_another_process_holds_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr("polyprobe.system.store.PATIENCE", 0.01)
     file = tmp_path / "memory.sqlite"
     store_in(file).add({b"first": "text"})

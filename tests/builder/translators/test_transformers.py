@@ -271,7 +271,7 @@ def test_a_language_that_the_model_lacks_is_named(nllb):
         make(nllb).translate_each(["a"], "en", "sw")
 
 
-def test_what_is_no_translation_model_is_one_line(tmp_path):
+def test_what_is_not_a_translation_model_is_one_line(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
     with pytest.raises(PolyprobeError, match="is not a translation model; expected an encoder"):
         make(tmp_path)

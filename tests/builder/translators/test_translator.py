@@ -76,7 +76,7 @@ def test_a_batch_with_a_broken_answer_is_asked_again_and_then_one_by_one():
     assert engine.batches == [["a", "odd", "b"]] * 2 + [["a"], ["odd"], ["odd"], ["b"]]
 
 
-def test_a_batch_of_which_one_is_answered_is_no_failed_batch():
+def test_a_batch_with_one_answer_is_not_a_failed_batch():
     engine = Engine()
     engine.pace = engine.pace._replace(give_up=1)
     assert engine.translate(["a", "b", "odd"], "en", "es") == ["A", "B", ""]

@@ -60,7 +60,7 @@ def test_a_dataset_on_the_hub_is_named_not_its_files(folder, tmp_path):
     assert 'REPOSITORY = "me/tiny-facts"\nCONFIG = "default"\n' in file.read_text("utf-8")
 
 
-def test_languages_stand_in_the_order_asked_each_once(folder, tmp_path):
+def test_languages_are_in_the_order_asked_each_once(folder, tmp_path):
     written = export_dataset(folder, "lm-eval", tmp_path / "out", languages=["ja", "en", "ja"])
     assert read(written[0])["task"] == ["polyprobe_tiny_default_ja", "polyprobe_tiny_default_en"]
 
@@ -121,7 +121,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_what_is_asked_wrongly_is_told_in_a_line(folder, tmp_path, message):
+def test_what_is_asked_wrongly_is_reported_in_one_line(folder, tmp_path, message):
     asked = {"harness": "lm-eval", "output": tmp_path / "out"} | WRONG[message]
     with pytest.raises(PolyprobeError, match=message) as told:
         export_dataset(folder, **asked)

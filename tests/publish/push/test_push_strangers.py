@@ -75,7 +75,7 @@ def test_a_repository_that_somebody_makes_meanwhile(api, hub, folder, monkeypatc
         ("", "is not a branch name"),
     ],
 )
-def test_what_is_no_branch(revision, message, api, hub, folder):
+def test_what_is_not_a_branch(revision, message, api, hub, folder):
     run(folder, "me/geofacts")
     api.create_tag("me/geofacts", tag="v1.0", repo_type="dataset")
     for dry_run in (True, False):
@@ -111,7 +111,7 @@ def test_the_line_that_loads_names_the_revision(api, folder, capsys):
     assert "revision='refs/pr/1')" in capsys.readouterr().out
 
 
-def test_what_was_made_before_a_failure_is_told(api, hub, folder):
+def test_what_was_made_before_a_failure_is_reported(api, hub, folder):
     hub.fail("/branch/", 500, times=99)
     with pytest.raises(PolyprobeError, match="the repository is there, and empty"):
         run(folder, "me/geofacts", revision="v2")
@@ -224,7 +224,7 @@ def test_a_server_that_never_answers(api, hub, folder, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.acceptance
-def test_ctrl_c_is_told_and_the_same_line_goes_on(hub, folder, tmp_path):
+def test_ctrl_c_is_reported_and_the_same_line_goes_on(hub, folder, tmp_path):
     hub.tokens[TOKEN] = hub_token("me")
     hub.fail("/preupload/", 429, times=99, wait=30)  # the client waits, and is interrupted there
     code = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"

@@ -1,4 +1,4 @@
-"""A template run and its sentence twin: what is recognised, matched, ranked, and left out."""
+"""A template run and its sentence version: what is recognised, matched, ranked, and left out."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from polyprobe.eval.compare.sentences.quality import measure_overlap
 from polyprobe.eval.compare.sentences.table import as_json, list_notes
 from polyprobe.eval.compare.sentences.texts import load_texts
 from polyprobe.eval.run.folder import Run
-from tests.eval.twins import CONFIGS, N, write_dataset, write_run, write_versions
+from tests.eval.versions import CONFIGS, N, write_dataset, write_run, write_versions
 
 FEW = {"n_resamples": 99}
 
@@ -26,21 +26,23 @@ def runs(tmp_path):
     return write_versions(tmp_path)
 
 
-def test_twins_are_recognised_in_any_order(runs):
+def test_sentence_versions_are_recognised_in_any_order(runs):
     template, sentence = runs
     assert find_versions(*runs) == find_versions(sentence, template) == (template, sentence)
     assert find_versions(template, template) is None
 
 
 @pytest.mark.parametrize(
-    ("config", "dataset", "twins"),
+    ("config", "dataset", "versions"),
     [
         ("default-sentence", "tiny", True),
         ("default-sentence", "other", False),
         ("x", "tiny", False),
     ],
 )
-def test_twins_have_one_dataset_and_the_default_has_one_too(tmp_path, runs, config, dataset, twins):
+def test_sentence_versions_have_one_dataset_and_the_default_has_one_too(
+    tmp_path, runs, config, dataset, versions
+):
     made = []
     for name, value in (("one", None), ("two", config)):
         values = {**json.loads((runs[0].folder / "run.json").read_text()), "config": value}
@@ -49,7 +51,7 @@ def test_twins_have_one_dataset_and_the_default_has_one_too(tmp_path, runs, conf
         folder.mkdir()
         (folder / "run.json").write_text(json.dumps(values))
         made.append(Run(folder))
-    assert (find_versions(*made) is not None) == twins
+    assert (find_versions(*made) is not None) == versions
 
 
 def best_ranks(table):
@@ -98,7 +100,7 @@ def test_micro_recall_at_1_is_the_accuracy_that_compare_gives(runs, tmp_path):
     file = tmp_path / "c.json"
     show(runs[1].folder, runs[0].folder, "--resamples", 99, "--json", file)
     values = json.loads(file.read_text())
-    accuracy, recall = values["differences"]["accuracy"], values["twins"]["ranks"]["recall@1"]
+    accuracy, recall = values["differences"]["accuracy"], values["versions"]["ranks"]["recall@1"]
     for language in ("en", "ru", "mean"):
         for name in ("difference", "p", "p_adjusted"):
             assert recall["micro"][language][name] == pytest.approx(accuracy[language][name])
@@ -166,10 +168,10 @@ def test_no_row_with_two_forms(runs):
 def test_candidates_that_are_not_the_dataset_s_have_no_inflection_delta(tmp_path):
     # under mParaRel's protocol a score's place is that of an object of the relation
     dataset = write_dataset(tmp_path / "tiny", two_forms=True)
-    twins = [
+    versions = [
         write_run(tmp_path / config, dataset, config, scoring="mpararel") for config in CONFIGS
     ]
-    found = compare_versions(find_versions(*twins), **FEW)
+    found = compare_versions(find_versions(*versions), **FEW)
     assert found.failures == []
     assert found.inflection == (None, {"en": 0, "ru": 0})
     assert found.notes[0].startswith("inflection delta: a run's candidates are all objects")
@@ -239,7 +241,7 @@ def test_the_command_gives_the_same_in_any_order(runs):
     assert "12 rows in both; differences are sentence - template" in text
 
 
-def test_twins_of_one_language_whose_pools_are_of_one(tmp_path):
+def test_sentence_versions_of_one_language_whose_pools_are_of_one(tmp_path):
     template, sentence = write_versions(tmp_path, languages=["ru"])
     found = compare_versions(find_versions(template, sentence), **FEW)
     rows = found.ranks["recall@1"]["macro"]
@@ -249,8 +251,8 @@ def test_twins_of_one_language_whose_pools_are_of_one(tmp_path):
 
 @pytest.mark.parametrize("cluster", ["relation", "subject"])
 def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
-    twins = find_versions(*write_versions(tmp_path, two_forms=True))
-    drawn = [compare_versions(twins, clusters=c, **FEW) for c in ("none", cluster)]
+    versions = find_versions(*write_versions(tmp_path, two_forms=True))
+    drawn = [compare_versions(versions, clusters=c, **FEW) for c in ("none", cluster)]
     for figure in ("ranks", "inflection"):
         facts, clusters = (getattr(found, figure) for found in drawn)
         one, other = (
@@ -280,7 +282,7 @@ def test_a_single_fact_has_no_interval(tmp_path):
         (["--comet-model", "m"], "--comet-model is for --comet-python PATH"),
     ],
 )
-def test_options_of_twins_are_refused_of_others(runs, arguments, message):
+def test_options_of_sentence_versions_are_refused_of_others(runs, arguments, message):
     folder = str(runs[0].folder)
     result = CliRunner().invoke(app, ["compare", folder, folder, *arguments])
     assert message in str(result.exception)

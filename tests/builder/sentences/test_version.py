@@ -1,4 +1,4 @@
-"""A twin from beginning to end: Hungarian by heart, the real finder without lemmas."""
+"""A sentence version from beginning to end: Hungarian by heart, the real finder without lemmas."""
 
 import json
 import sys
@@ -87,15 +87,17 @@ def test_the_object_is_cut_out_of_the_translation(tiny):
     assert notes.rows == 4
 
 
-def test_a_twin_has_the_facts_of_its_configuration_and_english_its_rows(tiny):
+def test_a_sentence_version_has_the_facts_of_its_configuration_and_english_its_rows(tiny):
     build(tiny, phrasebook())
     for language in ("en", "hu"):
         file = tiny / f"data/default-sentence/{language}.parquet"
         assert pq.read_schema(file).remove_metadata().equals(SENTENCES)
-        for twin, base in zip(read(tiny, language), read(tiny, language, "default"), strict=True):
+        for version, base in zip(
+            read(tiny, language), read(tiny, language, "default"), strict=True
+        ):
             same = ("fact_id", "relation", "subject_id", "object_id", "subject")
             for column in (*same, "candidate_ids", "answers", "template_id"):
-                assert twin[column] == base[column]
+                assert version[column] == base[column]
     added = {"object_last": True, "confidence": 100.0}
     assert read(tiny, "en") == [row | added for row in read(tiny, "en", "default")]
 
@@ -137,7 +139,7 @@ def test_all_statuses_but_the_collision_of_test_forms_were_tried():
     assert {*LOST, "found", "collision"} == set(STATUSES)
 
 
-def test_what_is_left_as_in_english_is_no_answer_unless_it_is_the_label(tiny):
+def test_what_is_left_as_in_english_is_not_an_answer_unless_it_is_the_label(tiny):
     """London is Londain in Irish, and London in Hungarian."""
     told = phrasebook(r0="Páras: suíonn.", r2="Tá sé i London.")
     build(tiny, told, ("hu", "ga"))
@@ -147,7 +149,7 @@ def test_what_is_left_as_in_english_is_no_answer_unless_it_is_the_label(tiny):
     assert irish["reason"] == "'London' was left as it is, for 'Londain'"
 
 
-def test_the_subject_is_no_answer_where_it_is_most_like_it(tiny):
+def test_the_subject_is_not_an_answer_where_it_is_most_like_it(tiny):
     """As Apertium has it: the language was not translated, the country was."""
     rows = phrases.make_rows("en")[0], phrases.make_rows("hu")[0]
     english = rows[0]._replace(subject="Slovenia", candidates=["Slovenian"], answers=[0])
@@ -201,7 +203,7 @@ def test_costs_count_what_each_language_has_and_lacks_alone(tiny):
         assert line["found"] + lost == line["asked"]
 
 
-def test_several_answers_the_first_is_told(tiny, monkeypatch):
+def test_of_several_answers_the_first_is_reported(tiny, monkeypatch):
     base = {language: phrases.make_rows(language)[:1] for language in NAMES}
     two = {lang: [row._replace(answers=[1, 0]) for row in rows] for lang, rows in base.items()}
     monkeypatch.setattr(sys.modules["tiny_source"], "build", lambda *_: two)
@@ -244,7 +246,7 @@ def test_the_configuration_stays_and_the_card_tells_of_both(tiny):
     build(tiny, phrasebook(hu=[Translation("", "empty"), *HU[1:]]))
     assert (tiny / "data/default/hu.parquet").stat() == before
     text = (tiny / "README.md").read_text(encoding="utf-8")
-    assert "of its own: default\n" in text  # a source says nothing of twins
+    assert "of its own: default\n" in text  # a source does not mention versions
     assert "config_name: default\n  default: true" in text
     assert "3 of 4 rows. Translator: `phrasebook|1`. Lemmatiser: hu: none." in text
     assert "| hu | 4 | 3 | 3 | 1 | 1 | 3 | 1 |" in text
@@ -254,12 +256,12 @@ def test_the_configuration_stays_and_the_card_tells_of_both(tiny):
     assert "### `default-sentence`" in (tiny / "README.md").read_text(encoding="utf-8")
 
 
-def test_without_a_twin_the_card_says_nothing(tiny):
+def test_without_a_sentence_version_the_card_says_nothing(tiny):
     build_dataset("tiny", output=tiny)
     assert "# tiny\n\nof its own: default, more\n" in (tiny / "README.md").read_text("utf-8")
 
 
-def test_a_twin_made_otherwise_is_not_replaced(tiny):
+def test_a_sentence_version_made_otherwise_is_not_replaced(tiny):
     build(tiny, phrasebook())
     before = snapshot(tiny)
     build(tiny, phrasebook())  # the same is made again
@@ -272,7 +274,7 @@ def test_a_twin_made_otherwise_is_not_replaced(tiny):
     assert snapshot(tiny) == before
 
 
-def test_notes_stand_in_every_file(tiny):
+def test_notes_are_in_every_file(tiny):
     build(tiny, phrasebook())
     metadata = pq.read_schema(tiny / "data/default-sentence/hu.parquet").metadata
     notes = json.loads(metadata[b"polyprobe"])
@@ -294,7 +296,7 @@ def test_where_nothing_is_found_the_table_of_outcomes_says_why(tiny):
     assert not (tiny / "data/default-sentence").exists()
 
 
-def test_a_killed_first_build_of_a_twin_leaves_a_folder_that_is_ours(tiny):
+def test_a_killed_first_build_of_a_sentence_version_leaves_a_folder_that_is_ours(tiny):
     for name in ("data/.default-sentence.new", "sentences"):
         (tiny / name).mkdir(parents=True)
     build(tiny, phrasebook())
@@ -340,7 +342,7 @@ def test_a_mistake_is_one_line_before_any_work(tiny, arguments, message):
 
 
 @pytest.mark.parametrize("name", ["balanced", "bmlama", "geofacts"])
-def test_cards_of_datasets_with_english_have_a_place_for_twins(name):
+def test_cards_of_datasets_with_english_have_a_place_for_sentence_versions(name):
     assert card.read_prose(name).count("<!-- sentences -->") == 1
 
 
@@ -351,7 +353,7 @@ GREEK = {
 }
 
 
-def test_a_balanced_set_gets_its_twin_and_further_sets_beside_it(monkeypatch, tmp_path):
+def test_a_balanced_set_gets_its_sentence_version_and_further_sets_beside_it(monkeypatch, tmp_path):
     serve(monkeypatch, "tiny", CAPITALS)
     build_balanced(Request("tiny", ("en", "el"), candidates=2), output=tmp_path)
     translator = Told({("el", sentence): text for sentence, text in GREEK.items()})

@@ -1,4 +1,4 @@
-"""The HTML page of twins: it loads nothing, holds what was found, and draws in a browser."""
+"""The HTML page of versions: it loads nothing, holds what was found, and draws in a browser."""
 
 import json
 import re
@@ -14,16 +14,16 @@ from polyprobe.eval.compare.sentences.compare import compare_versions, find_vers
 from polyprobe.eval.compare.sentences.table import as_json
 from polyprobe.eval.report import page
 from tests.eval.reader import Reader
-from tests.eval.twins import write_dataset, write_run, write_versions
+from tests.eval.versions import write_dataset, write_run, write_versions
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "clusters": "none"}
 
 
 def write(folder, runs):
-    twins = find_versions(*runs)
-    found = compare_versions(twins, **OPTIONS)
-    table.write_versions(twins, found, OPTIONS, folder / "page.html")
+    versions = find_versions(*runs)
+    found = compare_versions(versions, **OPTIONS)
+    table.write_versions(versions, found, OPTIONS, folder / "page.html")
     return found, Reader((folder / "page.html").read_text(encoding="utf-8"))
 
 

@@ -16,7 +16,7 @@ from polyprobe.eval.compare.sentences import gender as twin_gender
 from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions, find_versions
 from polyprobe.eval.compare.sentences.gender import Forms, count_forms, load_tagger, read_females
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.twins import GENDERS, write_versions
+from tests.eval.versions import GENDERS, write_versions
 
 stanza = pytest.importorskip("stanza")
 
@@ -59,7 +59,7 @@ def test_what_counts_as_a_verb_form(upos, features, counts):
 
 
 class StandIn:
-    """Has the interface of stanza.Pipeline; knows the verbs of tests/eval/twins.py."""
+    """Has the interface of stanza.Pipeline; knows the verbs of tests/eval/versions.py."""
 
     def bulk_process(self, docs):
         return [document(*map(self.tag, text.rstrip(".").split())) for text in docs]
@@ -86,8 +86,8 @@ def gender_file(tmp_path):
 
 def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
     monkeypatch.setattr(twin_gender, "load_tagger", only_russian)
-    twins = find_versions(*write_versions(tmp_path))
-    found = compare_versions(twins, Wanted(gender=gender_file), **FEW)
+    versions = find_versions(*write_versions(tmp_path))
+    found = compare_versions(versions, Wanted(gender=gender_file), **FEW)
     feminine = found.feminine
     # of twelve rows every other one is of a woman, with one verb each
     assert feminine.n_facts == 6
@@ -128,9 +128,11 @@ def test_a_gender_file_that_is_not_there(tmp_path):
     assert message == f"cannot read --gender {tmp_path}/nothing: No such file or directory"
 
 
-def test_a_folder_without_models_is_told(tmp_path, gender_file):
-    twins = find_versions(*write_versions(tmp_path))
-    found = compare_versions(twins, Wanted(gender=gender_file, stanza=tmp_path / "models"), **FEW)
+def test_a_folder_without_models_is_reported(tmp_path, gender_file):
+    versions = find_versions(*write_versions(tmp_path))
+    found = compare_versions(
+        versions, Wanted(gender=gender_file, stanza=tmp_path / "models"), **FEW
+    )
     assert [*found.feminine.without_tagger] == ["en", "ru"]
     reason = found.feminine.without_tagger["ru"]
     assert f"stanza.download('ru', processors='tokenize,mwt,pos', model_dir='{tmp_path}" in reason
@@ -212,7 +214,7 @@ def test_a_trained_tagger_counts_through_the_command(models, tmp_path, gender_fi
     arguments += ["--resamples", 99, "--json", file]
     result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
     assert result.exit_code == 0, result.output
-    found = json.loads(file.read_text())["twins"]["feminine_forms"]
+    found = json.loads(file.read_text())["versions"]["feminine_forms"]
     assert found["forms"] == {"ru": Forms(6, 6, 0, 6)._asdict()}
     assert found["micro"]["ru"]["difference"] == 1.0
     assert "feminine verb forms ru: 6 of 6 in sentences, 0 of 6 in templates" in result.output

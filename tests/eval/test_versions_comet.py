@@ -17,7 +17,7 @@ from polyprobe.cli import app
 from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions, find_versions
 from polyprobe.eval.compare.sentences.quality import Comet, score
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.twins import N, write_versions
+from tests.eval.versions import N, write_versions
 
 STAND_IN = """
 import os, sys
@@ -127,7 +127,7 @@ def test_a_python_without_comet(bare):
 
 
 @pytest.mark.parametrize("program", ["/bin/cat", "/bin/true", "/bin/false"])
-def test_a_program_that_is_no_python(program):
+def test_a_program_that_is_not_python(program):
     with pytest.raises(
         PolyprobeError, match="and no scores.*; expected a Python with unbabel-comet"
     ):
@@ -147,8 +147,8 @@ def test_the_worker_needs_no_more_than_python_3_8():
 
 
 def test_mean_scores_by_hand(tmp_path, python):
-    twins = find_versions(*write_versions(tmp_path))
-    found = compare_versions(twins, Wanted(comet=Comet(python, "fine")), n_resamples=99).quality
+    versions = find_versions(*write_versions(tmp_path))
+    found = compare_versions(versions, Wanted(comet=Comet(python, "fine")), n_resamples=99).quality
     russian, mean = found.score["micro"]
     assert (russian.name, found.n_queries, found.source) == ("ru", N, "small-sentence")
     # rows of women: родился → родилась in four, умер → умерла in two; of all rows, a city each
@@ -165,7 +165,7 @@ def test_a_failure_keeps_all_the_rest(tmp_path, python):
     arguments += ["--comet-python", python, "--comet-model", "killed"]
     result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
     assert result.exit_code == 1
-    values = json.loads(file.read_text())["twins"]
+    values = json.loads(file.read_text())["versions"]
     assert values["qe"] is None
     assert values["chrf"]["by_language"]["ru"]["corpus"] > 0
     (line,) = values["failures"]
@@ -174,8 +174,8 @@ def test_a_failure_keeps_all_the_rest(tmp_path, python):
 
 
 def test_no_english_to_translate_from(tmp_path, python):
-    twins = find_versions(*write_versions(tmp_path, languages=["ru"]))
-    found = compare_versions(twins, Wanted(comet=Comet(python, "killed")), n_resamples=99)
+    versions = find_versions(*write_versions(tmp_path, languages=["ru"]))
+    found = compare_versions(versions, Wanted(comet=Comet(python, "killed")), n_resamples=99)
     assert found.quality.score is None
     assert found.notes[-1].startswith("QE: 0 rows with a sentence in a split 'en'")
 
