@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     between: VersionComparison | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the comparison for JSON: figure, name, values; `versions` has what `compare_versions` found."""
+        """Return differences as figure, name, values; `versions` is of two sentence versions."""
         differences = {
             figure: {row.name: dict(list(row._asdict().items())[1:]) for row in rows}
             for figure, rows in self.found.differences.items()
