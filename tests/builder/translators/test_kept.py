@@ -147,7 +147,7 @@ def test_a_file_that_another_process_holds_is_reported(tmp_path, monkeypatch):
     other = sqlite3.connect(file)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(PolyprobeError, match="locked; another process uses it"):
-        store_in(file)
+        store_in(file).find([b"first"])
     other.rollback()
     assert store_in(file).find([b"first"]) == {b"first": "text"}
 
