@@ -50,6 +50,7 @@ class VersionComparison(NamedTuple):
     """The effect of sentences; differences are sentence - template.
 
     Attributes:
+        versions: the runs.
         languages: the common languages.
         left_out_languages: the languages of only one run.
         n_queries: number of common rows.
@@ -62,6 +63,7 @@ class VersionComparison(NamedTuple):
         failures: requested measures that failed, one line each, with the remedy.
     """
 
+    versions: Versions
     languages: list[str]
     left_out_languages: list[str]
     n_queries: int
@@ -115,6 +117,7 @@ def compare_versions(
     compared = compare_ranks(one, other, paired)
     found, failures = _measure(versions, matched.languages, first["fact_id"].to_pylist(), asked)
     return VersionComparison(
+        versions,
         matched.languages,
         matched.left_out_languages,
         len(first),
