@@ -50,11 +50,8 @@ class VersionComparison(NamedTuple):
     """The effect of sentences; differences are sentence - template.
 
     Attributes:
-        versions: the runs.
-        languages: the common languages.
-        left_out_languages: the languages of only one run.
-        n_queries: number of common rows.
-        left_out: numbers of rows of only the sentence run, and of only the template run.
+        versions: the runs; the first of a pair of numbers is of the sentence run.
+        languages, left_out_languages, n_queries, left_out: as in `runs.Comparison`.
         ranks: recall@1 … recall@10 and mean_rank, {macro, micro: one row for each language, `mean`
             last}.
         boxes: five numbers and mean of the best ranks by language, sentence before template.
