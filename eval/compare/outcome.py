@@ -8,19 +8,13 @@ from rich.table import Table
 from rich.text import Text
 from scipy.special import ndtri, stdtr
 
-from polyprobe.eval.compare.sentences.compare import (
-    VersionComparison,
-    Versions,
-    Wanted,
-    compare_versions,
-    find_versions,
-)
 from polyprobe.eval.results.table import difference_cells
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 
 from .runs import Comparison, compare_runs
 from .sentences import table as sentences_table
+from .sentences.compare import VersionComparison, Wanted, compare_versions, find_versions
 
 LEVEL = 0.05
 
@@ -30,12 +24,10 @@ class Outcome(NamedTuple):
 
     Attributes:
         found: tests of all figures.
-        versions: a template run and its sentence version, if the runs are such.
-        between: the effect of sentences; None without `versions`.
+        between: the effect of sentences; None if no run is the other's sentence version.
     """
 
     found: Comparison
-    versions: Versions | None
     between: VersionComparison | None
 
     def as_json(self) -> dict[str, Any]:
@@ -44,12 +36,8 @@ class Outcome(NamedTuple):
             figure: {row.name: dict(list(row._asdict().items())[1:]) for row in rows}
             for figure, rows in self.found.differences.items()
         }
-        values = {**self.found._asdict(), "differences": differences}
-        return (
-            {**values, "versions": sentences_table.as_json(self.between)}
-            if self.between
-            else values
-        )
+        versions = {"versions": sentences_table.as_json(self.between)} if self.between else {}
+        return {**self.found._asdict(), "differences": differences, **versions}
 
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""
@@ -73,10 +61,8 @@ class Outcome(NamedTuple):
 
     def write_page(self, output: Path) -> None:
         """Write the effect of sentences as an HTML page."""
-        assert self.versions
         assert self.between
-        settings = self.found.settings
-        sentences_table.write_versions(self.versions, self.between, settings, output)
+        sentences_table.write_versions(self.between, self.found.settings, output)
 
 
 def compare_folders(
@@ -90,7 +76,7 @@ def compare_folders(
     versions = find_versions(first, second)
     if versions:
         found = compare_runs(versions.sentence, versions.template, **options)
-        return Outcome(found, versions, compare_versions(versions, wanted, **options))
+        return Outcome(found, compare_versions(versions, wanted, **options))
     named = [option for option, value in needing.items() if value]
     if named:
         one, other = (run.settings().data_name for run in (first, second))
@@ -98,7 +84,7 @@ def compare_folders(
             f"{', '.join(named)}: only for a run and its sentence version; got {one} and {other}, "
             "expected a configuration and the same one with -sentence"
         )
-    return Outcome(compare_runs(first, second, **options), None, None)
+    return Outcome(compare_runs(first, second, **options), None)
 
 
 def list_notes(found: Comparison) -> Iterator[str]:

@@ -38,13 +38,9 @@ class Comparison(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """The rows that two runs have in common.
+    """The rows that two runs have in common; see `Comparison`.
 
-    Attributes:
-        languages: those that both have, in the first one's order.
-        left_out_languages: those that only one has.
-        tables: of each run the scores by language, row by row the same facts.
-        left_out: rows that only the first, only the second has.
+    `tables` are the scores of each run by language, row by row the same facts.
     """
 
     languages: list[str]

@@ -261,9 +261,9 @@ def decode(
 def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> None:
     """Refuse a prompt that is too long with M masks before any prompt is decoded."""
     plan = Plan()
-    mask = scorer.tokenizer.mask_token_id
     for before, after in frames.values():
-        plan.read(Input((*before, *[mask] * max_masks, *after)), [len(before)], (mask,))
+        row = Input((*before, *[scorer.mask] * max_masks, *after))
+        plan.read(row, [len(before)], (scorer.mask,))
     scorer.check_inputs(plan)
 
 
@@ -299,10 +299,9 @@ def _answer(
     scorer: MaskedScorer, asked: list[tuple[Frame, SlotQuestion]], beam: int
 ) -> list[Reading]:
     """Return the model's answers; equal sentences are run once."""
-    mask = scorer.tokenizer.mask_token_id
     plan = Plan()
     for (before, after), question in asked:
-        filling = [mask if token == UNFILLED else token for token in question.tokens]
+        filling = [scorer.mask if token == UNFILLED else token for token in question.tokens]
         row = Input((*before, *filling, *after))
         plan.read(row, [len(before) + question.slot], (max(question.target, 0),))
     answers: list[Reading] = [{}] * len(asked)

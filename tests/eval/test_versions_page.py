@@ -23,7 +23,7 @@ OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "cl
 def write(folder, runs):
     versions = find_versions(*runs)
     found = compare_versions(versions, **OPTIONS)
-    table.write_versions(versions, found, OPTIONS, folder / "page.html")
+    table.write_versions(found, OPTIONS, folder / "page.html")
     return found, Reader((folder / "page.html").read_text(encoding="utf-8"))
 
 

@@ -19,7 +19,6 @@ class StageError(Exception):
     """The failed stage (`import`, `model`, `references` or `predict`) and one line of detail."""
 
     def __init__(self, stage: str, error: object) -> None:
-        """Keep the stage and the error's first line."""
         lines = str(error).split("\n")
         super().__init__(stage, " ".join(lines[0].split())[:200] or type(error).__name__)
 

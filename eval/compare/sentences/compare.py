@@ -50,10 +50,8 @@ class VersionComparison(NamedTuple):
     """The effect of sentences; differences are sentence - template.
 
     Attributes:
-        languages: the common languages.
-        left_out_languages: the languages of only one run.
-        n_queries: number of common rows.
-        left_out: numbers of rows of only the sentence run, and of only the template run.
+        versions: the runs; the first of a pair of numbers is of the sentence run.
+        languages, left_out_languages, n_queries, left_out: as in `runs.Comparison`.
         ranks: recall@1 … recall@10 and mean_rank, {macro, micro: one row for each language, `mean`
             last}.
         boxes: five numbers and mean of the best ranks by language, sentence before template.
@@ -62,6 +60,7 @@ class VersionComparison(NamedTuple):
         failures: requested measures that failed, one line each, with the remedy.
     """
 
+    versions: Versions
     languages: list[str]
     left_out_languages: list[str]
     n_queries: int
@@ -115,6 +114,7 @@ def compare_versions(
     compared = compare_ranks(one, other, paired)
     found, failures = _measure(versions, matched.languages, first["fact_id"].to_pylist(), asked)
     return VersionComparison(
+        versions,
         matched.languages,
         matched.left_out_languages,
         len(first),

@@ -131,9 +131,11 @@ def score(pairs: Sequence[Pair], comet: Comet) -> tuple[list[float], str]:
     answer = _read_answer(done, comet)
     if "error" in answer:
         raise PolyprobeError(_explain(answer, comet))
-    scores = answer.get("scores")
-    if not isinstance(scores, list) or not _are_scores(scores, len(pairs)):
-        number = len(scores) if isinstance(scores, list) else "no"
+    scores: Any = answer.get("scores")
+    listed = isinstance(scores, list)
+    finite = listed and all(isinstance(x, float) and math.isfinite(x) for x in scores)
+    if not finite or len(scores) != len(pairs):
+        number = len(scores) if listed else "no"
         raise PolyprobeError(
             f"COMET ({comet.python}, {comet.model}) gave {number} scores for {len(pairs)} texts, "
             "or some that are not numbers; try another --comet-model"
@@ -176,7 +178,3 @@ def _explain(answer: Mapping[str, Any], comet: Comet) -> str:
         str(answer["error"]),
         f"COMET ({comet.python}, {comet.model}) failed ({detail}); try another --comet-model",
     )
-
-
-def _are_scores(scores: list[Any], size: int) -> bool:
-    return len(scores) == size and all(isinstance(x, float) and math.isfinite(x) for x in scores)

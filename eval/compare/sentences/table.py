@@ -12,7 +12,7 @@ from polyprobe.eval.report.page import write_page
 from polyprobe.eval.results.table import difference_cells, interval, number, p_value
 from polyprobe.metrics.joint.significance import Averages, Paired
 
-from .compare import VersionComparison, Versions
+from .compare import VersionComparison
 
 DIRECTION = "sentence - template"
 _BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
@@ -149,11 +149,9 @@ def _interval(bounds: list[float] | None) -> str:
     return "–" if bounds is None else f"{bounds[0]:.1f} to {bounds[1]:.1f}"
 
 
-def write_versions(
-    versions: Versions, found: VersionComparison, options: Mapping[str, Any], output: Path
-) -> None:
+def write_versions(found: VersionComparison, options: Mapping[str, Any], output: Path) -> None:
     """Write the effect of sentences as one file that opens without a network."""
-    settings = versions.sentence.settings()
+    settings = found.versions.sentence.settings()
     values = as_json(found)
     curves = [figure["macro"] for name, figure in values["ranks"].items() if "@" in name]
     write_page(
@@ -165,7 +163,7 @@ def write_versions(
         found=found,
         mean=found.ranks["recall@1"]["macro"][-1],
         terms=TERMS.items(),
-        signatures=[(side, getattr(versions, side).settings().signature) for side in SIDES],
+        signatures=[(side, getattr(found.versions, side).settings().signature) for side in SIDES],
         sides=SIDES,
         boxes=[
             [language, side, *(f"{value:.2f}" for value in box)]

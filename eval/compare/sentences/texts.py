@@ -107,17 +107,12 @@ def name_answer(row: Mapping[str, Any], form: bool) -> str:
 
 def find_forms(sentences: pa.Table, templates: pa.Table) -> list[tuple[int, int] | None]:
     """Return the indices of label and form where only these are correct, in both wordings."""
-    return [
-        places if (places := _find_pair(one)) and _right(one) == _right(other) else None
-        for one, other in zip(_read_rows(sentences), _read_rows(templates), strict=True)
-    ]
-
-
-def _find_pair(row: Mapping[str, Any]) -> tuple[int, int] | None:
-    named, right = row.get("answer_forms") or [], _right(row)
-    if len(right) != 2 or set(named[:2]) != set(right):
-        return None
-    return right[named[0]], right[named[1]]
+    found: list[tuple[int, int] | None] = []
+    for one, other in zip(_read_rows(sentences), _read_rows(templates), strict=True):
+        named, right = (one.get("answer_forms") or [])[:2], _right(one)
+        both = len(right) == 2 and set(named) == set(right) and right == _right(other)
+        found.append((right[named[0]], right[named[1]]) if both else None)
+    return found
 
 
 def _right(row: Mapping[str, Any]) -> dict[str, int]:

@@ -51,36 +51,35 @@ class MaskedScorer(Scorer):
                 "this masked model's tokenizer has no mask token; use the model's own tokenizer"
             )
         super().__init__(model, tokenizer, batch_tokens)
+        self.mask: int = tokenizer.mask_token_id
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
-        """Plan one input for each (prompt, n, sub-words filled so far)."""
-        mask = self.tokenizer.mask_token_id
+        """Plan the inputs of each prompt and candidate; equal ones are planned once."""
         wanted = []
         for prompt, fillings in queries.fillings(self.tokenizer):
             before, after = self.around_slot(prompt)
-            wanted.append([_read_filling(plan, before, f, after, mask) for f in fillings])
+            wanted.append([self.read_filling(plan, before, f, after) for f in fillings])
         return wanted
+
+    def read_filling(
+        self, plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...]
+    ) -> range:
+        """Plan one input for each sub-word: those before it are filled in, later ones masked."""
+        first = plan.n_reads
+        for i in range(len(pieces)):
+            row = Input((*before, *pieces[:i], *[self.mask] * (len(pieces) - i), *after))
+            plan.read(row, [len(before) + i], pieces[i : i + 1])
+        return range(first, plan.n_reads)
 
     def around_slot(self, prompt: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the ids before and behind the mask, special tokens included."""
-        mask = self.tokenizer.mask_token_id
         ids = self.tokenizer(prompt.replace(SLOT, self.tokenizer.mask_token))["input_ids"]
-        if ids.count(mask) != 1:
+        if ids.count(self.mask) != 1:
             raise PolyprobeError(
-                f"the prompt becomes {ids.count(mask)} mask tokens, expected one: {prompt!r}"
+                f"the prompt becomes {ids.count(self.mask)} mask tokens, expected one: {prompt!r}"
             )
-        at = ids.index(mask)
+        at = ids.index(self.mask)
         return tuple(ids[:at]), tuple(ids[at + 1 :])
-
-
-def _read_filling(
-    plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...], mask: int
-) -> range:
-    first = plan.n_reads
-    for i in range(len(pieces)):
-        row = Input((*before, *pieces[:i], *[mask] * (len(pieces) - i), *after))
-        plan.read(row, [len(before) + i], pieces[i : i + 1])
-    return range(first, plan.n_reads)
 
 
 class MaskedObjectScorer(ObjectScorer, MaskedScorer):
@@ -97,8 +96,7 @@ class MaskedContrastiveScorer(FirstPieceScorer, MaskedScorer):
         """Return each prompt with a mask, and the mask's position."""
         closed = [p.rstrip() + "." if p.rstrip().endswith(SLOT) else p for p in prompts]
         parts = map(self.around_slot, closed)
-        mask = self.tokenizer.mask_token_id
-        return [(Input((*before, mask, *after)), len(before)) for before, after in parts]
+        return [(Input((*before, self.mask, *after)), len(before)) for before, after in parts]
 
 
 MASKED = Family(
@@ -125,16 +123,12 @@ class MparaRelScorer(MaskedScorer):
 
     scoring = "mpararel"
 
-    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
-        """Plan one input for each (prompt, n)."""
-        mask = self.tokenizer.mask_token_id
-        wanted = []
-        for prompt, fillings in queries.fillings(self.tokenizer):
-            before, after = self.around_slot(prompt)
-            masked = {n: Input((*before, *[mask] * n, *after)) for n in set(map(len, fillings))}
-            at = len(before)
-            wanted.append([plan.read(masked[len(f)], range(at, at + len(f)), f) for f in fillings])
-        return wanted
+    def read_filling(
+        self, plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...]
+    ) -> range:
+        """Plan one input for each number of sub-words."""
+        row = Input((*before, *[self.mask] * len(pieces), *after))
+        return plan.read(row, range(len(before), len(before) + len(pieces)), pieces)
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return log p(c) from the log-probabilities of its sub-words."""
@@ -186,10 +180,8 @@ class PllScorer(MaskedScorer):
         if not sentences:
             return []
         encoded = self.tokenizer(sentences, return_special_tokens_mask=True)
-        words = self.words(sentences, encoded)
-        mask = self.tokenizer.mask_token_id
-        rows = zip(encoded["input_ids"], words, strict=True)
-        numbers = (_read_tokens(plan, tuple(ids), of, mask) for ids, of in rows)
+        rows = zip(encoded["input_ids"], self.words(sentences, encoded), strict=True)
+        numbers = (_read_tokens(plan, tuple(ids), of, self.mask) for ids, of in rows)
         return [[next(numbers) for _ in row] for row in queries.candidates]
 
     def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
