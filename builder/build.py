@@ -79,9 +79,13 @@ def build_balanced(
     with explain_missing_extras("building"):
         from .recipes.balanced import build as balanced
         from .recipes.balanced.material import gather, trace_costs
-        from .recipes.balanced.request import check_buildable
+        from .recipes.balanced.request import check_request
 
-        check_buildable(request)
+        check_request(request)
+        if not request.languages:
+            raise PolyprobeError(
+                "--languages is needed to build; --plan alone shows what they cost"
+            )
         name, command = request.name, request.command
         check_mirror(mirror)
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))

@@ -17,7 +17,7 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 
 from .material import LABELLED, Material, Provenance, can_be_asked, trace_costs
-from .request import Request, check_buildable
+from .request import Request
 from .rows import draw, total, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
@@ -77,7 +77,6 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
     sentence and a template), except facts without a distractor. Objects of the same subject are
     separate rows: a row has one answer, and its candidates exclude the other objects.
     """
-    check_buildable(request)
     level = level_templates(material.templates, request.languages, request.templates)
     material = material._replace(templates=level)
     layers = material.coverage.within(request.languages)
