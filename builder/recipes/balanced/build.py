@@ -101,14 +101,10 @@ def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int
     is ignored here: coverage excludes the relation there.
     """
     asked = templates.filter(pl.col("language").is_in(list(languages)))
-    counts = asked.group_by("language", "relation").len("count")
-    fewest = counts.group_by("relation").agg(pl.col("count").min())
+    counted = asked.with_columns(count=pl.len().over("language", "relation"))
     number = pl.int_range(pl.len()).over("language", "relation")
-    return (
-        asked.join(fewest, on="relation", maintain_order="left")
-        .filter((number < pl.col("count")) & (number < most))
-        .drop("count")
-    )
+    fewest = pl.col("count").min().over("relation")
+    return counted.filter(number < fewest, number < most).drop("count")
 
 
 def find_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:

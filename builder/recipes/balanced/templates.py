@@ -236,8 +236,7 @@ def find_refusals(
 ) -> dict[tuple[str, str], str]:
     """Return {(translator, target): error message} of unsupported language pairs.
 
-    Raises:
-        PolyprobeError: a translator supports none of the targets.
+    PolyprobeError if a translator supports none of the targets.
     """
     refusals = {}
     for name, translator in translators.items():
