@@ -79,9 +79,13 @@ def build_balanced(
     with explain_missing_extras("building"):
         from .recipes.balanced import build as balanced
         from .recipes.balanced.material import gather, trace_costs
-        from .recipes.balanced.request import check_buildable
+        from .recipes.balanced.request import check_request
 
-        check_buildable(request)
+        check_request(request)
+        if not request.languages:
+            raise PolyprobeError(
+                "--languages is needed to build; --plan alone shows what they cost"
+            )
         name, command = request.name, request.command
         check_mirror(mirror)
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
@@ -110,6 +114,8 @@ def build_sentences(
 ) -> "tuple[Path, SentenceNotes]":
     """Build `CONFIG-sentence`, the sentence version of `CONFIG`, in the folder of `CONFIG`.
 
+    Return the folder, and notes on how the version was made.
+
     Args:
         dataset: name of a dataset; its folder is `output`, or `datasets/NAME`.
         config: the configuration of templates. If it is missing it is built first, except for
@@ -124,9 +130,6 @@ def build_sentences(
         mirror: folder with the upstream archives, for a configuration that has to be built.
         output: folder to write to.
 
-    Returns:
-        The folder, and notes on how the version was made.
-
     Raises:
         PolyprobeError: an unknown name, a pair of languages that the translator lacks, a missing
             package, an existing version with other settings, or no fact that is complete in every
@@ -138,29 +141,21 @@ def build_sentences(
         engine = load_translator(engine, **(translator_options or {}))
     options = (engine.name, tuple(languages), lemmatizer, float(threshold), source_language)
     with explain_missing_extras("building"):
-        from .recipes.sentences.build import (
-            SentenceRequest,
-            check_request,
-            check_settings,
-            choose_languages,
-            find_settings,
-            read_base,
-            translate_all,
-            write_version,
-        )
+        from .recipes.sentences import build as sentences
 
-        request = SentenceRequest(dataset, config, *options)
-        check_request(request)
+        request = sentences.SentenceRequest(dataset, config, *options)
+        sentences.check_request(request)
         if stanza_dir is not None and not stanza_dir.is_dir():
             raise PolyprobeError(f"no folder {stanza_dir}; give --stanza one with Stanza's models")
         folder = find_base(request, mirror, output)
-        base = read_base(folder, config)
-        targets = choose_languages(base, languages, source_language, f"{dataset}/{config}")
+        base = sentences.read_base(folder, config)
+        place = f"{dataset}/{config}"
+        targets = sentences.choose_languages(base, languages, source_language, place)
         request = request._replace(languages=tuple(targets))
-        settings = find_settings(request, engine, stanza_dir)
-        check_settings(folder, request, settings)
-        inflected = translate_all(request, base, engine, stanza_dir)
-        notes = write_version(folder, request, settings, base, inflected)
+        settings = sentences.find_settings(request, engine, stanza_dir)
+        sentences.check_settings(folder, request, settings)
+        inflected = sentences.translate_all(request, base, engine, stanza_dir)
+        notes = sentences.write_version(folder, request, settings, base, inflected)
     return folder, notes
 
 

@@ -141,8 +141,7 @@ def build_balanced(
     folder, notes = build.build_balanced(
         request, mirror, output, lambda costs: show_costs(costs, others=5)
     )
-    show_left_out(notes)
-    show_templates(notes)
+    show_notes(notes)
     places = [f" --mirror {mirror}" if mirror else "", f" --output {output}" if output else ""]
     typer.echo(f"Wrote {BALANCED}/{notes.config} to {folder}.")
     typer.echo(f"To build it again: {notes.command}{''.join(places)}")
@@ -215,8 +214,11 @@ def show_costs(costs: "pl.DataFrame", others: int | None = None) -> None:
             Console().print(f"and {left} more: --plan shows all", highlight=False)
 
 
-def show_left_out(notes: "Notes") -> None:
-    """Print how many of the source's facts became rows, and why the others were excluded."""
+def show_notes(notes: "Notes") -> None:
+    """Print how many of the source's facts became rows, and why the others were excluded.
+
+    If several templates were requested, print how many relations have how many.
+    """
     Console().print(f"{notes.facts:,} of {notes.source_facts:,} facts; excluded:", highlight=False)
     if notes.left_out.height:
         Console().print(draw_table(("reason", "where", "facts"), notes.left_out))
@@ -227,10 +229,6 @@ def show_left_out(notes: "Notes") -> None:
         Console().print(f"missing templates were taken from {borrowed[0]}", highlight=False)
     for reason, count in notes.repairs.items():
         Console().print(f"in the source: {count:,} {reason}", highlight=False, markup=False)
-
-
-def show_templates(notes: "Notes") -> None:
-    """Print how many relations have how many templates, if more than one was requested."""
     if notes.used_templates.height:
         relations = Counter(notes.used_templates["templates"].to_list())
         parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]

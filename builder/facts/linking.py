@@ -26,11 +26,7 @@ def link_rows(rows: Mapping[str, Sequence[Row]], known: Facts) -> list[Link | No
     A language votes for every fact of the row's relation whose subject and object have the labels
     of the row's subject and answer. If a label has changed in one language, or is that of two
     entities there, the other languages outvote it. The link is None if fewer than a quarter of the
-    languages agree, or in a tie.
-
-    Args:
-        rows: {language: rows}, parallel: row i is the same fact in every language.
-        known: facts and labels with Wikidata ids.
+    languages agree, or in a tie. `rows` are parallel: row i is the same fact in every language.
     """
     votes = pl.concat([count_votes(language, part, known) for language, part in rows.items()])
     fact = ["number", "subject_id", "object_id"]

@@ -55,9 +55,7 @@ class Knowledge(NamedTuple):
     def complete(self, answers: Iterable[str], questions: Collection[tuple[str, str]]) -> set[str]:
         """Return all correct answers: the given ones, known ones, and their implications.
 
-        Args:
-            answers: correct answers.
-            questions: (relation, subject) of each reading of the question's wording.
+        `questions` are (relation, subject) of each reading of the question's wording.
         """
         found = set(answers).union(*(self.truths.get(asked, ()) for asked in questions))
         return found.union(*(find_implied(*asked, found, self.edges) for asked in questions))

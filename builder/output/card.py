@@ -78,7 +78,8 @@ def render_benchmark(name: str, configs: Sequence[str]) -> str:
     """Return `eval.yaml` for these configurations."""
     source = DatasetCard(read_prose(name))
     tasks = [
-        {"id": name_task(config, figure), "config": config}
+        # `.eval_results/` of model repositories uses the same ids.
+        {"id": f"{config}_{figure}", "config": config}
         for config in configs
         for figure in HEADLINES
     ]
@@ -108,15 +109,6 @@ def first_paragraph(text: str) -> str:
     found = next((x for x in blocks if x and not x.startswith(("#", "<!--"))), "")
     plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found)
     return " ".join(re.sub(r"[*`]", "", plain).split())
-
-
-def name_task(config: str, figure: str) -> str:
-    """Return the id of a task, the name used in `.eval_results/` of model repositories.
-
-    >>> name_task("53-repaired", "rankc")
-    '53-repaired_rankc'
-    """
-    return f"{config}_{figure}"
 
 
 def render_card(
@@ -295,14 +287,18 @@ def describe_sentences(configs: Sequence[Config], folder: Path) -> dict[str, str
 
 
 def describe_version(config: Config, folder: Path) -> str:
-    """Return the command, the cost of each language, and the reasons for lost rows."""
+    """Return the command, the cost of each language, and the reasons for lost rows.
+
+    A note warns if the base configuration changed after the sentence version was built.
+    """
     notes = config.notes
     named = [f"{language}: {name}" for language, name in notes["lemmatizers"].items()]
     costs = [(language, *(f"{n:,}" for n in counts)) for language, *counts in notes["costs"]]
+    base = hash_base(folder, notes["twin_of"], [notes["source_language"], *notes["languages"]])
     parts = [
         f"### `{config.name}`",
         f"```\n{notes['command']}\n```",
-        *([STALE.format(notes["twin_of"])] if is_stale(notes, folder) else []),
+        *([STALE.format(notes["twin_of"])] if notes.get("base") not in (None, base) else []),
         f"{notes['rows']:,} of {notes['costs'][0][1]:,} rows. Translator: `{notes['translator']}`. "
         f"Lemmatiser: {', '.join(named)}. Least likeness of object and label: "
         f"{notes['threshold']:g} of 100.",
@@ -315,12 +311,6 @@ def describe_version(config: Config, folder: Path) -> str:
         lost = [(language, status, f"{rows:,}") for language, status, rows in notes["lost"]]
         parts.append(markdown_table(("language", "lost for", "rows"), lost))
     return "\n\n".join(parts)
-
-
-def is_stale(notes: dict[str, Any], folder: Path) -> bool:
-    """Return whether the base configuration changed after the sentence version was built."""
-    languages = [notes["source_language"], *notes["languages"]]
-    return notes.get("base") not in (None, hash_base(folder, notes["twin_of"], languages))
 
 
 def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:

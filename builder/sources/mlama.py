@@ -82,7 +82,12 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     The facts of English are always included.
     """
     if mirror is not None and not (mirror / URL.rpartition("/")[2]).is_file():
-        raise missing(mirror)
+        lists = sorted(path.name for path in mirror.glob(LISTS))
+        instead = f" ({lists[0]} holds lists of mLAMA's labels, not its facts)" if lists else ""
+        raise PolyprobeError(
+            f"no archive mlama1.1.zip in the mirror folder {mirror}{instead}; fetch {URL} into it, "
+            "or take the Hub's copy: source mlama-hub"
+        )
     asked = LANGUAGES if languages is None else languages
     rows, templates = read_zip(read_archive(URL, SHA256, mirror), sorted({"en", *asked}))
     return collect(rows, templates, asked)
@@ -98,16 +103,6 @@ def from_rows(table: pa.Table, languages: Sequence[str] | None = None) -> Facts:
     named = rows.select("language", "template", relation="predicate_id")
     templates = named.filter(pl.col("template") != "").unique(maintain_order=True)
     return collect(rows.select(ROWS.keys()), templates.select(GIVEN.keys()), asked)
-
-
-def missing(mirror: Path) -> PolyprobeError:
-    """Return the error for a mirror folder without the archive."""
-    lists = sorted(path.name for path in mirror.glob(LISTS))
-    instead = f" ({lists[0]} holds lists of mLAMA's labels, not its facts)" if lists else ""
-    return PolyprobeError(
-        f"no archive mlama1.1.zip in the mirror folder {mirror}{instead}; fetch {URL} into it, "
-        "or take the Hub's copy: source mlama-hub"
-    )
 
 
 def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -17,7 +17,7 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 
 from .material import LABELLED, Material, Provenance, can_be_asked, trace_costs
-from .request import Request, check_buildable
+from .request import Request
 from .rows import draw, total, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
@@ -77,7 +77,6 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
     sentence and a template), except facts without a distractor. Objects of the same subject are
     separate rows: a row has one answer, and its candidates exclude the other objects.
     """
-    check_buildable(request)
     level = level_templates(material.templates, request.languages, request.templates)
     material = material._replace(templates=level)
     layers = material.coverage.within(request.languages)
@@ -102,14 +101,10 @@ def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int
     is ignored here: coverage excludes the relation there.
     """
     asked = templates.filter(pl.col("language").is_in(list(languages)))
-    counts = asked.group_by("language", "relation").len("count")
-    fewest = counts.group_by("relation").agg(pl.col("count").min())
+    counted = asked.with_columns(count=pl.len().over("language", "relation"))
     number = pl.int_range(pl.len()).over("language", "relation")
-    return (
-        asked.join(fewest, on="relation", maintain_order="left")
-        .filter((number < pl.col("count")) & (number < most))
-        .drop("count")
-    )
+    fewest = pl.col("count").min().over("relation")
+    return counted.filter(number < fewest, number < most).drop("count")
 
 
 def find_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:

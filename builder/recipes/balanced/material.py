@@ -166,7 +166,8 @@ def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Pa
         from .sentences import render_sentences  # local, because it imports all grammars
 
         languages = request.languages or source.LANGUAGES
-        return render_sentences(known, mirror, languages, request.unimorph or None)
+        tables = Path(request.unimorph) if request.unimorph else None
+        return render_sentences(known, mirror, languages, tables)
     if known.prompts.is_empty():
         raise PolyprobeError(
             f"--wording {request.wording}: {request.source} has no sentences of its own; build its "
@@ -235,13 +236,13 @@ def measure_coverage(
     known: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
 ) -> Coverage:
     """Return the coverage of `facts` by the labels and prompts in `known` and by `templates`."""
-    entities = pl.DataFrame({"id": pl.concat([facts["subject_id"], facts["object_id"]]).unique()})
-    named = mark(known.labels, entities, languages)
-    labelled = named[places(facts["subject_id"], entities["id"])]
-    labelled &= named[places(facts["object_id"], entities["id"])]
-    relations = facts.select(pl.col("relation").unique())
-    templated = mark(templates, relations, languages)
-    templated = templated[places(facts["relation"], relations["relation"])]
+    ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique().sort().alias("id")
+    named = mark(known.labels, ids.to_frame(), languages)
+    labelled = named[ids.search_sorted(facts["subject_id"]).to_numpy()]
+    labelled &= named[ids.search_sorted(facts["object_id"]).to_numpy()]
+    relations = facts["relation"].unique().sort()
+    templated = mark(templates, relations.to_frame(), languages)
+    templated = templated[relations.search_sorted(facts["relation"]).to_numpy()]
     prompted = mark(known.prompts, facts, languages)
     layers = np.stack([labelled, labelled & prompted, labelled & templated])
     return Coverage(facts, tuple(languages), layers)
@@ -259,13 +260,6 @@ def mark(found: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> n
     marks = np.zeros((rows.height, columns.height), dtype=bool)
     marks[hits["row"].to_numpy(), hits["column"].to_numpy()] = True
     return marks
-
-
-def places(values: pl.Series, among: pl.Series) -> np.ndarray:
-    """Return the index of each value in `among`, whose values are unique."""
-    index = among.alias("value").to_frame().with_row_index("place")
-    found = values.alias("value").to_frame().join(index, on="value", maintain_order="left")
-    return found["place"].to_numpy()
 
 
 def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:

@@ -119,10 +119,3 @@ def check_request(request: Request) -> None:
         raise PolyprobeError(
             "--config default: datasets takes that name for the one to load; choose another"
         )
-
-
-def check_buildable(request: Request) -> None:
-    """Raise PolyprobeError for an invalid request or one without languages."""
-    check_request(request)
-    if not request.languages:
-        raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")

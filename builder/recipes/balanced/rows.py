@@ -186,7 +186,7 @@ def choose_prompts(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFr
 
 def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
     """Return the rows of one language, without the language column."""
-    return table.filter(pl.col("language") == language).drop("language")
+    return table.filter(language=language).drop("language")
 
 
 def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:

@@ -33,32 +33,12 @@ FIXED_MARKS = {
 
 
 def render_sentences(
-    known: Facts, mirror: Path | None, languages: Sequence[str], unimorph: str | None = None
+    known: Facts, mirror: Path | None, languages: Sequence[str], unimorph: Path | None = None
 ) -> Facts:
-    """Return the facts with a sentence for each, rendered from the annotated prompts.
+    """Return the facts with a sentence of each in each language with labels of both its ends.
 
-    Marks that could not be applied are counted among the repairs. `unimorph` is a folder with
-    UniMorph's tables.
-    """
-    lost: Counter[str] = Counter()
-    tables = Path(unimorph) if unimorph else None
-    prompts = render_prompts(known.facts, known.labels, mirror, languages, tables, lost)
-    return known._replace(prompts=prompts, repairs={**known.repairs, **lost})
-
-
-def render_prompts(
-    facts: pl.DataFrame,
-    labels: pl.DataFrame,
-    mirror: Path | None,
-    languages: Sequence[str],
-    unimorph: Path | None = None,
-    lost: Counter[str] | None = None,
-) -> pl.DataFrame:
-    """Return a sentence (PROMPTS) of each fact in each language with labels of both its ends.
-
-    `facts` and `labels` have the columns of FACTS and LABELS; `unimorph` is a folder with
-    UniMorph's tables. Marks that could not be applied, and facts without a label, are counted in
-    `lost`, as `LANGUAGE: description`.
+    `unimorph` is a folder with UniMorph's tables. Marks that could not be applied, and facts
+    without a label, are counted among the repairs, as `LANGUAGE: description`.
     """
     for language in languages:
         if language not in xfactr.LANGUAGES:
@@ -68,17 +48,18 @@ def render_prompts(
             f"{unimorph} has no UniMorph table of {', '.join(languages)}; expected files as rus or "
             "rus/rus"
         )
-    counts = Counter[str]() if lost is None else lost
+    lost: Counter[str] = Counter()
     prompts = read_prompts(mirror, languages)
     traits = read_traits(xfactr.REPOSITORY, mirror)
     tables = [empty(PROMPTS)]
     for language in track(sorted(set(languages)), "writing xfactr's sentences"):
         renderer = Renderer(language, load_inflector(language, unimorph))
-        named = name_ends(facts, labels.filter(language=language))
-        rows = write_rows(named, language, prompts[language], traits, renderer, counts)
-        counts[f"{language}: {UNLABELLED}"] += facts.height - named.height
+        named = name_ends(known.facts, known.labels.filter(language=language))
+        rows = write_rows(named, language, prompts[language], traits, renderer, lost)
+        lost[f"{language}: {UNLABELLED}"] += known.facts.height - named.height
         tables.append(pl.DataFrame(list(rows), schema=PROMPTS, orient="row"))
-    return pl.concat(tables).unique().sort(pl.all())
+    rendered = pl.concat(tables).unique().sort(pl.all())
+    return known._replace(prompts=rendered, repairs={**known.repairs, **lost})
 
 
 def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dict[str, Prompt]]:

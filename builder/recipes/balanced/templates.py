@@ -157,30 +157,23 @@ def fill_missing(
 ) -> Translated:
     """Return translations for the languages and relations without a template in `templates`.
 
-    A translation is kept if two translators agree or one is trusted. In the id
-    `translated:RELATION:N`, N numbers the templates of a relation in a language. Relations without
-    a template in the source language are left out. No text is translated if nothing is missing.
-
-    Args:
-        templates: TEMPLATES; those in `source` are translated.
-        languages: language codes of the translations.
-        relations: relations to translate.
-        translators: {name: translator}; of equal wordings, a trusted translator's is kept,
-            otherwise the first.
-        trusted: names of translators that need no agreement.
-        source: language code of the originals.
-        styles: styles of slots (STYLES), tried in turn for templates that lose a slot.
+    A translation is kept if two translators agree or one is trusted; of equal wordings, a trusted
+    translator's is kept, otherwise the first. In the id `translated:RELATION:N`, N numbers the
+    templates of a relation in a language. Relations without a template in the source language are
+    left out. No text is translated if nothing is missing. `styles` (STYLES) of slots are tried in
+    turn for templates that lose a slot.
 
     Raises:
         PolyprobeError: a single translator is not trusted, two names are the same engine, or a
             translator supports none of the languages; also the errors of `translate_each`.
     """
-    own = choose_own(templates, source).filter(pl.col("relation").is_in(sorted(relations)))
+    own = templates.filter(pl.col("relation").is_in(sorted(relations)), language=source)
     lacking = {
-        language: own.join(choose_own(templates, language), on="relation", how="anti",
-                           maintain_order="left")
+        language: own.join(
+            templates.filter(language=language), on="relation", how="anti", maintain_order="left"
+        )
         for language in languages
-    }  # fmt: skip
+    }
     check_translators(translators, trusted)
     asked = {language: rows for language, rows in lacking.items() if rows.height}
     return translate_each_language(asked, source, translators, trusted, styles)
@@ -238,18 +231,12 @@ def check_translators(translators: Mapping[str, Translator], trusted: Collection
             )
 
 
-def choose_own(templates: pl.DataFrame, language: str) -> pl.DataFrame:
-    """Return the templates of one language, in their order."""
-    return templates.filter(pl.col("language") == language).select(*TEMPLATES)
-
-
 def find_refusals(
     source: str, targets: Sequence[str], translators: Mapping[str, Translator]
 ) -> dict[tuple[str, str], str]:
     """Return {(translator, target): error message} of unsupported language pairs.
 
-    Raises:
-        PolyprobeError: a translator supports none of the targets.
+    PolyprobeError if a translator supports none of the targets.
     """
     refusals = {}
     for name, translator in translators.items():

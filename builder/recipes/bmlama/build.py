@@ -69,11 +69,8 @@ def repair(
 ) -> tuple[dict[str, list[Row]], list[PublishedQuery]]:
     """Return {language: repaired rows} in the published order, and the dropped queries.
 
-    Args:
-        config: the configuration to repair.
-        others: the other published configurations, for further correct answers.
-        knowledge: the known facts and their implications.
-        templates: {relation: {language: replacement of the published template}}.
+    `others` are the other published configurations, for further correct answers. `templates` are
+    replacements of published templates, {relation: {language: template}}.
     """
     published = [(linked.rows, linked.queries) for linked in (config, *others)]
     correct = find_correct(config.queries, config.rows, published, knowledge)
@@ -111,13 +108,7 @@ def find_correct(
     Correct are the known objects of the subject in the query's relation or in one with the same
     English template (four relations have "[X] is located in [Y]"), the answers of all published
     rows with the same prompt in some language (there the prompt is ambiguous), and all entities
-    that `knowledge` infers from these.
-
-    Args:
-        queries: the queries.
-        rows: the published rows of the queries.
-        published: rows and queries of every configuration.
-        knowledge: the known facts and their implications.
+    that `knowledge` infers from these. `published` are the rows and queries of all configurations.
     """
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for configuration, asked in published:
@@ -153,12 +144,8 @@ def repair_query(
     (by id, or by its label in some language), or shares a label with another candidate in some
     language. The replacement is another entity of the relation; without one, the distractor is
     removed. Of two candidates with the same label, the second one is replaced, but never the
-    answer. A row with a single candidate is filled with distractors.
-
-    Args:
-        query: the row, by ids.
-        entities: {id: entity} of the query's relation.
-        correct: all correct answers to the query.
+    answer. A row with a single candidate is filled with distractors. `entities` are those of the
+    query's relation, `correct` all correct answers to the query.
     """
     right = [entity for entity in correct if entity.id != query.answer]
     faults = find_faults(query, entities, right)

@@ -39,7 +39,8 @@ def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Infl
         row = rows[outcome.row]
         chosen = resolve_collisions(row, choose_forms(row, outcome.form, forms))
         texts = raise_as(outcome, chosen)
-        if twice := find_repeated(texts):
+        counts = Counter(text.casefold() for text in texts)
+        if twice := next((text for text in texts if counts[text.casefold()] > 1), ""):
             reason = f"two candidates read {twice!r}"
             settled[outcome.row] = outcome._replace(status=COLLISION, reason=reason)
         else:
@@ -124,9 +125,3 @@ def raise_as(outcome: Outcome, texts: Sequence[str]) -> list[str]:
     if outcome.form[:1] == lower_as(outcome.label, outcome.form)[:1]:
         return list(texts)
     return [text[:1].upper() + text[1:] for text in texts]
-
-
-def find_repeated(texts: Sequence[str]) -> str:
-    """Return the first text that occurs twice, ignoring case; '' if none."""
-    counts = Counter(text.casefold() for text in texts)
-    return next((text for text in texts if counts[text.casefold()] > 1), "")

@@ -2,9 +2,7 @@
 
 Prompts, candidates and their order are unchanged, except that the released `<mask>` is written
 `[Y]`. The files contain neither ids nor relations. Languages are aligned by row number, and a
-relation is a contiguous block of rows with the same English template. `read_rows` reads the
-published configurations, `read_templates` recovers their templates from the prompts, `read_raw`
-reads any folder with files of this format.
+relation is a contiguous block of rows with the same English template.
 """
 
 import csv
@@ -14,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
-from itertools import accumulate, chain, groupby, repeat
+from itertools import chain, groupby, repeat
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -60,8 +58,7 @@ class Record(NamedTuple):
 def read_rows(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     """Return {language: published rows} of BMLAMA-17 (`17`) or BMLAMA-53 (`53`).
 
-    Raises:
-        ValueError: the files differ in rows, blocks or numbers of candidates.
+    ValueError if the files differ in rows, blocks or numbers of candidates.
     """
     paths = list_paths(config)
     contents = map(parse_records, read_files(REPOSITORY, paths.values(), mirror))
@@ -240,12 +237,9 @@ def find_relations(records: Sequence[Record]) -> list[str]:
     for config in PUBLISHED:
         with suppress(ValueError):
             return recover_relations(records, config)
-    templates = [record.prompt.replace(record.subject, "[X]") for record in records]
-    starts = [
-        number == 0 or template != templates[number - 1]
-        for number, template in enumerate(templates)
-    ]
-    return [f"block-{number}" for number in accumulate(starts)]
+    templates = (record.prompt.replace(record.subject, "[X]") for record in records)
+    blocks = enumerate(groupby(templates), start=1)
+    return [f"block-{number}" for number, (_, rows) in blocks for _ in rows]
 
 
 def make_table(records: Sequence[Record], relations: Sequence[str]) -> pa.Table:

@@ -12,7 +12,6 @@ from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Facts
 from polyprobe.builder.recipes.balanced import sentences as prompts
 from polyprobe.builder.recipes.balanced.sentences import (
     UNLABELLED,
-    render_prompts,
     render_sentences,
 )
 from polyprobe.builder.sources import xfactr
@@ -63,8 +62,8 @@ def labels():
 
 
 def test_each_fact_gets_a_sentence_where_both_ends_have_labels(mirror, facts, labels):
-    lost = Counter()
-    table = render_prompts(facts, labels, mirror, ["ru", "en", "fr"], lost=lost)
+    found = render_sentences(Facts(facts, labels, {}), mirror, ["ru", "en", "fr"])
+    table = found.prompts
     assert dict(table.schema) == PROMPTS
     assert table.rows() == [
         ("en", "P1", "Q3", "Q1", "Ada sings in [Y] .", "Peru"),
@@ -76,7 +75,7 @@ def test_each_fact_gets_a_sentence_where_both_ends_have_labels(mirror, facts, la
         ("ru", "P1", "Q4", "Q2", "Bo пел в [Y] .", "Лиме"),
         ("ru", "P2", "Q1", "Q2", "Перу имя — [Y]", "Лима"),
     ]
-    assert +lost == {f"fr: {UNLABELLED}": 1}  # Q4; there is no prompt for P9
+    assert +Counter(found.repairs) == {f"fr: {UNLABELLED}": 1}  # Q4; there is no prompt for P9
 
 
 def test_what_is_lost_is_among_the_repairs_once(mirror, facts, labels):
@@ -92,13 +91,13 @@ def test_tables_of_unimorph_are_used(mirror, facts, labels, tmp_path):
     folder = tmp_path / "unimorph"
     folder.mkdir()
     (folder / "rus").write_text("Лима\tЛИМЕ\tPROPN;ESS;SG\n", encoding="utf-8")
-    table = render_prompts(facts, labels, mirror, ["ru"], unimorph=folder)
+    table = render_sentences(Facts(facts, labels, {}), mirror, ["ru"], folder).prompts
     assert table.filter(relation="P1", subject_id="Q4")["form"].item() == "ЛИМЕ"
 
 
 def test_language_that_the_prompts_do_not_have_is_named(mirror, facts, labels):
     with pytest.raises(PolyprobeError, match=r"unknown language 'xx' in xfactr's prompts"):
-        render_prompts(facts, labels, mirror, ["en", "xx"])
+        render_sentences(Facts(facts, labels, {}), mirror, ["en", "xx"])
 
 
 @pytest.fixture(scope="module")
@@ -115,15 +114,17 @@ ANNOTATED = {"el": 200, "es": 0, "fr": 0, "he": 0, "hu": 120, "mr": 1, "ru": 120
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_sentences_of_the_release(upstream, known):
-    lost = Counter()
-    table = render_prompts(known.facts, known.labels, upstream, sorted(ANNOTATED), lost=lost)
+    found = render_sentences(known, upstream, sorted(ANNOTATED))
+    table = found.prompts
     counts = dict(table.group_by("language").len().iter_rows())
     assert table.height == 72_454
     assert (table["prompt"].str.count_matches(r"\[Y\]", literal=False) == 1).all()
     assert not table["prompt"].str.contains(r"[\ue000-\ue002]|\[[A-Z]+;|\[X|Gender=|  ").any()
     assert table["form"].str.len_chars().min() > 0
     for language, most in ANNOTATED.items():
-        assert lost[f"{language}: {KEPT}"] <= counts[language] * most / 1_000, language
+        assert found.repairs.get(f"{language}: {KEPT}", 0) <= counts[language] * most / 1_000, (
+            language
+        )
 
 
 @pytest.mark.upstream
