@@ -15,10 +15,9 @@ from .split import Split
 
 
 class Check(NamedTuple):
-    """A check of the rows of a language against the reference.
+    """A check of the rows of a language against the reference; `heading` is that of its column.
 
-    - `heading`: of its column in tables.
-    - `find`: return for each row whether it has the defect.
+    `find` returns for each row whether it has the defect.
     """
 
     heading: str
@@ -154,7 +153,7 @@ def count_positions(split: Split) -> tuple[list[int], list[float]]:
     longest = max(first.values(), default=0)
     found: np.ndarray = np.zeros(longest, dtype=int)
     expected: np.ndarray = np.zeros(longest)
-    for (_, answers), size in first.items():
-        found[list(answers)] += 1
-        expected[:size] += len(answers) / size
+    for (_, places), size in first.items():
+        found[list(places)] += 1
+        expected[:size] += len(places) / size
     return found.tolist(), expected.tolist()
