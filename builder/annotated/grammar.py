@@ -90,12 +90,11 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
     """
     nodes: list[Node] = []
     for match in PIECE.finditer(prompt):
-        inside: str | None = match[1]
-        node: Node | None
-        if inside is not None:
-            node = parse_slot(inside) or parse_article(inside) or parse_choice(inside)
-        else:
-            node = Text(match[0]) if match[0] not in "[]" else None
+        node: Node | None = None
+        if match[1] is not None:
+            node = parse_slot(match[1]) or parse_article(match[1]) or parse_choice(match[1])
+        elif match[0] not in "[]":
+            node = Text(match[0])
         if node is None:
             raise PolyprobeError(
                 f"prompt {relation or '?'} in {language or '?'}: cannot read "

@@ -45,7 +45,10 @@ class LanguageAudit(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The defects of a dataset; `symmetric` is {symmetric relation: number of rows}."""
+    """The defects of a dataset; `symmetric` is {symmetric relation: number of rows}.
+
+    `signature` identifies the data, the reference, the draws, and the version.
+    """
 
     signature: str
     reference: str
@@ -73,7 +76,10 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
     differ = np.any([language.not_parallel for language in judged.values()], axis=0)
     ceiling = compute_ceiling(splits, judged)
     return Audit(
-        signature=sign(name, splits, reference, ceiling),
+        signature=(
+            f"data:{name}@{fingerprint(splits)}|languages:{len(splits)}|reference:{reference}|"
+            f"draws:{ceiling.draws}|seed:{SEED}|polyprobe:{__version__}"
+        ),
         reference=reference,
         rows=len(differ),
         rows_parallel_in_all=int((~differ).sum()),
@@ -103,12 +109,4 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAu
         last=sum(len(labels) > 1 and len(labels) - 1 in answers for labels, answers in pairs),
         labels_identical=identical[True],
         labels_compared=identical.total(),
-    )
-
-
-def sign(name: str, splits: Mapping[str, Split], reference: str, ceiling: Ceiling) -> str:
-    """Return one line that identifies the data, the reference, the draws, and the version."""
-    return (
-        f"data:{name}@{fingerprint(splits)}|languages:{len(splits)}|reference:{reference}|"
-        f"draws:{ceiling.draws}|seed:{SEED}|polyprobe:{__version__}"
     )

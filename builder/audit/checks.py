@@ -15,10 +15,9 @@ from .split import Split
 
 
 class Check(NamedTuple):
-    """A check of the rows of a language against the reference.
+    """A check of the rows of a language against the reference; `heading` is that of its column.
 
-    - `heading`: of its column in tables.
-    - `find`: return for each row whether it has the defect.
+    `find` returns for each row whether it has the defect.
     """
 
     heading: str

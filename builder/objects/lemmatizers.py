@@ -96,8 +96,7 @@ def join_tokens(text: str, document: Any) -> Iterable[Word]:
 def fold(text: str) -> str:
     """Return a word composed (NFC), case-folded and without spelling variants.
 
-    The variants are е/ё, г/ґ, и/і, accents outside composed letters (`Ки́їв`, lower-case `İ`) and
-    soft hyphens.
+    Variants: е/ё, г/ґ, и/і, soft hyphens, accents outside composed letters (`Ки́їв`, small `İ`).
     """
     composed = unicodedata.normalize("NFC", text).casefold().translate(FOLDED)
     return composed.translate(LEFT_OUT) or composed
@@ -112,10 +111,6 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
         language: code, such as `uk`.
         stanza_dir: folder of Stanza's models (default: STANZA_RESOURCES_DIR or Stanza's own, where
             missing models are downloaded).
-
-    Raises:
-        PolyprobeError: an unknown name or language, models that cannot be downloaded or read, a
-            missing package.
     """
     if name not in LEMMATIZERS:
         raise unknown("lemmatizer", name, "polyprobe", LEMMATIZERS)

@@ -116,8 +116,7 @@ def simplify(word: str) -> str:
 def compare_spelling(word: str, label: str) -> float:
     """Return the similarity of two words of at least six letters; one in four may differ.
 
-    Their lengths may differ by one letter; words whose lengths differ by two are different names
-    (Австрия, Австралия).
+    Their lengths may differ by one letter; with two, they are different names (Австрия, Австралия).
     """
     shorter, longer = sorted((len(word), len(label)))
     if shorter < 6 or longer > shorter + 1:

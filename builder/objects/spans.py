@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from operator import mul
 from typing import NamedTuple
 
@@ -27,7 +27,6 @@ class Name(NamedTuple):
         generic: nouns that many labels of the call share.
         small: lower-case words.
         marked: whether there are marks between the words.
-        inflected: whether the language inflects.
     """
 
     words: tuple[Word, ...]
@@ -125,9 +124,11 @@ def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> 
         return None
     ordered = [taken[part] for part in sorted(taken)]
     whole = len(taken) == len(name.words) and ordered == sorted(ordered)
-    if inside and (not whole or name.generic & taken.keys()):
+    generic = name.generic & taken.keys()
+    if inside and (not whole or generic):
         return None
-    if any(is_reversed(taken, part, name.needed) for part in name.generic & taken.keys()):
+    # A generic noun must be on the same side of the needed words as in the label.
+    if any((a < b) != (taken[a] < taken[b]) for a in generic for b in name.needed):
         return None
     weights = {part: len(name.words[part].form) for part in name.needed}
     score = sum(grid[taken[part]][part] * weight for part, weight in weights.items())
@@ -136,20 +137,13 @@ def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> 
     return Span(first, last, score / sum(weights.values()) - cost, len(taken))
 
 
-def is_reversed(taken: Mapping[int, int], part: int, needed: Sequence[int]) -> bool:
-    """Return whether a generic noun is on the other side of the needed words than in the label."""
-    return any((part < other) != (taken[part] < taken[other]) for other in needed)
-
-
 def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, int]:
     """Return {word of the name: word of the run}, paired greedily by similarity."""
     pairs = sorted(
-        (
-            (-score, abs(place - first - part), place, part)
-            for place in range(first, last + 1)
-            for part, score in enumerate(grid[place])
-            if score >= LEAST
-        )
+        (-score, abs(place - first - part), place, part)
+        for place in range(first, last + 1)
+        for part, score in enumerate(grid[place])
+        if score >= LEAST
     )
     taken: dict[int, int] = {}
     for _, _, place, part in pairs:

@@ -78,8 +78,7 @@ def agree(label: str, traits: Traits) -> Agreement:
 
     Countries and islands in -ος are feminine (η Κύπρος, η Ρόδος), languages plural neuters (τα
     ελληνικά). Labels in Latin letters or without declension follow their kind: companies, clubs and
-    record labels are feminine, bands plural, others neuter, which is not sure for labels of unknown
-    kind.
+    record labels are feminine, bands plural, others neuter (not sure if the kind is unknown).
     """
     kinds = traits.kinds
     if traits.sex:

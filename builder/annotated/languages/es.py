@@ -21,9 +21,10 @@ ARTICLES = {
     "ART": {(MASC, SG): "un", (FEM, SG): "una", (MASC, PL): "unos", (FEM, PL): "unas"},
 }
 FEMININE = re.compile(r".*(a|ción|sión|xión|dad|tad|tud|umbre|triz|sis|itis)")
-# Masculine words in -a: from Greek (-ema, -oma, -ama), and a few others.
-MASCULINE_IN_A = re.compile(r".*([eo]ma|grama|drama|día|mapa|planeta|poeta|atleta|cometa|papa)")
-EPICENE = re.compile(r".*(ista|cida|crata)")
+# Masculine words in -a: from Greek (-ema, -oma, -ama), a few others, and those of both genders.
+MASCULINE_IN_A = re.compile(
+    r".*([eo]ma|grama|drama|día|mapa|planeta|poeta|atleta|cometa|papa|ista|cida|crata)"
+)
 FEMININES = {"mano", "radio", "foto", "orden", "clase", "lengua", "red", "ley", "nave", "torre",
              "parte", "gente", "sangre", "nariz", "voz", "cruz", "luz", "flor", "piel",
              "sal"}  # fmt: skip
@@ -45,12 +46,8 @@ def agree(label: str, traits: Traits) -> Agreement:
         return Agreement(FEM if head.endswith("triz") else MASC)
     number = PL if re.fullmatch(r".*[aeo]s", head) and not head.endswith("sis") else SG
     stem = head[:-1] if number == PL else head
-    feminine = stem in FEMININES or (
-        FEMININE.fullmatch(stem)
-        and not MASCULINE_IN_A.fullmatch(stem)
-        and not EPICENE.fullmatch(stem)
-    )
-    return Agreement(FEM if feminine else MASC, number)
+    by_ending = FEMININE.fullmatch(stem) and not MASCULINE_IN_A.fullmatch(stem)
+    return Agreement(FEM if stem in FEMININES or by_ending else MASC, number)
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:

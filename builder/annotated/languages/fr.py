@@ -142,8 +142,7 @@ def agree_by_ending(word: str) -> Agreement:
 def takes_article(label: str, traits: Traits) -> bool:
     """Return whether a label takes a definite article; among names, only countries and regions do.
 
-    Common nouns begin with a lower-case letter. Names that begin with a noun like Université take
-    one.
+    Common nouns are in lower case. Names that begin with a noun like Université take one.
     """
     first = re.split(r"[ -]", label)[0]
     if "human" in traits.kinds or label in COUNTRIES_PLAIN or first in ("Saint", "Sainte", "San"):

@@ -135,7 +135,8 @@ class Slavic(Inflector):
         readings = self.analyser.parse(word)
         found = [parse for parse in readings if is_nominative(parse)]
         if kind.sex:
-            found = [parse for parse in found if fits(parse, kind.sex)]
+            others = set(GENDERS.values()) - {kind.sex}
+            found = [parse for parse in found if not others & parse.tag.grammemes]
         found.sort(key=lambda parse: rank(parse, name, kind))
         other = not kind.human and any(parse.is_known for parse in readings)
         unclear = word.isupper() or word.endswith("ь")  # the last letter does not decide
@@ -190,12 +191,6 @@ def goes_with(head: Any, parse: Any) -> bool:
     names = bool(PEOPLE & head.tag.grammemes and PEOPLE & parse.tag.grammemes)
     title = is_adjective(parse) and gender_key(parse) == gender_key(head)
     return names or title or is_fixed(head) or head.normal_form in APPOSED
-
-
-def fits(parse: Any, sex: str) -> bool:
-    """Return whether a reading can belong to the name of a person of this sex."""
-    grammemes = parse.tag.grammemes
-    return sex in grammemes or not grammemes & {"masc", "femn", "neut"}
 
 
 def rank(parse: Any, name: bool, kind: NameKind) -> tuple[bool, ...]:
@@ -275,8 +270,7 @@ def shared_beginning(form: str, word: str) -> int:
 def decline_name(name: str, case: str, animate: bool, gender: str | None) -> str:
     """Return a foreign name in a case; unchanged if it ends in another vowel or ь.
 
-    A woman's name in a consonant stays unchanged, as does a thing's in the accusative. Plural names
-    are not supported.
+    A woman's name in a consonant stays unchanged, as does a thing's in the accusative. No plurals.
 
     >>> [decline_name(name, "INS", True, None) for name in ("Менехм", "Лечче", "Фаэнца")]
     ['Менехмом', 'Лечче', 'Фаэнцей']

@@ -96,7 +96,7 @@ class Transformers(Translator):
         special = {*self._tokenizer.get_added_vocab(), *self._codes}
         self._languages = read_languages(special, self._tokenizer.get_vocab())
         tokens = self._languages.tokens.values() if self._languages else ()
-        self._language_ids = set(map(self._id, tokens))
+        self._language_ids = set(self._tokenizer.convert_tokens_to_ids(list(tokens)))
         self._settings = {"num_beams": num_beams, "max_new_tokens": max_new_tokens}
         self.signature = (
             f"transformers {__version__}|{name}|{dtype}|"
@@ -147,6 +147,7 @@ class Transformers(Translator):
     def _generate(self, sentences: Sequence[str], source: str, target: str) -> list[str]:
         import torch
 
+        to_ids = self._tokenizer.convert_tokens_to_ids
         forced = self._languages is not None and self._languages.forced
         if forced:
             self._tokenizer.src_lang = self._codes.get(source, source)
@@ -157,7 +158,7 @@ class Transformers(Translator):
         if length > (most := min(self._tokenizer.model_max_length, places or length)):
             raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {most}")
         inputs = {name: inputs[name].to(self._device) for name in ("input_ids", "attention_mask")}
-        first = {"forced_bos_token_id": self._id(target)} if forced else {}
+        first = {"forced_bos_token_id": to_ids(target)} if forced else {}
         with torch.inference_mode():
             rows = self._network.generate(**inputs, **first, **self._settings, do_sample=False)
         return [self._read(row) for row in rows.tolist()]
@@ -175,9 +176,6 @@ class Transformers(Translator):
         if self._languages is None:
             return self._tasks.get(f"translation_{source}_to_{target}", {}).get("prefix", "")
         return "" if self._languages.forced else f"{target} "
-
-    def _id(self, token: str) -> int:
-        return int(self._tokenizer.convert_tokens_to_ids(token))
 
     def _check_pair(self, source: str, target: str) -> None:
         """Raise PolyprobeError if a model without language tokens has another pair."""
