@@ -40,12 +40,9 @@ class LanguageScores(NamedTuple):
 class LanguageChoices(NamedTuple):
     """Chosen indices by language, one for each query, and the correct ones.
 
-    Attributes:
-        right: probability of a correct choice [queries, languages]; candidates that share the best
-            score are chosen equally often.
-        tied: number of shared best scores, over all languages.
-        chance: probability that two random choices are the same; None if pools are unknown.
-        clusters: as in LanguageScores.
+    `right` are probabilities [queries, languages]: candidates that share the best score, which
+    happens `tied` times, are chosen equally often. `chance` is that of two equal random choices;
+    None if pools are unknown. `clusters` are as in LanguageScores.
     """
 
     chosen: dict[str, list[int]]
