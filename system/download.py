@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,11 +59,7 @@ def read_files(
 
     The files are in the zipball of the commit. With `mirror`, a folder, it is
     `OWNER__REPO@COMMIT12.zip` there. Without, it is downloaded from GitHub into the user's cache
-    folder; a damaged archive in the cache is downloaded again.
-
-    Raises:
-        PolyprobeError: the archive is missing, damaged or not reachable, or a file of it is missing
-            or has another SHA-256. A damaged download is deleted.
+    folder; a damaged archive in the cache is downloaded again, a damaged download is deleted.
     """
     left = deque(paths)
     if mirror is not None:
@@ -71,11 +68,10 @@ def read_files(
         return
     archive = cache_folder() / "upstream" / repository.archive
     if archive.is_file():
-        try:
+        with suppress(PolyprobeError):
             yield from _read_members(repository, left, archive)
             return
-        except PolyprobeError:
-            archive.unlink()
+        archive.unlink()
     _download(repository.url, archive, None)
     try:
         yield from _read_members(repository, left, archive)

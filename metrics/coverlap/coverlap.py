@@ -16,7 +16,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Ratio, summarize
+from polyprobe.metrics.shared.intervals import Ratio, divide, summarize
 from polyprobe.metrics.shared.rows import Answers, check_answers, find_right, read_columns
 
 _DESCRIPTION = """\
@@ -91,12 +91,22 @@ def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.nda
            [0.75, 1.  , 0.  ],
            [0.  , 0.  , 1.  ]])
     """
-    table = _stack_probabilities(right)
+    if not right:
+        raise ValueError("no languages: expected a mapping from language to probabilities")
+    rows = {name: np.asarray(values, dtype=np.float64) for name, values in right.items()}
+    first = next(iter(rows))
+    for name, values in rows.items():
+        if values.shape != rows[first].shape:
+            raise ValueError(f"{len(rows[first])} queries in {first!r}, {len(values)} in {name!r}")
+        for query in np.flatnonzero(~((values >= 0) & (values <= 1)))[:1]:
+            raise ValueError(
+                f"query {query} of {name!r} is {values[query]}; expected a probability, 0 … 1"
+            )
+    table = np.stack(list(rows.values()))
     both = table @ table.T
     totals = table.sum(axis=1)
     either = totals[:, None] + totals - both
-    matrix = np.full_like(both, np.nan)
-    np.divide(both, either, out=matrix, where=either > 0)
+    matrix = divide(np.concatenate([both, either], axis=-1))
     np.fill_diagonal(matrix, 1.0)
     return matrix
 
@@ -110,19 +120,3 @@ class Coverlap(evaluate.Metric):
         index = datasets.Value("int64")
         features = datasets.Features({"predictions": index, "references": index})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
-
-
-def _stack_probabilities(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
-    """Return the probabilities as (languages x queries), each of the same length and in 0 … 1."""
-    if not right:
-        raise ValueError("no languages: expected a mapping from language to probabilities")
-    rows = {name: np.asarray(values, dtype=np.float64) for name, values in right.items()}
-    first = next(iter(rows))
-    for name, values in rows.items():
-        if values.shape != rows[first].shape:
-            raise ValueError(f"{len(rows[first])} queries in {first!r}, {len(values)} in {name!r}")
-        for query in np.flatnonzero(~((values >= 0) & (values <= 1)))[:1]:
-            raise ValueError(
-                f"query {query} of {name!r} is {values[query]}; expected a probability, 0 … 1"
-            )
-    return np.stack(list(rows.values()))

@@ -103,8 +103,8 @@ def compare_figures(
         p = p_value(_randomise(first, second, tables, n_resamples, seed), observed)
     adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
     intervals = [interval(column, freedom) for column in drawn.T]
-    columns = (*values, observed, p, adjusted)
-    rows = zip(first.names, intervals, *(map(_known, column) for column in columns), strict=True)
+    columns = [np.where(np.isnan(x), None, x) for x in (*values, observed, p, adjusted)]
+    rows = zip(first.names, intervals, *columns, strict=True)
     return [Difference(name, a, b, d, ci, raw, new) for name, ci, a, b, d, raw, new in rows]
 
 
@@ -179,10 +179,6 @@ def _randomise(
         moved = swapped @ weighed
         part[:] = np.subtract(*_pair(first, second, totals[0] + moved, totals[1] - moved))
     return null
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 class Paired(NamedTuple):

@@ -99,6 +99,8 @@ def rbo_weights(size: int, p: float = 0.9) -> np.ndarray:
     (1 - p) p^(d-1), and at N the rest, p^(N-1): both rankings end there with the same candidates,
     so the agreement of 1 is extrapolated to all further depths (Webber et al. 2010, equation 23).
     """
+    if not 0 < p < 1:
+        raise ValueError(f"p is {p!r}; expected a number between 0 and 1, neither included")
     weights = (1 - p) * p ** np.arange(size, dtype=np.float64)
     weights[-1] = p ** (size - 1)
     return weights
@@ -117,7 +119,6 @@ def overlap_per_query(
     language ties all candidates, and for a single one.
     """
     check_ties(ties)
-    _check_persistence(p)
     depths = read_depths(k)
     languages, sizes = read_languages({"predictions": predictions, "references": references})
     rbo, top = np.empty(len(sizes)), np.empty((len(depths), len(sizes)))
@@ -138,7 +139,6 @@ def overlap_chance(
     Random tops of depth d share d * d / N candidates, so A_d is d / N; tau-b has no entry, as it is
     0 in each pool of two candidates or more.
     """
-    _check_persistence(p)
     depths = read_depths(k)
     distinct, where = np.unique(np.asarray(sizes, dtype=np.intp), return_inverse=True)
     rbo = [rbo_weights(size, p) @ np.arange(1, size + 1) / size for size in distinct.tolist()]
@@ -208,11 +208,6 @@ class RankOverlap(evaluate.Metric):
         row = datasets.Sequence(datasets.Value("float64"))
         features = datasets.Features({"predictions": row, "references": row})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
-
-
-def _check_persistence(p: float) -> None:
-    if not 0 < p < 1:
-        raise ValueError(f"p is {p!r}; expected a number between 0 and 1, neither included")
 
 
 def _name_depths(depths: Sequence[int], values: np.ndarray) -> dict[str, np.ndarray]:

@@ -40,12 +40,9 @@ class LanguageScores(NamedTuple):
 class LanguageChoices(NamedTuple):
     """Chosen indices by language, one for each query, and the correct ones.
 
-    Attributes:
-        right: probability of a correct choice [queries, languages]; candidates that share the best
-            score are chosen equally often.
-        tied: number of shared best scores, over all languages.
-        chance: probability that two random choices are the same; None if pools are unknown.
-        clusters: as in LanguageScores.
+    `right` are probabilities [queries, languages]: candidates that share the best score, which
+    happens `tied` times, are chosen equally often. `chance` is that of two equal random choices;
+    None if pools are unknown. `clusters` are as in LanguageScores.
     """
 
     chosen: dict[str, list[int]]
@@ -97,10 +94,7 @@ def _check_like(scores: LanguageScores, first: str, name: str) -> None:
 
 
 def read_language_choices(sheets: Sheets) -> LanguageChoices:
-    """Return the choices of at least two languages for each query.
-
-    From scores it is the best candidate, the first of several.
-    """
+    """Return the choices of at least two languages; of scores the best, the first of several."""
     first = next(iter(sheets.values()))
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
         chosen, known = _read_answers(first)
@@ -151,26 +145,19 @@ def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
 
 def _read_run(sheets: Sheets) -> LanguageScores:
     rows, answers = {}, {}
-    facts = _read_facts(sheets)
+    facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
+    first = next(iter(facts), "")
+    for name, ids in facts.items():
+        if ids != facts[first]:
+            raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")
     for name, sheet in sheets.items():
         try:
             cells, answers[name] = need(sheet, "scores", "answers")
         except ValueError as error:
             raise ValueError(f"{name}: {error}; several files must be those of a run") from None
         rows[name] = _read_rows(cells, name)
-    several = facts is not None and len(set(facts)) < len(facts)
-    relations = next(iter(sheets.values())).get("relation")
-    return LanguageScores(rows, answers, relations, facts if several else None)
-
-
-def _read_facts(sheets: Sheets) -> list[str] | None:
-    """Return the facts of all files; different facts in one of them are an error."""
-    facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
-    first = next(iter(facts), "")
-    for name, ids in facts.items():
-        if ids != facts[first]:
-            raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")
-    return facts.get(first)
+    relations, ids = next(iter(sheets.values())).get("relation"), facts.get(first, [])
+    return LanguageScores(rows, answers, relations, ids if len(set(ids)) < len(ids) else None)
 
 
 def _read_rows(cells: Sequence[Any], name: str) -> list[np.ndarray]:

@@ -124,10 +124,7 @@ def build(page: Page) -> Any:
             download = gr.HTML(padding=False)
         outputs = [result, head, plot, table, download]
         button.click(
-            lambda *values: _run(page, *values),
-            [text, file, *inputs],
-            outputs,
-            api_name="compute",
+            lambda *values: _run(page, *values), [text, file, *inputs], outputs, api_name="compute"
         )
     return blocks
 
@@ -143,7 +140,7 @@ def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
         line = " ".join(str(error).split())
         raise gr.Error(line, duration=20, print_exception=False) from error
     shown, link = gr.Column(visible=True), _link(page.title, write_csv(output.entries))
-    return shown, write_headline(output), page.draw(output.entries), _style(output), link
+    return shown, write_headline(output), page.draw(output.entries), _style(output.entries), link
 
 
 def _link(title: str, text: str) -> str:
@@ -155,13 +152,11 @@ def _link(title: str, text: str) -> str:
     )
 
 
-def _style(output: Output) -> Any:
+def _style(entries: Sequence[Entry]) -> Any:
     """Return the table with four decimals shown; it sorts by the full numbers."""
     import pandas as pd
 
-    rows = [
-        (e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in output.entries
-    ]
+    rows = [(e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in entries]
     frame = pd.DataFrame(rows, columns=HEADERS)
     numbers = dict.fromkeys(("value", "chance"), "{:.4f}")
     return frame.astype(dict.fromkeys(numbers, float)).style.format(numbers, na_rep="–")

@@ -108,8 +108,7 @@ def read_texts(cells: Sequence[Any], name: str) -> list[str]:
     """Return a column of texts without surrounding spaces; empty cells are an error."""
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if "" in texts:
-        row = texts.index("") + 1
-        raise ValueError(f"row {row}, column {name!r} is empty; expected a text")
+        raise ValueError(f"row {texts.index('') + 1}, column {name!r} is empty; expected a text")
     return texts
 
 
