@@ -68,8 +68,7 @@ def read_tables(
                 f"{dataset} holds TSV files, which have no configurations; omit --config"
             )
         return read_raw(folder, languages)
-    elsewhere = locate(dataset) != dataset
-    if folder.is_dir() and not elsewhere and not any(folder.rglob("*.parquet")):
+    if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
     tables = read_splits(dataset, config)
     if set(tables) <= {"train", "test", "validation"}:

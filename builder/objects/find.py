@@ -127,8 +127,7 @@ def find_characters(sentence: str, names: Sequence[str], threshold: float) -> Ob
     """
     names = [PARENTHESIS.sub("", name) or name for name in names if re.search(r"\w", name)]
     for name in names:
-        place = sentence.rfind(name)
-        if place >= 0:
+        if (place := sentence.rfind(name)) >= 0:
             return ObjectSpan(place, place + len(name), name, 100.0)
     if not names:
         return None

@@ -97,9 +97,8 @@ def share_stem(word: str, label: str) -> int:
     endings = word[stem:], label[stem:]
     if stem >= 2 and endings[1][:1] + endings[0][:1] in SOFTENED:
         stem, endings = stem + 1, (endings[0][1:], endings[1][1:])
-    if stem < max(2, shorter - 1 if shorter <= 4 else ceil(shorter / 2)):
-        return 0
-    if max(map(len, endings)) > ENDING:
+    least = max(2, shorter - 1 if shorter <= 4 else ceil(shorter / 2))
+    if stem < least or max(map(len, endings)) > ENDING:
         return 0
     letters = normalize("NFD", "".join(endings))
     exchanged = shorter <= 4 and all(endings) and VOWELS.isdisjoint(letters)

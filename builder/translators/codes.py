@@ -15,8 +15,7 @@ def check_pair(engine: str, source: str, target: str, known: Collection[str]) ->
     """Return a translator's codes of two languages; PolyprobeError lists those it has."""
     codes = []
     for ours in (source, target):
-        code = match(ours, known)
-        if code is None:
+        if (code := match(ours, known)) is None:
             raise PolyprobeError(
                 f"{engine} does not translate from {source} to {target}: it has no {ours!r}; "
                 f"available: {', '.join(sorted(known))}"
