@@ -116,10 +116,7 @@ def measure_agreement(
     chosen = read_choices(predictions)
     names = name_languages(languages, chosen.shape[1])
     counts = {"n_queries": len(chosen), "n_languages": len(names)}
-    right = None
-    if answers is not None:
-        check_answers(answers, len(chosen))
-        right = find_right(chosen, answers)
+    right = None if answers is None else find_right(chosen, check_answers(answers, len(chosen)))
     parts = divide_pairs(chosen, right)
     shares = {name: part.mean(axis=1) for name, part in parts.items()}
     if right is not None:
@@ -190,11 +187,10 @@ def report_pairs(
     names: Sequence[str], parts: Mapping[str, np.ndarray], options: Resampling
 ) -> dict[str, dict[str, Any]]:
     """Return the averages of `divide_pairs` by pair of languages, with agreement's interval."""
-    codes = index_labels(options.groups, len(parts["agreement"]), "groups")[1]
+    groups = options.groups if options.average == "macro" else None
+    codes = index_labels(groups, len(parts["agreement"]), "groups")[1]
     sizes = np.bincount(codes)
-    weights = np.full(len(codes), 1 / len(codes))
-    if options.average == "macro":
-        weights = 1 / (len(sizes) * sizes[codes])
+    weights = 1 / (len(sizes) * sizes[codes])
     columns = {name: (weights @ part).tolist() for name, part in parts.items()}
     if options.n_resamples:
         bounds = bound_pairs(parts["agreement"], options)

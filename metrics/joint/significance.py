@@ -52,7 +52,6 @@ class Difference(NamedTuple):
     """The values of one name of a figure (a language, a pair, the mean) in two models.
 
     Attributes:
-        name: as in the figure.
         first, second: the two models' values; None where undefined. Means are over the names that
             are defined in both.
         difference: first - second.
@@ -245,8 +244,8 @@ def compare_averages(
 ) -> dict[str, Averages]:
     """Return measure → {macro, micro: one row for each language, `mean` last}.
 
-    `options` are those of `compare_figures`. A language that is undefined in either
-    run as a whole has no value in either, so that means are over the same languages in both.
+    `options` are those of `compare_figures`. A language that is undefined in either run as a whole
+    has no value in either, so that means are over the same languages in both.
     """
     n_resamples = options.get("n_resamples", 10_000)
     columns = 2 * (len(languages) + 1) * len(set(relations))
@@ -256,10 +255,9 @@ def compare_averages(
     found: dict[str, Averages] = {}
     for start in range(0, len(measures), size):
         part = dict(islice(measures.items(), start, start + size))
-        pairs = {name: _define_alike(*pair) for name, pair in part.items()}
+        runs = zip(*(_define_alike(*pair) for pair in part.values()), strict=True)
         figures = [
-            find_averages(languages, {name: pair[i] for name, pair in pairs.items()}, relations)
-            for i in (0, 1)
+            find_averages(languages, dict(zip(part, run, strict=True)), relations) for run in runs
         ]
         rows = compare_figures(*figures, correction="none", **options)
         bounds = [estimate_figure(figure, **band) for figure in figures]
