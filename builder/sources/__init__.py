@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.facts import Facts
 
 FACT_SOURCES = {
-    "bmlama": "polyprobe.builder.sources.bmlama.facts",
+    "bmlama": "polyprobe.builder.sources.bmlama.linked",
     "fluent-mlama": "polyprobe.builder.sources.fluent_mlama",
     "mlama": "polyprobe.builder.sources.mlama",
     "mlama-hub": "polyprobe.builder.sources.mlama_hub",

@@ -262,8 +262,11 @@ def reduce_node(node: grammar.Node, language: str) -> tuple[str, str]:
             return f"[{end}]", name_ending(node, language)
         case grammar.Article():
             return reduce_article(node, language)
-        case grammar.Choice():
-            return reduce_choice(node)
+        case grammar.Choice(options):
+            features = {one.feature for option in options for one in option.conditions}
+            if "Human" in features:  # it stays in brackets
+                return grammar.write_node(node), ""
+            return options[0].form, GENDERS if "Gender" in features else NUMBERS
 
 
 def reduce_article(article: grammar.Article, language: str) -> tuple[str, str]:
@@ -282,11 +285,3 @@ def name_ending(slot: grammar.Slot, language: str) -> str:
     if slot.copula:
         return COPULAS
     return CASES if slot.case else ""
-
-
-def reduce_choice(choice: grammar.Choice) -> tuple[str, str]:
-    """Return the first form of a choice and the loss; a choice by `Human` stays in brackets."""
-    features = {condition.feature for option in choice.options for condition in option.conditions}
-    if "Human" in features:
-        return grammar.write_node(choice), ""
-    return choice.options[0].form, GENDERS if "Gender" in features else NUMBERS

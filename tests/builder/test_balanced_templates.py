@@ -19,7 +19,7 @@ from polyprobe.builder.recipes.balanced.build import level_templates
 from polyprobe.builder.recipes.balanced.material import choose_templates
 from polyprobe.builder.recipes.balanced.request import Request, check_request
 from polyprobe.builder.sources import read_source
-from polyprobe.builder.sources.bmlama import facts as bmlama
+from polyprobe.builder.sources.bmlama import linked as bmlama
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.test_balanced import NONE, balance

@@ -237,6 +237,10 @@ def describe_build(config: Config) -> str:
     """Return a section on one configuration: command, sources, and excluded facts by reason."""
     notes = config.notes
     lent = [f"{count:,} labels of {source}" for source, count in notes["lent"].items()]
+    sources = [
+        (name, role, home, f"`{commit[:12]}`" if commit else "", licence)
+        for name, role, home, commit, licence in notes["sources"]
+    ]
     left_out = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
     mended = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
     parts = [
@@ -245,7 +249,7 @@ def describe_build(config: Config) -> str:
         f"{notes.get('facts', notes['rows']):,} of {notes['source_facts']:,} facts of the source"
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
         *templates_table(notes),
-        sources_table(notes),
+        markdown_table(("source", "gave", "home", "commit", "licence"), sources),
         markdown_table(("left out for", "where", "facts"), left_out),
         *([markdown_table(MENDED, mended)] if mended else []),
         "Facts left as languages are added, the one that costs least at each step: "
@@ -267,12 +271,3 @@ def templates_table(notes: dict[str, Any]) -> list[str]:
         "draws its rows together for the intervals, and mParaRel's consistency compares them."
     )
     return [text, markdown_table(("relation", "templates", "facts", "rows"), rows)]
-
-
-def sources_table(notes: dict[str, Any]) -> str:
-    """Return one line for each source: its contribution, commit, and licence as it states it."""
-    rows = [
-        (name, role, home, f"`{commit[:12]}`" if commit else "", licence)
-        for name, role, home, commit, licence in notes["sources"]
-    ]
-    return markdown_table(("source", "gave", "home", "commit", "licence"), rows)

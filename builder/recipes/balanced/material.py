@@ -69,14 +69,11 @@ class Coverage(NamedTuple):
 class Material(NamedTuple):
     """The data that a balanced set is built from.
 
-    Attributes:
-        known: facts of the source, with completed labels.
-        templates: templates of each language and relation in order of preference, without
-            duplicates.
-        coverage: availability of the facts of the requested relations, in each language of the
-            source.
-        borrowed: number of labels that each source of `--labels` completed.
-        sources: provenance of all data.
+    - `known`: facts of the source, with completed labels.
+    - `templates` of each language and relation in order of preference, without duplicates.
+    - `coverage` of the facts of the requested relations, in each language of the source.
+    - `borrowed`: number of labels that each source of `--labels` completed.
+    - `sources`: provenance of all data.
     """
 
     known: Facts

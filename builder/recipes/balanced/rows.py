@@ -3,7 +3,7 @@
 The distractors of a fact are no correct answers to its question.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
@@ -42,15 +42,7 @@ class Sentence(NamedTuple):
     template_id: str
 
 
-class LanguageTexts(NamedTuple):
-    """Texts of one language: labels by id, templates by relation, prompts by fact.
-
-    A template is a pair of text and id.
-    """
-
-    labels: dict[str, str]
-    templates: dict[str, list[tuple[str, str]]]
-    prompts: dict[Fact, Sentence]
+Templates = Mapping[str, Sequence[tuple[str, str]]]  # {relation: [(template, id)]}
 
 
 def draw(
@@ -168,13 +160,15 @@ def verbalise(
     prompted = choose_prompts(prompts, languages)
     rows = {}
     for language in track(languages, "writing sentences"):
-        texts = LanguageTexts(
-            labels=dict(of_language(known.labels, language).select("id", "label").iter_rows()),
-            templates=group_templates(of_language(material.templates, language)),
-            prompts=dict(read_prompts(of_language(prompted, language), request.source)),
-        )
-        own = [row for query in queries for row in make_rows(query, texts, language)]
-        rows[language] = inflect_rows(own, language) if request.wording == "sentence" else own
+        labels = dict(of_language(known.labels, language).select("id", "label").iter_rows())
+        templates = group_templates(of_language(material.templates, language))
+        own = dict(read_prompts(of_language(prompted, language), request.source))
+        made = [
+            row
+            for query in queries
+            for row in make_rows(query, labels, templates, own.get(query.fact), language)
+        ]
+        rows[language] = inflect_rows(made, language) if request.wording == "sentence" else made
     return rows
 
 
@@ -205,17 +199,25 @@ def read_prompts(prompts: pl.DataFrame, source: str) -> Iterator[tuple[Fact, Sen
         yield fact, Sentence(prompt, form or "", f"{source}:{fact.relation}:sentence")
 
 
-def make_rows(query: Query, texts: LanguageTexts, language: str) -> Iterator[Row]:
-    """Yield the rows of a query; PolyprobeError for a sentence without exactly one slot."""
-    fact, labels = query.fact, texts.labels
+def make_rows(
+    query: Query,
+    labels: Mapping[str, str],
+    templates: Templates,
+    own: Sentence | None,
+    language: str,
+) -> Iterator[Row]:
+    """Yield the rows of a query, with its own sentence or the filled templates of its relation.
+
+    PolyprobeError for a sentence without exactly one slot.
+    """
+    fact = query.fact
     subject = labels[fact.subject_id]
     candidates = [labels[entity] for entity in query.candidates]
     sentences = (
-        [texts.prompts[fact]]
-        if fact in texts.prompts
+        [own]
+        if own
         else [
-            Sentence(template.replace(SUBJECT, subject), "", template_id)
-            for template, template_id in texts.templates[fact.relation]
+            Sentence(text.replace(SUBJECT, subject), "", i) for text, i in templates[fact.relation]
         ]
     )
     for sentence in sentences:

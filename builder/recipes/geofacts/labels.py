@@ -89,16 +89,6 @@ def unwrapped(label: str) -> str:
     return _BRACKETS.sub("", label)
 
 
-def _cities(locale: Locale) -> dict[str, str]:
-    """Return a locale's exemplar cities, its own or from CLDR's root, by canonical zone.
-
-    babel's tables use old names of zones (Europe/Kiev), so aliases are resolved here.
-    """
-    aliases = get_global("zone_aliases")
-    zones = locale.time_zones.items()
-    return {aliases.get(zone, zone): names["city"] for zone, names in zones if "city" in names}
-
-
 def city(labels: Labels, zone: str) -> str:
     """Return the city of a time zone in the labels' language.
 
@@ -114,6 +104,10 @@ def load_labels(language: str) -> Labels:
     territories = dict(locale.territories)
     if language in NORTH_AMERICA_AS_021:
         territories["003"] = territories["021"]
+    # The exemplar cities of the locale or of CLDR's root, by canonical zone: babel's tables use old
+    # names of zones (Europe/Kiev).
+    aliases, zones = get_global("zone_aliases"), locale.time_zones.items()
+    cities = {aliases.get(zone, zone): names["city"] for zone, names in zones if "city" in names}
     corrected = {row["id"]: row["name"] for row in CORRECTIONS if row["language"] == language}
     return Labels(
         territories=_shortened(territories, language) | corrected,
@@ -122,7 +116,7 @@ def load_labels(language: str) -> Labels:
             code: clean(unwrapped(name), language) for code, name in locale.currencies.items()
         }
         | corrected,
-        cities=_shortened(_cities(locale), language) | corrected,
+        cities=_shortened(cities, language) | corrected,
     )
 
 

@@ -113,7 +113,10 @@ def check_request(request: SentenceRequest) -> None:
 
 
 def read_base(folder: Path, config: str) -> Base:
-    """Return {language: rows} of a configuration on disk, sorted by language."""
+    """Return {language: rows} of a configuration on disk, sorted by language.
+
+    PolyprobeError unless each row has the same fact and answers in all languages.
+    """
     if not is_built(folder, config):
         raise PolyprobeError(f"no configuration {config} in {folder}")
     base = {
@@ -122,19 +125,15 @@ def read_base(folder: Path, config: str) -> Base:
         ]
         for path in sorted((folder / "data" / config).glob("*.parquet"))
     }
-    check_parallel(base, f"{folder}/{config}")
-    return base
-
-
-def check_parallel(base: Base, place: str) -> None:
-    """Raise PolyprobeError unless each row has the same fact and answers in all languages."""
-    first, *others = base
-    keys = [(row.fact_id, row.answers, len(row.candidates)) for row in base[first]]
-    for language in others:
-        if [(row.fact_id, row.answers, len(row.candidates)) for row in base[language]] != keys:
+    first = next(iter(base))
+    keys = {x: [(row.fact_id, row.answers, len(row.candidates)) for row in base[x]] for x in base}
+    for language in base:
+        if keys[language] != keys[first]:
             raise PolyprobeError(
-                f"{place}: the splits {first} and {language} are not parallel; build it again"
+                f"{folder}/{config}: the splits {first} and {language} are not parallel; build it "
+                "again"
             )
+    return base
 
 
 def choose_languages(base: Base, languages: Sequence[str], source: str, place: str) -> list[str]:

@@ -1,20 +1,31 @@
-"""The rows of BMLAMA, linked to Wikidata: the entities of candidates, and the rows as ids."""
+"""The rows of BMLAMA, linked to Wikidata: their facts, the entities of candidates, rows as ids.
+
+Wikidata ids come from mParaRel. BMLAMA was made from mParaRel's tuples.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts import Facts
-from polyprobe.builder.facts.labels import clean, fold
+from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
+from polyprobe.builder.facts.labels import choose_labels, clean, count_contradictions, fold
 from polyprobe.builder.facts.linking import Link, link_rows
 from polyprobe.builder.sources import read_source
 from polyprobe.schema.columns import Row
 
-from .files import PUBLISHED, read_rows
+from .files import PUBLISHED, REPOSITORY, list_paths, read_rows, read_templates
+
+__all__ = ["REPOSITORY", "read_templates"]
+
+LANGUAGES = tuple(list_paths("53"))
+LICENCE = (
+    "Apache-2.0 by its repository; derived from mLAMA, which is CC-BY-NC-4.0: the stricter one "
+    "holds"
+)
 
 REPAIRS = {
     "unlinked": "no Wikidata fact could be found: the ids are the row's own",
@@ -112,21 +123,58 @@ class Linked(NamedTuple):
     known: pl.DataFrame
 
 
+def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
+    """Return the linked facts of both configurations, their labels and templates.
+
+    If an entity has several labels in a language, which may differ between relations, the label of
+    most rows is taken.
+    """
+    linked = read_linked(mirror).values()
+    triples = [
+        (query.relation, query.subject_id, query.answer)
+        for part in linked
+        for query in part.queries
+        if query.subject_id
+    ]
+    facts = pl.DataFrame(triples, schema=FACTS, orient="row")
+    asked = LANGUAGES if languages is None else languages
+    labels = [name for part in linked for name in name_entities(part, asked)]
+    named = pl.DataFrame(labels, schema=LABELS, orient="row")
+    templates = [line for line in read_templates(mirror) if line[0] in asked]
+    unlinked = sum(not query.subject_id for part in linked for query in part.queries)
+    return Facts(
+        facts=facts.unique().sort(facts.columns),
+        labels=choose_labels(named),
+        templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
+        repairs={
+            "rows left out, since no Wikidata fact was found": unlinked,
+            "entities with several labels in a language": count_contradictions(named),
+        },
+    )
+
+
+def name_entities(linked: Linked, languages: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the LABELS of all linked subjects and answers in some languages, with repetitions."""
+    for language in (name for name in languages if name in linked.rows):
+        for row, query in zip(linked.rows[language], linked.queries, strict=True):
+            if query.subject_id:
+                yield language, query.subject_id, row.subject
+                yield language, query.answer, row.answer_forms[0]
+
+
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
 def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     """Return {published configuration: its rows with Wikidata ids from mParaRel}."""
     rows = {config: read_rows(config, mirror) for config in PUBLISHED}
     languages = sorted({language for parts in rows.values() for language in parts})
     known = read_source("mpararel", mirror, languages)
-    return {config: link(parts, known) for config, parts in rows.items()}
-
-
-def link(rows: Rows, known: Facts) -> Linked:
-    """Return the rows of a configuration with Wikidata ids from `known`."""
-    links = link_rows(rows, known)
-    entities, answers = collect_entities(rows, links, known)
-    queries = read_queries(rows, links, entities, answers)
-    return Linked(rows, queries, entities, known.labels)
+    linked = {}
+    for config, parts in rows.items():
+        links = link_rows(parts, known)
+        entities, answers = collect_entities(parts, links, known)
+        queries = read_queries(parts, links, entities, answers)
+        linked[config] = Linked(parts, queries, entities, known.labels)
+    return linked
 
 
 def collect_entities(
