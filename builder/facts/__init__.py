@@ -18,11 +18,6 @@ TEMPLATES = dict.fromkeys(("language", "relation", "template_id", "template"), p
 PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.String}
 
 
-def empty(columns: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """Return a table without rows."""
-    return pl.DataFrame(schema=columns)
-
-
 class Fact(NamedTuple):
     """A true triple, by ids."""
 
@@ -55,9 +50,9 @@ class Facts(NamedTuple):
     facts: pl.DataFrame
     labels: pl.DataFrame
     repairs: dict[str, int]
-    aliases: pl.DataFrame = empty(ALIASES)
-    templates: pl.DataFrame = empty(TEMPLATES)
-    prompts: pl.DataFrame = empty(PROMPTS)
+    aliases: pl.DataFrame = pl.DataFrame(schema=ALIASES)
+    templates: pl.DataFrame = pl.DataFrame(schema=TEMPLATES)
+    prompts: pl.DataFrame = pl.DataFrame(schema=PROMPTS)
 
 
 def count_changed(before: pl.DataFrame, after: pl.DataFrame, columns: Sequence[str]) -> int:

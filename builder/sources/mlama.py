@@ -33,7 +33,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.facts import FACTS, TEMPLATES, Facts, count_changed, empty
+from polyprobe.builder.facts import FACTS, TEMPLATES, Facts, count_changed
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions, normalise, tidy
 from polyprobe.system.download import read_archive
 from polyprobe.system.errors import PolyprobeError
@@ -107,7 +107,7 @@ def from_rows(table: pa.Table, languages: Sequence[str] | None = None) -> Facts:
 
 def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the zip's rows (ROWS) and templates (GIVEN) in some languages, as released."""
-    rows, templates = [empty(ROWS)], [empty(GIVEN)]
+    rows, templates = [pl.DataFrame(schema=ROWS)], [pl.DataFrame(schema=GIVEN)]
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for language in track(languages, "reading mlama"):

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.annotated import grammar
-from polyprobe.builder.facts import ALIASES, FACTS, TEMPLATES, Facts, empty, is_template
+from polyprobe.builder.facts import ALIASES, FACTS, TEMPLATES, Facts, is_template
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
 
@@ -166,7 +166,7 @@ def list_forms(tuples: pl.DataFrame) -> pl.DataFrame:
 
 def parse_aliases(read: Mapping[str, bytes]) -> pl.DataFrame:
     """Return the ALIASES of `data/alias/*/LANGUAGE.txt`; a line has an id and aliases."""
-    frames = [empty(ALIASES)]
+    frames = [pl.DataFrame(schema=ALIASES)]
     for path, content in read.items():
         if "/alias/" in path:
             lines = content.decode("utf-8").removesuffix("\n").split("\n")

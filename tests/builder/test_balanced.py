@@ -4,13 +4,14 @@ import subprocess
 import sys
 import unicodedata
 
+import polars as pl
 import pytest
 from huggingface_hub import DatasetCard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.builder.build import build_balanced
-from polyprobe.builder.facts import TEMPLATES, empty
+from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.facts.labels import clean_facts
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
@@ -21,7 +22,7 @@ from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.tiny_facts import CAPITALS, make_facts, serve
 
-NONE = empty(TEMPLATES)
+NONE = pl.DataFrame(schema=TEMPLATES)
 
 
 def balance(known, request, fallback=NONE):

@@ -1,8 +1,9 @@
 """Balanced sets in two wordings: a source's own sentences and templates, for the same facts."""
 
+import polars as pl
 import pytest
 
-from polyprobe.builder.facts import TEMPLATES, empty
+from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.request import Request, check_request
@@ -39,7 +40,7 @@ KNOWN = make_facts(
 
 def build(wording):
     request = Request("tiny", ("en", "cs"), wording=wording)
-    made = material.assemble(request, KNOWN, empty(TEMPLATES), ["cs", "en"])
+    made = material.assemble(request, KNOWN, pl.DataFrame(schema=TEMPLATES), ["cs", "en"])
     return balanced.balance(request, made)
 
 

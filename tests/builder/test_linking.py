@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.facts.linking import Link, link_rows
 from polyprobe.schema.columns import Row
 
@@ -22,9 +22,9 @@ def make_facts(triples, labelled):
     return Facts(
         facts=pl.DataFrame(triples, schema=FACTS, orient="row"),
         labels=pl.DataFrame(labels, schema=LABELS, orient="row"),
-        aliases=empty(ALIASES),
-        templates=empty(TEMPLATES),
-        prompts=empty(PROMPTS),
+        aliases=pl.DataFrame(schema=ALIASES),
+        templates=pl.DataFrame(schema=TEMPLATES),
+        prompts=pl.DataFrame(schema=PROMPTS),
         repairs={},
     )
 

@@ -1,8 +1,9 @@
 """Balanced sets whose sentences are written out, or whose templates are translated."""
 
+import polars as pl
 import pytest
 
-from polyprobe.builder.facts import TEMPLATES, empty
+from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced import templates as translated_templates
 from polyprobe.builder.recipes.balanced.request import Request, check_request
@@ -35,7 +36,7 @@ KNOWN = make_facts(
 def test_templates_are_translated_where_two_agree(monkeypatch, capsys):
     monkeypatch.setattr(translated_templates, "load_translator", lambda name: Phrasebook(name))
     request = Request("tiny", ("en", "nl"), template_translators=("one", "two"))
-    translated, engines = material.translate_missing(request, KNOWN, empty(TEMPLATES))
+    translated, engines = material.translate_missing(request, KNOWN, pl.DataFrame(schema=TEMPLATES))
     assert translated.rows() == [("nl", "P1", "translated:P1:0", "[X] ligt in [Y].")]
     assert engines == "one|1; two|1"
     assert "templates translated to nl: 1 of 2 kept" in " ".join(capsys.readouterr().err.split())
@@ -47,9 +48,11 @@ def test_one_alone_is_not_enough_unless_it_is_trusted(monkeypatch):
     monkeypatch.setattr(translated_templates, "load_translator", lambda name: Phrasebook(name))
     request = Request("tiny", ("en", "nl"), template_translators=("one",))
     with pytest.raises(PolyprobeError, match="two translators must agree"):
-        material.translate_missing(request, KNOWN, empty(TEMPLATES))
+        material.translate_missing(request, KNOWN, pl.DataFrame(schema=TEMPLATES))
     trusting = request._replace(trusted=("one",))
-    assert material.translate_missing(trusting, KNOWN, empty(TEMPLATES))[0].height == 1
+    assert (
+        material.translate_missing(trusting, KNOWN, pl.DataFrame(schema=TEMPLATES))[0].height == 1
+    )
 
 
 def test_a_password_in_an_address_is_not_in_the_command():

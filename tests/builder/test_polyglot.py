@@ -3,7 +3,7 @@ import io
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.sources import mpararel, polyglot, read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.tiny import describe, pack
@@ -42,9 +42,9 @@ def known() -> Facts:
     return Facts(
         facts=pl.DataFrame(facts, schema=FACTS, orient="row"),
         labels=pl.DataFrame(sorted(labels), schema=LABELS, orient="row"),
-        aliases=empty(ALIASES),
-        templates=empty(TEMPLATES),
-        prompts=empty(PROMPTS),
+        aliases=pl.DataFrame(schema=ALIASES),
+        templates=pl.DataFrame(schema=TEMPLATES),
+        prompts=pl.DataFrame(schema=PROMPTS),
         repairs={},
     )
 

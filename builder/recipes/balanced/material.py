@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, empty
+from polyprobe.builder.facts import LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import clean_facts, tidy
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source, read_source
 from polyprobe.system.download import check_archive
@@ -104,7 +104,7 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
         sources.append(describe(name, other, "labels"))
     if request.wording:
         known = add_sentences(request, source, known, mirror)
-    fallback = empty(TEMPLATES)
+    fallback = pl.DataFrame(schema=TEMPLATES)
     if request.source != FALLBACK and lacks_templates(known, source.LANGUAGES):
         other = load_source(FALLBACK)
         fallback = pl.DataFrame(other.read_templates(mirror), schema=TEMPLATES, orient="row")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts import FACTS, PROMPTS, SUBJECT, Fact, empty
+from polyprobe.builder.facts import FACTS, PROMPTS, SUBJECT, Fact
 from polyprobe.builder.facts.truths import Alike, CorrectAnswers
 from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
@@ -156,7 +156,7 @@ def verbalise(
     candidates are the same in all rows of a query.
     """
     known, languages = material.known, request.languages
-    prompts = empty(PROMPTS) if request.wording == "template" else known.prompts
+    prompts = pl.DataFrame(schema=PROMPTS) if request.wording == "template" else known.prompts
     prompted = choose_prompts(prompts, languages)
     rows = {}
     for language in track(languages, "writing sentences"):

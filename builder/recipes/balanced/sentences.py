@@ -13,7 +13,7 @@ from polyprobe.builder.annotated.grammar import Prompt, parse_prompt
 from polyprobe.builder.annotated.inflection import find_table
 from polyprobe.builder.annotated.languages import load_inflector
 from polyprobe.builder.annotated.render import UNKNOWN, Renderer
-from polyprobe.builder.facts import FACTS, PROMPTS, Facts, empty
+from polyprobe.builder.facts import FACTS, PROMPTS, Facts
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError, unknown
@@ -51,7 +51,7 @@ def render_sentences(
     lost: Counter[str] = Counter()
     prompts = read_prompts(mirror, languages)
     traits = read_traits(xfactr.REPOSITORY, mirror)
-    tables = [empty(PROMPTS)]
+    tables = [pl.DataFrame(schema=PROMPTS)]
     for language in track(sorted(set(languages)), "writing xfactr's sentences"):
         renderer = Renderer(language, load_inflector(language, unimorph))
         named = name_ends(known.facts, known.labels.filter(language=language))
