@@ -13,7 +13,7 @@ from polyprobe.builder.facts.truths import SYMMETRIC
 from .ceiling import SEED, Ceiling, compute_ceiling
 from .checks import CHECKS, compare_labels, count_positions
 from .parallel import Judged, find_ids, judge_language
-from .split import Split, fingerprint, read_splits
+from .split import Split, hash_splits, make_splits
 
 
 class LanguageAudit(NamedTuple):
@@ -66,7 +66,7 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
     The reference is English, or the first language if there is no English. `name` is
     DATASET/CONFIG, for the signature and for errors.
     """
-    splits = read_splits(tables, name)
+    splits = make_splits(tables, name)
     reference = "en" if "en" in splits else next(iter(splits))
     with_ids = find_ids(splits)
     judged = {
@@ -77,7 +77,7 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
     ceiling = compute_ceiling(splits, judged)
     return Audit(
         signature=(
-            f"data:{name}@{fingerprint(splits)}|languages:{len(splits)}|reference:{reference}|"
+            f"data:{name}@{hash_splits(splits)}|languages:{len(splits)}|reference:{reference}|"
             f"draws:{ceiling.draws}|seed:{SEED}|polyprobe:{__version__}"
         ),
         reference=reference,

@@ -32,7 +32,7 @@ class Split(NamedTuple):
     answers: list[list[int]]
 
 
-def read_splits(tables: Mapping[str, pa.Table], name: str) -> dict[str, Split]:
+def make_splits(tables: Mapping[str, pa.Table], name: str) -> dict[str, Split]:
     """Return {language: split} of a dataset; `name` identifies it in errors."""
     if not tables:
         raise PolyprobeError(f"{name} has no languages; name some that it has")
@@ -80,7 +80,7 @@ def read_column(table: pa.Table, column: str, place: str) -> list:
     return [[item or "" for item in row or []] for row in values]
 
 
-def fingerprint(splits: Mapping[str, Split]) -> str:
+def hash_splits(splits: Mapping[str, Split]) -> str:
     """Return a hash (12 hex digits) of all data that the audit reads."""
     digest = hashlib.sha256()
     for split in splits.values():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
-from polyprobe.eval.results.table import interval, list_left_out, number, p_value
+from polyprobe.eval.results.table import format_interval, format_p_value, list_left_out, number
 from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
@@ -55,7 +55,7 @@ class RunPart(NamedTuple):
         """Return accuracy and its interval by language, then chance."""
         bounds = self.results.get("intervals", {}).get("accuracy", {})
         accuracy = self.results["accuracy"]
-        rows = [[x, number(accuracy[x]), interval(bounds.get(x))] for x in accuracy]
+        rows = [[x, number(accuracy[x]), format_interval(bounds.get(x))] for x in accuracy]
         return [*rows, ["chance", number(self.results["chance"]["accuracy"]), ""]]
 
     @property
@@ -68,7 +68,7 @@ class RunPart(NamedTuple):
             for f in JOINT
             if f.name in self.results
         ]
-        return [[f.title, f.says, number(value), interval(ci)] for f, value, ci in found]
+        return [[f.title, f.says, number(value), format_interval(ci)] for f, value, ci in found]
 
     @property
     def extremes(self) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -245,8 +245,8 @@ def make_environment(folder: Path = HERE) -> Environment:
     }
     environment.filters |= {
         "number": number,
-        "interval": interval,
-        "p_value": p_value,
+        "interval": format_interval,
+        "p_value": format_p_value,
         "percent": lambda value: "–" if value is None else f"{100 * value:.1f} %",
         "thousands": lambda value: f"{value:,}",
     }

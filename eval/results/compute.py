@@ -292,8 +292,8 @@ def summarize_predictions(
     clusters = read_clusters(first, resampling["clusters"])
     options = {**resampling, "clusters": clusters}
     accuracy = {x: _measure(table, x, options) for x, table in tables.items()}
-    right = mark_right(tables)
-    coverlap = estimate_figure(find_coverlap(right), **options)
+    right = mark_predictions(tables)
+    coverlap = estimate_figure(compare_predictions(right), **options)
     pairs = name_pairs(list(tables))
     bounds = {x: figures.get("all_ci") for x, figures in accuracy.items()}
     return {
@@ -320,8 +320,8 @@ def summarize_predictions(
     }
 
 
-def find_coverlap(right: Mapping[str, np.ndarray]) -> Figure:
-    """Return COverlap by pair over the facts asked in both languages (`mark_right`)."""
+def compare_predictions(right: Mapping[str, np.ndarray]) -> Figure:
+    """Return COverlap by pair over the facts asked in both languages (`mark_predictions`)."""
     values = np.column_stack(list(right.values()))
     one, other = np.triu_indices(values.shape[1], 1)
     first, second = values[:, one], values[:, other]
@@ -350,7 +350,7 @@ def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict
     return without_groups(figures)
 
 
-def mark_right(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
+def mark_predictions(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
     """Return 1 for correct facts and 0 for others in each language; NaN for facts not asked."""
     marks = {}
     for language, table in tables.items():

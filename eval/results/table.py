@@ -39,7 +39,7 @@ def results_table(results: dict[str, Any]) -> RenderableType:
     table.add_row("mean", *map(number, means), style="bold")
     bounds = results.get("intervals", {}).get("mean")
     if bounds:
-        table.add_row("95 %", *(interval(bounds.get(figure.name)) for figure in shown))
+        table.add_row("95 %", *(format_interval(bounds.get(figure.name)) for figure in shown))
     if results.get("chance"):
         table.add_row("chance", *(number(find_chance(results, figure.name)) for figure in shown))
     return Group(table, *map(Text, _notes(results)), Text(results["signature"], overflow="fold"))
@@ -72,12 +72,12 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:z.3f}"
 
 
-def interval(bounds: list[float] | None) -> str:
+def format_interval(bounds: list[float] | None) -> str:
     """Return an interval with three decimals, `–` where there is none."""
     return "–" if bounds is None else f"{number(bounds[0])} to {number(bounds[1])}"
 
 
-def p_value(value: float | None) -> str:
+def format_p_value(value: float | None) -> str:
     """Return a p-value with two digits, `–` where there is none."""
     return "–" if value is None else f"{value:.2g}"
 
@@ -85,7 +85,7 @@ def p_value(value: float | None) -> str:
 def difference_cells(row: Difference | Paired) -> list[str]:
     """Return both values, their difference, its interval and its corrected p-value."""
     values = map(number, (row.first, row.second, row.difference))
-    return [*values, interval(row.ci), p_value(row.p_adjusted)]
+    return [*values, format_interval(row.ci), format_p_value(row.p_adjusted)]
 
 
 def _notes(results: dict[str, Any]) -> list[str]:

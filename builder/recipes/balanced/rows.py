@@ -1,6 +1,6 @@
 """The rows of a balanced set: candidates drawn for each fact, and a sentence in each language.
 
-The distractors of a fact are no correct answers to its question.
+No distractor is a correct answer to the question of its fact.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

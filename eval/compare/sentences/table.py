@@ -9,7 +9,7 @@ from rich.text import Text
 
 from polyprobe.eval.report.page import HERE as REPORT
 from polyprobe.eval.report.page import write_page
-from polyprobe.eval.results.table import difference_cells, interval, number, p_value
+from polyprobe.eval.results.table import difference_cells, format_interval, format_p_value, number
 from polyprobe.metrics.joint.significance import Averages, Paired
 
 from .compare import VersionComparison
@@ -183,5 +183,5 @@ def write_versions(found: VersionComparison, options: Mapping[str, Any], output:
 
 def _cells(row: Paired) -> list[str]:
     pairs = ((row.first, row.first_ci), (row.second, row.second_ci), (row.difference, row.ci))
-    cells = (cell for value, bounds in pairs for cell in (number(value), interval(bounds)))
-    return [row.name, *cells, p_value(row.p_adjusted)]
+    cells = (cell for value, bounds in pairs for cell in (number(value), format_interval(bounds)))
+    return [row.name, *cells, format_p_value(row.p_adjusted)]
