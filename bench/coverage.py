@@ -209,9 +209,9 @@ def main(argv: Sequence[str] = ()) -> None:
     """Write the table."""
     runs = int(argv[0]) if argv else RUNS
     lines = [
-        "# Do 95 % intervals hold the truth in 95 % of samples?",
+        "# Coverage of the 95 % intervals",
         "",
-        f"`python -m bench coverage`: {runs:,} samples a row, 1,000 resamples each.",
+        f"`python -m bench coverage`: {runs:,} samples per row, 1,000 resamples per sample.",
         "",
         "| figure and sample | truth | coverage | mean width |",
         "| --- | --- | --- | --- |",
@@ -222,7 +222,12 @@ def main(argv: Sequence[str] = ()) -> None:
         share, width = cover(design, runs)
         lines.append(f"| {design.name} | {design.truth:.4f} | {share:.1%} | {width:.3f} |")
         print(lines[-1], f"{time.time() - start:.0f} s", flush=True)
-    lines += ["", "Two equal models, the same facts: how often a test says that they differ.", ""]
+    lines += [
+        "",
+        "False positives: share of samples in which a test finds a difference between two equal "
+        "models on the same facts.",
+        "",
+    ]
     lines += ["| test | p < .05 |", "| --- | --- |"]
     for test in TESTS:
         design = difference(200, test)

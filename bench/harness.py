@@ -3,7 +3,7 @@
 Run `python -m bench harness` with the harnesses in .harness (`make harness`), or with their Pythons
 in POLYPROBE_LM_EVAL and POLYPROBE_LIGHTEVAL. It prints the page and writes it to bench/harness.md.
 SmolLM2 is read from runs/engine/models/decoder and BMLAMA from datasets/bmlama; if one is missing,
-their half is left out. Every difference is divided into protocol steps that polyprobe performs
+so is that half of the page. Every difference is divided into protocol steps that polyprobe performs
 itself, until log-probabilities and the credit of every row equal the harness's. If they never do,
 the script ends with an error.
 """
@@ -28,22 +28,23 @@ from .harness_replay import Lists
 SAMPLE = 40
 CLOSE = 2e-3  # nats, of a whole sentence: both sides sum float32
 HEAD = """\
-# The exported tasks in lm-eval 0.4.13 and lighteval 0.13.0
+# Exported tasks in lm-eval 0.4.13 and lighteval 0.13.0
 
-Made by `python -m bench harness`. Accuracy of the same model on the same rows by `polyprobe eval`
-and by the harnesses' own commands on what `polyprobe export` wrote. The second table of each part
-goes from polyprobe's protocol to the harness's metric step by step and counts, by language, the
-rows whose credit changes at each. polyprobe takes the steps itself; behind the last one its
-log-probabilities are the harness's but for the difference given, and all rows have the same credit.
+Written by `python -m bench harness`. The first table of each part compares accuracy on the same
+model and rows: by `polyprobe eval`, and by the harnesses' own commands on the tasks written by
+`polyprobe export`. The second table leads from polyprobe's protocol to the harness's metric in
+single steps, and counts the rows of each language whose credit changes at each step. polyprobe
+performs the steps itself. After the last step the credit of all rows is equal, and the
+log-probabilities differ by at most the last column.
 
-- BOS before all: `--bos always` for `--bos auto`; the tokenizer adds none by itself.
-- sum over tokens: our score times its number of tokens; by code points: that sum by the
-  sentence's length.
-- first word not scored: the task for tokenizers without BOS, in which lighteval tokenizes the first
-  word and the rest apart and scores the rest.
-- boundary: the blank before the slot is scored with the candidate; lm-eval tokenizes prompt and
-  candidate as one text, lighteval each alone.
-- ties: the first of the best candidates for the share of right ones among them.
+- BOS before all: `--bos always` instead of `--bos auto`. The tokenizer itself adds no BOS.
+- sum over tokens: polyprobe's score times its number of tokens.
+- by code points: that sum divided by the length of the sentence.
+- first word not scored: the task for tokenizers without BOS. lighteval tokenizes the first word and
+  the rest separately and scores the rest.
+- boundary: the space before the slot is scored with the candidate. lm-eval tokenizes prompt and
+  candidate as one text, lighteval separately.
+- ties: the credit of the first of the tied best candidates instead of the share of correct ones.
 """
 
 
@@ -68,7 +69,7 @@ def find_cases(work: Path) -> list[Case]:
         title = "SmolLM2-135M-Instruct, a sample of BMLAMA-17"
         cases.append(Case(title, work / "smollm2", sample, languages, False))
     else:
-        print("no SmolLM2 or no BMLAMA-17 here: left out", file=sys.stderr)
+        print("SmolLM2 or BMLAMA-17 not found; its part is excluded", file=sys.stderr)
     return cases
 
 
@@ -110,11 +111,12 @@ def compare(case: Case, work: Path) -> str:
         ways.append([chain.steps[0].name, chain.said, told, f"{chain.apart:.0e}"])
     rows = len(answers[case.languages[0]])
     return (
-        f"\n## {case.title}: {rows} rows a language\n\n"
+        f"\n## {case.title}: {rows} rows per language\n\n"
         + tabulate(["", *case.languages, "mean"], [[k, *v] for k, v in figures.items()])
         + "\n"
         + tabulate(
-            ["from", "to", f"rows that change ({', '.join(case.languages)})", "nats apart"], ways
+            ["from", "to", f"rows that change ({', '.join(case.languages)})", "difference, nats"],
+            ways,
         )
     )
 

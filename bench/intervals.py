@@ -85,9 +85,10 @@ def write(ways: dict[str, tuple[int, Callable[[], object]]], taken: dict[str, fl
         "",
         f"{LANGUAGES} languages × {QUERIES:,} queries × {CANDIDATES} candidates, {PAIRS:,} pairs, "
         f"{RESAMPLES:,} resamples; numpy {np.__version__}, {platform.machine()}. Medians of "
-        f"{ROUNDS} rounds of all in turn; values of the queries and quantiles included.",
+        f"{ROUNDS} rounds in which the methods take turns. The times include the values of "
+        "the queries and the quantiles.",
         "",
-        "| way | seconds | milliseconds a pair | times scipy's speed, per pair |",
+        "| method | seconds | milliseconds per pair | speed-up over scipy, per pair |",
         "| --- | --- | --- | --- |",
     ]
     for name, (pairs, _) in ways.items():

@@ -63,7 +63,7 @@ def main(argv: Sequence[str] = ()) -> None:
             *introduce(machine),
             *tabulate(rows, lines, by_relation=False),
             "",
-            "A relation at a time in a call, as in a small build:",
+            "One call per relation, as in a small build:",
             "",
             *tabulate(rows, lines, by_relation=True),
             "",
@@ -122,7 +122,7 @@ def describe_machine() -> str:
     ]
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores with a load of "
+        f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, load "
         f"{os.getloadavg()[0]:.1f} at the start, OMP_NUM_THREADS="
         f"{os.environ.get('OMP_NUM_THREADS', 'unset')}; Python {platform.python_version()}, "
         f"{versions}."
@@ -132,25 +132,28 @@ def describe_machine() -> str:
 def introduce(machine: str) -> list[str]:
     """Return the head of the page."""
     return [
-        "# Where the object stands: ours and Fluent-mLAMA's own extraction",
+        "# Object positions: polyprobe and Fluent-mLAMA's own extraction",
         "",
-        f"`python -m bench objects`, on {REPOSITORY.name} at {REPOSITORY.commit[:12]}, six of "
-        "its nine languages, all rows whose object the paper found. Equal: the object "
-        "(`gt_infl_object`) and all before it (`gt_prompt`) are the same characters, as released. "
-        "Verbatim rows: the label stands in "
-        "the sentence as it is; inflected: all others, other names included. Wrong label: "
-        "something is found for another label of the relation, drawn at random (seed 0), with its "
-        "aliases; some of these do stand in the sentence. Aliases are tried after the label, the "
-        f"threshold is {THRESHOLD}. In Russian the paper's objects leave out `язык`, and so do "
-        "ours (`drop_head_noun`); the line without it shows what that convention is worth. The "
-        "fuzzy baseline is the window of as many words as the label (in Chinese characters) with "
-        f"`rapidfuzz.fuzz.ratio` of {THRESHOLD} or more, of equals the rightmost; it has no "
-        "aliases and no lemmas; in a line of its own `язык` is taken off its labels. Vietnamese "
-        "and Chinese do not inflect and are not lemmatised.",
+        f"`python -m bench objects`, on {REPOSITORY.name} at {REPOSITORY.commit[:12]}: six of "
+        "its nine languages, all rows whose object the paper found.",
+        "",
+        "- Equal: the object (`gt_infl_object`) and the text before it (`gt_prompt`) equal the "
+        "released characters.",
+        "- Verbatim rows: the sentence contains the label unchanged. Inflected rows: all others, "
+        "including other names.",
+        "- Wrong label found: an object is found for another label of the relation, drawn at "
+        "random (seed 0), or its aliases. Some of these labels do occur in the sentence.",
+        f"- Aliases are searched after the label. The threshold is {THRESHOLD}.",
+        "- Head noun: the paper's Russian objects exclude `язык`, and so do ours "
+        '(`drop_head_noun`). The row "head noun kept" shows the effect of this convention.',
+        "- Fuzzy baseline: the window with as many words as the label (in Chinese, characters) "
+        f"and the highest `rapidfuzz.fuzz.ratio` of {THRESHOLD} or more, the rightmost in case of "
+        "a tie. It uses no aliases and no lemmas. A separate row removes `язык` from its labels.",
+        "- Vietnamese and Chinese do not inflect and are not lemmatised.",
         "",
         machine,
         "",
-        "All sentences of a language in a call:",
+        "One call per language:",
         "",
     ]
 
@@ -160,8 +163,8 @@ def tabulate(
 ) -> list[str]:
     """Return one line for each language and method, for one kind of calls."""
     table = [
-        "| language | way | rows verbatim | equal | rows inflected | equal | all equal | not found "
-        "| wrong label found |",
+        "| language | method | rows verbatim | equal | rows inflected | equal | all equal "
+        "| not found | wrong label found |",
         "| --- | --- |" + " ---: |" * 7,
     ]
     for language, measured in lines.items():
@@ -196,10 +199,11 @@ def tabulate_time(taken: Mapping[Way, float]) -> list[str]:
     """Return the seconds of each method, and their ratio to the baseline's."""
     baseline = taken[Way(FUZZY)]
     return [
-        f"Processor time for {SENTENCES:,} sentences ({TIMED}), a model's loading included: "
-        f"medians of {ROUNDS} rounds of all in turn, each on other sentences, in one process.",
+        f"Processor time for {SENTENCES:,} sentences ({TIMED}), including model loading: "
+        f"medians of {ROUNDS} rounds, each with other sentences. The methods take turns in one "
+        "process.",
         "",
-        "| way | seconds | times the baseline's |",
+        "| method | seconds | ratio to the baseline |",
         "| --- | ---: | ---: |",
         *(
             f"| {name_way(TIMED, way)} | {seconds:.3f} | {seconds / baseline:,.0f} |"
@@ -231,29 +235,28 @@ def judge(
         for answer in answers.keys() - judged_answers if run in COMPLETE else ():
             print("not judged:", run, *answer, file=sys.stderr)
     return [
-        "## Who is right where they differ",
+        "## Verdicts on the differences",
         "",
-        f"{len(judged)} answers that differ from the paper's, each judged by a language model that "
-        "read the sentence, without a second reader (bench/objects_judged.csv): all of the runs "
-        "with Stanza, simplemma and no lemmatiser, the same answer once, and of the baseline's "
-        f"others a random draw (seed 0). {gone} of them are not given any more. Both: the head "
-        "noun is in or out.",
+        f"A language model read the sentences and judged {len(judged)} answers that differ from "
+        "the paper's (bench/objects_judged.csv). There was no second annotator. The answers are "
+        "all of those of the runs with Stanza, simplemma and no lemmatiser, each distinct answer "
+        f"once, and a random sample of the baseline's others (seed 0). {gone} of them no longer "
+        "occur. Both: correct with or without the head noun.",
         "",
-        "Of the rows where Stanza's answer is the paper's two parts were read. 50 a language, "
-        "drawn at random, are all right (which leaves up to 7 % open, by Wilson's interval). Of "
-        "all where a word stands behind the object (but not the head noun), "
-        f"{len(read_alike())} are wrong, as the paper is: the subject contains the label and is "
-        "taken, since the object has another name in the sentence (bench/objects_alike.csv).",
+        "Two parts of the rows in which Stanza's answer equals the paper's were read. A random "
+        "sample of 50 per language is entirely correct (Wilson's interval: up to 7 % wrong). Of "
+        "all rows with a word other than the head noun after the object, "
+        f"{len(read_alike())} are wrong in both: the object has another name in the sentence, and "
+        "the match is in the subject, which contains the label (bench/objects_alike.csv).",
         "",
-        "The last column counts as right what equals the paper's, less what is known to be wrong "
-        "alike, and the verdicts ours and both; agreeing rows that were not read count as right. "
-        "Where not all differing answers are judged, the drawn ones stand for the rest, with "
-        "Wilson's 95 % interval.",
+        "The last column counts as correct all answers equal to the paper's, except those known "
+        "to be wrong in both, and the verdicts ours and both. Equal answers that were not read "
+        "count as correct. If not all differing answers are judged, the share of the rest is "
+        "estimated from the sample, with Wilson's 95 % interval.",
         "",
         *tabulate_verdicts(rates),
         "",
-        "Why ours is wrong, where it is, without the baseline; one answer may stand in several "
-        "columns:",
+        "Reasons for wrong answers, without the baseline. One answer can count in several columns:",
         "",
         *tabulate_errors(differing, judged, rates),
     ]

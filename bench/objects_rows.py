@@ -101,7 +101,7 @@ def parse_row(language: str, relation: str, record: dict[str, str]) -> Row:
 def relabel(rows: Sequence[Row], seed: int = 0) -> list[Row]:
     """Return the rows with another label of the relation, drawn at random, and its aliases.
 
-    Rows of a relation with a single label are left out.
+    Rows of a relation with a single label are excluded.
     """
     names: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
     for row in rows:
@@ -145,7 +145,7 @@ def find(rows: Sequence[Row], way: Way, stanza_dir: Path | None) -> list[ObjectS
 
 
 def find_fuzzy(sentence: str, label: str, language: str) -> ObjectSpan | None:
-    """Return the most similar window with as many words as the label, the rightmost of equals.
+    """Return the most similar window with as many words as the label, or the rightmost of several.
 
     A word is a single character in languages written without spaces.
     """

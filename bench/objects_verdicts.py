@@ -144,7 +144,7 @@ def tabulate_verdicts(rates: Mapping[tuple[str, str], Rate]) -> list[str]:
     """Return one line for each language and run: verdicts, and rates before and after them."""
     lines = [
         "| language | run | rows | equal to the paper | differ | ours | both | paper | neither "
-        "| not judged | equal, but wrong | right among all rows |",
+        "| not judged | equal, but wrong | correct among all rows |",
         "| --- | --- |" + " ---: |" * 10,
     ]
     for (language, run), rate in rates.items():
@@ -172,7 +172,7 @@ def tabulate_errors(
         for key in columns
     }
     for key in columns:
-        counts[key]["wrong as the paper is"] = rates[key].shared
+        counts[key]["same error as the paper"] = rates[key].shared
     total = sum(counts.values(), Counter())
     lines = [
         f"| reason | {' | '.join(' '.join(key) for key in columns)} |",

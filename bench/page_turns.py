@@ -54,7 +54,7 @@ def main(argv: Sequence[str] = ()) -> None:
     """Print the number of functions, files and page turns, and the files entered most often."""
     name, *more = argv or ["eval"]
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["POLYPROBE_CACHE"] = f"{folder}/cache"  # nothing is known beforehand
+        os.environ["POLYPROBE_CACHE"] = f"{folder}/cache"  # start with an empty cache
         functions = trace([*COMMANDS[name], "--output", f"{folder}/out", *more])
     files = [file for file, _ in functions]
     entered = [file for file, before in zip(files, ["", *files], strict=False) if file != before]

@@ -1,4 +1,4 @@
-"""Time RankC of all pairs of 53 languages against the set loop of the definition.
+"""Time RankC of all pairs of 53 languages and of the set loop of the definition.
 
 Run `python -m bench rankc`; it prints the table and writes it to bench/rankc.md. Each round runs
 all methods in turn, in one process. The table has the median and minimum of wall-clock time, and
@@ -98,13 +98,13 @@ def describe() -> str:
     """Return the heading: the computation, the packages and the machine."""
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return (
-        "# RankC: all pairs at once against the loop of the definition\n\n"
+        "# RankC of all pairs at once, compared with the loop of the definition\n\n"
         f"{LANGUAGES} languages ({PAIRS:,} pairs) × {QUERIES:,} queries × {CANDIDATES} candidates, "
-        f"softmax weights, values equal to the loop's to 1e-12. {ROUNDS} rounds in turn, "
-        "arrays in, matrix out.\n"
+        f"softmax weights. The values equal the loop's to 1e-12. {ROUNDS} rounds in which the "
+        "methods take turns; input: arrays, output: a matrix.\n"
         f"Python {platform.python_version()}, numpy {np.__version__} ({blas['name']} "
-        f"{blas['version']}), {platform.machine()}, {os.cpu_count()} cores. Ratios are of median "
-        "processor seconds a pair.\n\n"
+        f"{blas['version']}), {platform.machine()}, {os.cpu_count()} cores. Speed-ups compare "
+        "median processor seconds per pair.\n\n"
     )
 
 
@@ -113,7 +113,8 @@ def tabulate(
 ) -> str:
     """Return the Markdown table, with each method's time for a pair relative to the loop."""
     lines = [
-        "| way | pairs | wall: median (least) | processor: median | a pair | ratio to the loop |",
+        "| method | pairs | wall time: median (minimum) | processor time: median | per pair "
+        "| speed-up over the loop |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     per_pair = {name: np.median(seconds[name][:, 1]) / pairs for name, (pairs, _) in ways.items()}

@@ -1,4 +1,4 @@
-"""Ask SmolLM2-135M-Instruct the same Spanish facts in templates and in whole sentences.
+"""Evaluate SmolLM2-135M-Instruct on the same Spanish facts in templates and in sentences.
 
 Run `python -m bench sentences [MIRROR]`; MIRROR is a folder with Fluent-mLAMA's archive (default:
 download). The model is that of bench/smollm2.py, the scoring that of the paper (`--scoring
@@ -34,8 +34,8 @@ CONFIGS = (LANGUAGE, f"{LANGUAGE}-sentence")
 SAMPLE, BARE_SAMPLE = 4952, 400  # SAMPLE is all facts
 FIGURES = {"recall@1": "recall@1", "recall@5": "recall@5", "mean_rank": "mean rank"}
 PUBLISHED = (
-    "The paper's own figures on all Spanish facts, with another model (LLaMA-2-7b, table 3, "
-    "macro): recall@1 .725 in templates and .725 in sentences, mean rank 2.64 and 2.61."
+    "Figures of the paper on all Spanish facts, with LLaMA-2-7b (table 3, macro): recall@1 .725 "
+    "for templates and .725 for sentences, mean rank 2.64 and 2.61."
 )
 
 
@@ -84,13 +84,13 @@ def write_page(versions: Versions, blanks: Versions) -> str:
     lines = [
         "# SmolLM2-135M-Instruct on Fluent-mLAMA's Spanish facts, in templates and in sentences",
         "",
-        f"{found.n_queries:,} of {total:,} facts (`--sample`: spread over the relations by hash), "
-        "the same in both, with the same candidates, some 51 a fact; only the prompts differ. "
-        "Macro: the unweighted mean over relations, as in the paper; micro: over facts. "
-        "Differences are sentence - template; intervals are 95 %, of each run 1,000 and of the "
-        "difference 10,000 resamples of facts, each drawn for both wordings at once and jointly "
-        "over the relations; p: approximate randomisation, 10,000 swaps. For the mean rank less "
-        "is better.",
+        f"{found.n_queries:,} of {total:,} facts (`--sample`: spread over the relations by hash). "
+        "Both runs have the same facts and candidates, about 51 per fact; only the prompts differ. "
+        "Macro: unweighted mean over relations, as in the paper; micro: mean over facts. "
+        "Differences are sentence - template. Intervals are 95 %, from 1,000 resamples of facts "
+        "for each run and 10,000 for the difference. Each resample applies to both wordings and "
+        "is drawn jointly over the relations. p: approximate randomisation, 10,000 swaps. A lower "
+        "mean rank is better.",
         "",
         *tabulate_means(found, ("template", "sentence")),
         "",
@@ -100,10 +100,10 @@ def write_page(versions: Versions, blanks: Versions) -> str:
         "",
         *tabulate_relations(versions),
         "",
-        "## The blank in front",
+        "## Initial space",
         "",
-        "Most of Google's sentences begin with a blank, as released, and no template does. The "
-        f"same sentences without it, on {other.n_queries:,} of the facts:",
+        "Most of Google's sentences begin with a space, as released; no template does. The same "
+        f"sentences without and with the space, on {other.n_queries:,} of the facts:",
         "",
         *tabulate_means(other, ("without", "with")),
         "",
@@ -139,15 +139,15 @@ def write_paired(row: Paired) -> str:
 def describe_inflection(found: VersionComparison) -> str:
     """Return a sentence on the inflection delta, or on its absence."""
     if found.inflection is None or found.inflection.delta is None:
-        return "Inflection delta: no fact has two right forms, the label one of them."
+        return "Inflection delta: no fact has two correct forms that include the label."
     [row] = found.inflection.delta["macro"][:1]
     template, sentence, difference, p = write_paired(row).split(" | ")
     return (
-        "Inflection delta, rank(label) - rank(other form), of the "
-        f"{found.inflection.n_queries[LANGUAGE]:,} facts with exactly two right forms, over all "
-        f"relations, macro: {template} in templates, {sentence} in sentences, difference "
-        f"{difference}, p = {p}. Spanish does not inflect for case: the other form is mostly "
-        "another name or spelling that the translator chose."
+        "Inflection delta, rank(label) - rank(other form), for the "
+        f"{found.inflection.n_queries[LANGUAGE]:,} facts with exactly two correct forms, over all "
+        f"relations, macro: {template} for templates, {sentence} for sentences, difference "
+        f"{difference}, p = {p}. Spanish does not inflect for case: the other form is usually "
+        "another name or spelling chosen by the translator."
     )
 
 

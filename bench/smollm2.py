@@ -104,9 +104,9 @@ def table(runs: list[dict[str, Any]], differences: dict[str, Difference]) -> str
     lines = [
         "# SmolLM2-135M-Instruct on BMLAMA-17, as published and repaired",
         "",
-        f"{runs[0]['n_queries']} facts spread over the relations, the same in both (matched by "
-        f"`published_row`). Chance for accuracy and RankC: {chance[0]} as published, {chance[1]} "
-        "repaired.",
+        f"{runs[0]['n_queries']} facts spread over the relations, the same in both configurations "
+        f"(matched by `published_row`). Chance for accuracy and RankC: {chance[0]} as published, "
+        f"{chance[1]} repaired.",
         "",
         f"| accuracy@1 | {' | '.join(CONFIGS)} | difference |",
         "| --- | ---: | ---: | ---: |",
@@ -119,7 +119,7 @@ def table(runs: list[dict[str, Any]], differences: dict[str, Difference]) -> str
         *(pair_row([mean_of(results, x) for results in runs], x) for x in LANGUAGES),
         pair_row(means, "mean"),
         "",
-        "A line of one language is the mean of its pairs.",
+        "The row of a language is the mean of its pairs.",
         "",
         "Means over languages or pairs with their 95 % intervals, and the paired difference on the "
         "same facts (p: approximate randomisation, 10,000 swaps).",

@@ -44,7 +44,7 @@ def on_config(config: Any) -> Any:
     for room in ROOMS:
         options = {"ignore": ignore_others, "copy_function": copy_code, "dirs_exist_ok": True}
         shutil.copytree(ROOT / room, package / room, **options)
-    for folder in package.glob("metrics/*/"):  # namespace packages, which are not looked into
+    for folder in package.glob("metrics/*/"):  # namespace packages, which are not searched
         (folder / "__init__.py").touch()
     (package / "metrics" / "__init__.py").touch()
     config.plugins["mkdocstrings"].config.handlers["python"]["paths"] = [PACKAGE.name]
@@ -57,13 +57,13 @@ def ignore_others(folder: str, names: list[str]) -> list[str]:
 
 
 def copy_code(source: str, target: str) -> None:
-    """Copy a module, a fence around each doctest; Markdown takes a bare `>>>` for quotations."""
+    """Copy a module with a fence around each doctest, since Markdown reads `>>>` as a quotation."""
     text = Path(source).read_text(encoding="utf-8")
     Path(target).write_text(DOCTEST.sub(r"\1```pycon\n\g<0>\n\1```", text), encoding="utf-8")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add a page for each card of metrics/, and for each dataset that is in the navigation."""
+    """Add a page for each card of metrics/, and for each dataset in the navigation."""
     for card in sorted(ROOT.glob("metrics/*/README.md")):
         text = read_card(card) + list_functions(card.parent.name)
         files.append(File.generated(config, f"metrics/{card.parent.name}.md", content=text))
@@ -79,7 +79,7 @@ def written_here() -> set[str]:
 
 
 def on_page_markdown(markdown: str, **kwargs: Any) -> str:
-    """Put in the tables that a page names."""
+    """Insert the tables named by a page."""
     return TABLE.sub(lambda found: read_table(found[1], int(found[2])), markdown)
 
 
@@ -97,10 +97,10 @@ def list_functions(metric: str) -> str:
 
 
 def read_table(path: str, number: int) -> str:
-    """Return the table of a number, the first is 1.
+    """Return a table by its number, starting at 1.
 
     Raises:
-        PluginError: no such file, fewer tables.
+        PluginError: no such file or table.
     """
     try:
         tables = TABLE_ROWS.findall((ROOT / path).read_text(encoding="utf-8"))

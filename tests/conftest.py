@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-# Small models gain nothing from threads, and tests that run side by side lose by them.
+# Threads do not help small models, and they slow down parallel tests.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# What the tests load and install stays out of the caches of whoever runs them.
+# Keep the user's caches free of what the tests load and install.
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 os.environ["POLYPROBE_CACHE"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 
@@ -27,7 +27,7 @@ UPSTREAM = Path(__file__).parents[2] / "shared" / "upstream"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the files, since a worker takes whole files: those with the most slow tests first.
+    """Sort the files by the number of slow tests, since a worker runs whole files.
 
     Tests of the whole BMLAMA, which takes a minute to build, are acceptance tests.
     """
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory, monkeypatch) -> Path:
-    """An empty score store for each test, so that what it runs is run."""
+    """An empty score store for each test, so that no scores are cached."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("POLYPROBE_CACHE", str(folder))
     return folder

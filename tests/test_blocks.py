@@ -1,4 +1,4 @@
-"""Every fenced block of README, pages and dataset cards runs, or the table says why it does not."""
+"""Every fenced block of README, pages and dataset cards runs, or the table gives a reason."""
 
 import doctest
 import re
@@ -33,7 +33,7 @@ def known_steps(page: str) -> list[Step]:
     try:
         return steps_of(page)
     except UnknownBlockError:
-        return []  # told by test_every_block_is_run_or_named
+        return []  # reported by test_every_block_is_run_or_named
 
 
 RUN = [page for page in PAGES if any(step.is_run for step in known_steps(page))]

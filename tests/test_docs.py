@@ -1,4 +1,4 @@
-"""The site: built without a warning or a network; it loads nothing from elsewhere."""
+"""The site: built without warnings or network, and without external resources."""
 
 import os
 import re

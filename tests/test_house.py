@@ -63,7 +63,7 @@ def test_the_tables_name_every_file():
 
 
 def test_metric_folders_import_only_polyprobe_metrics():
-    """import-linter reads no folder without __init__.py, and `evaluate` wants none there."""
+    """import-linter skips folders without __init__.py, and `evaluate` requires none there."""
     folders = [p for p in modules("metrics") if not (p.parent / "__init__.py").exists()]
     assert len(folders) >= 20
     for path in folders:

@@ -1,4 +1,4 @@
-"""Without the extra `eval`: everything but evaluating works where torch cannot be imported."""
+"""Without the extra `eval`: everything except evaluation works without torch."""
 
 import json
 from pathlib import Path

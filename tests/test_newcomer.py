@@ -1,4 +1,4 @@
-"""docs/adding.md as a newcomer follows it: its files and entries in a copy of the checkout work."""
+"""The files and entries of docs/adding.md work in a copy of the checkout."""
 
 import re
 import shutil

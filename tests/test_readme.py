@@ -1,4 +1,4 @@
-"""The README's figures are those of the files; its blocks run in test_blocks.py."""
+"""The README's figures equal those of the files; its blocks run in test_blocks.py."""
 
 import re
 from pathlib import Path

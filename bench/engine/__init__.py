@@ -1,12 +1,12 @@
-"""How many times as fast is the engine as its peers, and how close is it to the floor?
+"""Compare the speed of the engine with other methods and with a lower bound.
 
     python -m bench engine [--peers PYTHON] [--only decoder] …
     python -m bench engine gpu [--size 1b] [--device cuda] [--rows 500]
 
-One file for each question: race, floor, equality, memory, growth, gpu. Each part keeps its figures
-in runs/engine/PART.json, and bench/engine/README.md is written from all of them, so that one part
-can be measured again alone. Use an idle machine: two threads that wait for each other and for a
-third process take many times as long. A trial (`--rows 4 --rounds 1`) stays in runs/engine/trial.
+One file for each part: race, floor, equality, memory, growth, gpu. Each part saves its figures in
+runs/engine/PART.json. bench/engine/README.md is written from all of them, so a single part can be
+measured again. Use an idle machine: if two threads wait for each other and for a third process,
+times are many times longer. A trial (`--rows 4 --rounds 1`) writes to runs/engine/trial.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,6 @@ def main(argv: Sequence[str]) -> None:
         from . import gpu
 
         return gpu.main(argv[1:])
-    from . import parts  # here: a worker imports this package in the peers' interpreter
+    from . import parts  # local: workers import this package in the peers' interpreter
 
     return parts.main(argv)

@@ -1,4 +1,4 @@
-"""Equal scores: ours against the reference in more scripts, and bfloat16 against float32."""
+"""Compare scores with the reference in more scripts, and bfloat16 with float32."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -8,7 +8,7 @@ from .models import Setting, take_rows
 from .race import ENTRIES, Difference, Entry, compare, start, stop_if_wrong
 
 MODELS = ["decoder", "encoder-30k", "encoder-decoder-30k"]
-# Those of the timed rows, en and ru, come on top.
+# In addition to en and ru, the languages of the timed rows.
 LANGUAGES = ("ar", "el", "fa", "he", "ja", "ko", "tr", "zh")
 SAMPLE = 8
 SHORT_LANGUAGES = ("en", "ru")
@@ -16,7 +16,7 @@ SHORT_SAMPLE = 100
 
 
 class Equal(NamedTuple):
-    """How far ours are from `against` on some rows of a language."""
+    """The difference of our scores from `against` on rows of a language."""
 
     model: str
     against: str
@@ -25,7 +25,7 @@ class Equal(NamedTuple):
 
 
 def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return the differences of every model; stop where float32 is not equal."""
+    """Return the differences of every model; stop if float32 scores are not equal."""
     entries = [e for part in ENTRIES.values() for e in part if e.model in MODELS]
     found = [row for entry in entries for row in _measure(setting, entry)]
     return [row._asdict() for row in found]
@@ -44,7 +44,7 @@ def _measure(setting: Setting, entry: Entry) -> list[Equal]:
         for language in SHORT_LANGUAGES:
             rows = take_rows(setting.dataset, language, setting.rows or SHORT_SAMPLE)
             difference = compare(short.ask(rows).value, ours.ask(rows).value)
-            found.append(_row(entry, "ours, bfloat16 against float32", language, difference))
+            found.append(_row(entry, "polyprobe, bfloat16 against float32", language, difference))
     return found
 
 

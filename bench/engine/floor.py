@@ -1,8 +1,8 @@
-"""The least work: tokens left after merging equal prompts and prefixes, and their products.
+"""The minimal work: tokens left after merging equal prompts and prefixes, and their products.
 
-The floor in seconds has no attention, softmax or tokenizer: only the matrix products with the
-model's own weights, 512 tokens at once before the body's weights, and as many positions before the
-head's as fill 64 MB with logits.
+The floor in seconds excludes attention, softmax and tokenizer. It consists of the matrix products
+with the model's own weights: 512 tokens at once in the body, and in the head as many positions as
+fill 64 MB with logits.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,13 +18,13 @@ from .worker import Method
 
 
 class Work(NamedTuple):
-    """What is run for a list of rows.
+    """The computation for a list of rows.
 
     Attributes:
-        inputs: sequences that a model is called with (states of a masked model).
+        inputs: input sequences of the model (states of a masked model).
         encoder: tokens in the encoder of an encoder-decoder, else 0.
         tokens: tokens in the decoder, or in the only stack.
-        heads: positions at which log-probabilities are made.
+        heads: positions with log-probabilities.
     """
 
     inputs: int
@@ -33,7 +33,7 @@ class Work(NamedTuple):
     heads: int
 
 
-# What rows must share to be merged: nothing (each row alone), or the prompt.
+# Key of rows that are merged: the row itself, its prompt, or the whole language.
 MERGE: dict[str, Callable[[int, str], object]] = {
     "row": lambda number, prompt: number,
     "prompt": lambda number, prompt: prompt,
@@ -42,22 +42,22 @@ MERGE: dict[str, Callable[[int, str], object]] = {
 
 
 def fill_rows(family: str, tokenizer: Any, rows: Rows) -> list[list[Filling]]:
-    """Return the candidates of every row as the family's definition has them."""
+    """Return the tokenized candidates of every row, by the definition of the family."""
     return [FILL[family](tokenizer, *row) for row in zip(*rows, strict=True)]
 
 
 def count_naive(family: str, filled: list[list[Filling]]) -> Work:
-    """Return what the released approach runs: full logits, one input a candidate or sub-word."""
+    """Return the released approach's work: full logits, one input per candidate or sub-word."""
     count = {"causal": _naive_causal, "masked": _naive_masked, "seq2seq": _naive_seq2seq}[family]
     return _add(count(filling) for row in filled for filling in row)
 
 
 def count_merged(family: str, prompts: list[str], filled: list[list[Filling]], merge: str) -> Work:
-    """Return the least that gives the same scores when rows are merged so (`MERGE`).
+    """Return the minimal work for the same scores if rows are merged by a key of `MERGE`.
 
-    Decoder-only: a token of a sentence is run once for each distinct prefix, the last one never.
-    Encoder-only: once for each distinct input with its masks. Encoder-decoder: the encoder once,
-    the decoder as a decoder-only model.
+    Decoder-only: a token of a sentence is run once for each distinct prefix, the last token never.
+    Encoder-only: each distinct input with masks is run once. Encoder-decoder: the encoder is run
+    once, the decoder like a decoder-only model.
     """
     count = {"causal": _merged_causal, "masked": _merged_masked, "seq2seq": _merged_seq2seq}[family]
     groups: dict[object, list[Filling]] = {}
@@ -131,7 +131,7 @@ LANGUAGES = ("en", "ru", "zh", "ar")
 
 
 class Merged(NamedTuple):
-    """`Work` of one model in one language: as released, and by what rows must share."""
+    """`Work` of a model in a language: of the released approach, and for each key of `MERGE`."""
 
     model: str
     family: str
@@ -146,7 +146,7 @@ def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]
 
 
 def count(setting: Setting, model: str, language: str) -> Merged:
-    """Return what one model must run for a language."""
+    """Return the work of one model for a language."""
     tokenizer = AutoTokenizer.from_pretrained(setting.models / model)
     rows = take_rows(setting.dataset, language, setting.rows)
     family = NETWORKS[model].family
@@ -160,7 +160,7 @@ LOGITS = 2**24
 
 
 class Product(NamedTuple):
-    """A weight, [out, in], and how many tokens are multiplied with it, at most `block` at once."""
+    """A weight, [out, in], and the number of tokens multiplied by it, at most `block` at once."""
 
     weight: torch.Tensor
     tokens: int
@@ -168,9 +168,9 @@ class Product(NamedTuple):
 
 
 def load(family: str, model: str, dtype: str) -> Method:
-    """Return a function that runs the products of some rows and returns their operations.
+    """Return a function that runs the products of rows and returns the number of operations.
 
-    What has to be run is counted at the first call with these rows, which is no call to be timed.
+    The first call with these rows counts the work, so do not time it.
     """
     tokenizer = AutoTokenizer.from_pretrained(model)
     network = AUTO[family].from_pretrained(model, dtype=getattr(torch, dtype))
@@ -191,7 +191,7 @@ def load(family: str, model: str, dtype: str) -> Method:
 
 
 def list_products(network: Any, work: Work) -> list[Product]:
-    """Return the products of every linear layer with the tokens that it must see."""
+    """Return the product of every linear layer with its tokens."""
     layers = ((n, m) for n, m in network.named_modules() if isinstance(m, torch.nn.Linear))
     found = []
     for name, layer in layers:
@@ -202,9 +202,9 @@ def list_products(network: Any, work: Work) -> list[Product]:
 
 
 def count_tokens(name: str, work: Work) -> int:
-    """Return how many tokens a layer sees, by its name in the model.
+    """Return the number of input tokens of a layer, by its name in the model.
 
-    The keys and values of cross-attention are made of the encoder's tokens.
+    The keys and values of cross-attention are computed from the encoder's tokens.
     """
     if "lm_head" in name or name.startswith("cls."):
         return work.heads

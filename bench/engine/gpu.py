@@ -1,12 +1,12 @@
-"""Tokens a second of a decoder on an accelerator, and their share of the matrix ceiling.
+"""Tokens per second of a decoder on an accelerator, and their share of the matrix ceiling.
 
     python -m bench engine gpu [--size 1b] [--device cuda] [--rows 500]
 
-Random weights of real shapes, bfloat16, BMLAMA-17's rows in English and Russian: `load_scorer`
-against the harness's way, which is written plainly here: whole sentences, longest first, padded
-batches of 32 (and of 256, for a large card), log-softmax of all logits. Needs runs/bmlama and
-runs/engine/models/unigram.json, which `python -m bench engine --only floor` makes. Figures go to
-runs/engine/gpu.json, from a CPU nowhere; the next `python -m bench engine` writes the table.
+Random weights of real shapes, bfloat16, rows of BMLAMA-17 in English and Russian. `load_scorer` is
+compared with the method of the harness, reimplemented here: whole sentences, longest first, padded
+batches of 32 (and of 256, for a large card), log-softmax of all logits. Requires runs/bmlama and
+runs/engine/models/unigram.json, which `python -m bench engine --only floor` writes. The figures are
+saved in runs/engine/gpu.json (not for a CPU); the next `python -m bench engine` writes the table.
 """
 
 import argparse
@@ -46,18 +46,18 @@ Score = Callable[[list[str], list[list[str]]], list[list[float]]]
 
 
 class Speed(NamedTuple):
-    """One way on the rows of one language.
+    """The speed of one method on the rows of one language.
 
     Attributes:
-        model: its size.
-        way: ours, or the harness's.
-        language: of the rows.
+        model: size of the model.
+        way: polyprobe's method, or the harness's.
+        language: language of the rows.
         seconds: median of the rounds.
-        tokens: what it must run: sentences whole, or merged; padding is not counted.
-        sentence_tokens: tokens of all sentences, whatever of them is run.
-        rate: floating-point operations of the products of these tokens, a second.
-        ceiling: those of a large bfloat16 product, a second.
-        error: largest difference of its scores from the harness's at the first batch size.
+        tokens: tokens run: of whole sentences, or after merging, without padding.
+        sentence_tokens: tokens of all sentences.
+        rate: floating-point operations per second of the products of these tokens.
+        ceiling: floating-point operations per second of a large bfloat16 product.
+        error: largest difference from the harness's scores at the first batch size.
     """
 
     model: str
@@ -72,7 +72,7 @@ class Speed(NamedTuple):
 
 
 def main(argv: Sequence[str]) -> None:
-    """Measure both ways, and keep the figures."""
+    """Measure both methods and save the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench engine gpu", description=__doc__)
     parser.add_argument("--size", choices=SIZES, default="1b")
     parser.add_argument("--device", default="cuda")
@@ -100,7 +100,7 @@ def describe(device: str) -> str:
 
 
 def measure_ceiling(device: str) -> float:
-    """Return the operations a second of a square bfloat16 product of random numbers."""
+    """Return the operations per second of a square bfloat16 product of random numbers."""
     n = 8192 if device.startswith("cuda") else 1024
     a, b = (torch.randn(n, n, device=device, dtype=torch.bfloat16) for _ in range(2))
     for _ in range(3):
@@ -125,7 +125,7 @@ def write_model(size: str, device: str, folder: Path) -> None:
 
 
 def measure(scorer: Any, rows: Rows) -> dict[str, tuple[float, Any]]:
-    """Return median seconds and scores of each way; the ways take turns."""
+    """Return median seconds and scores of each method; the methods take turns."""
     model, tokenizer, device = scorer.model, scorer.tokenizer, scorer.model.device.type
     ways: dict[str, Score] = {
         f"the harness's, batch {n}": partial(score_padded, model, tokenizer, n) for n in BATCHES
@@ -144,7 +144,7 @@ def measure(scorer: Any, rows: Rows) -> dict[str, tuple[float, Any]]:
 def describe_speeds(
     scorer: Any, size: str, language: str, rows: Rows, ceiling: float
 ) -> list[Speed]:
-    """Return what each way did in its time."""
+    """Return the speed of each method."""
     filled = fill_rows("causal", scorer.tokenizer, rows)
     naive = count_naive("causal", filled)
     merged = count_merged("causal", rows.prompts, filled, "prompt")
@@ -165,7 +165,7 @@ def describe_speeds(
 def score_padded(
     model: Any, tokenizer: Any, batch: int, prompts: list[str], candidates: list[list[str]]
 ) -> list[list[float]]:
-    """Return equation 10 by whole sentences in padded batches, as the harness does."""
+    """Return scores by equation 10 of whole sentences in padded batches, as in the harness."""
     filled = fill_rows("causal", tokenizer, Rows(prompts, candidates))
     sentences = [filling.pieces for row in filled for filling in row]
     order = sorted(range(len(sentences)), key=lambda k: -len(sentences[k]))
@@ -187,7 +187,7 @@ def _means(model: Any, sentences: list[Ids]) -> list[float]:
 
 
 def run_timed(device: str, run: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds until the device has done what was asked, and the value."""
+    """Return the seconds until the device has finished, and the value."""
     wait = torch.cuda.synchronize if device.startswith("cuda") else lambda: None
     wait()
     begin = time.perf_counter()

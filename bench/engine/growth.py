@@ -1,4 +1,4 @@
-"""Time against the number of candidates, of queries and of languages, on small models."""
+"""Time by the number of candidates, queries and languages, on small models."""
 
 import io
 import random
@@ -39,7 +39,7 @@ class Curve(NamedTuple):
 
 
 def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return three curves a model."""
+    """Return three curves for each model."""
     torch.set_num_threads(setting.threads)
     found = []
     for model in MODELS:
@@ -73,7 +73,7 @@ def _curve(
 
 
 def _ask_candidates(setting: Setting, ours: Worker) -> Callable[[int], float]:
-    """Return the seconds of 50 queries with so many candidates, drawn from the language's own."""
+    """Return a function: the seconds of 50 queries with n candidates, sampled from the language."""
     rows = take_rows(setting.dataset, "en", FIXED_QUERIES)
     pool = sorted({c for row in take_rows(setting.dataset, "en").candidates for c in row})
     drawn = [random.Random(k).sample(pool, max(CANDIDATES)) for k in range(len(rows.prompts))]
@@ -85,7 +85,7 @@ def _ask_queries(setting: Setting, ours: Worker) -> Callable[[int], float]:
 
 
 def _ask_run(setting: Setting, model: str) -> Callable[[int], float]:
-    """Return the seconds of a whole run, figures included, in so many languages."""
+    """Return a function: the seconds of a complete run, with figures, in n languages."""
 
     def run(n: int) -> float:
         with (
@@ -110,7 +110,7 @@ def _ask_run(setting: Setting, model: str) -> Callable[[int], float]:
 
 WIDTH, HEIGHT, MARGIN, GAP = 300, 260, 56, 24
 WHAT = ("candidates", "queries", "languages")
-# Okabe and Ito's blue, vermilion and bluish green: told apart by the colour-blind too.
+# Okabe and Ito's blue, vermilion and bluish green: distinguishable with colour blindness.
 COLOURS = {"decoder": "#0072b2", "encoder": "#d55e00", "encoder-decoder": "#009e73"}
 STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#333}.axis{stroke:#999}.grid{stroke:#ddd}"
@@ -119,7 +119,7 @@ STYLE = (
 
 
 def draw_growth(curves: list[dict[str, Any]]) -> str:
-    """Return the plot; dashed is the linear course through the first point of the first line."""
+    """Return the plot; the dashed line is linear growth from the first point of the first line."""
     width = len(WHAT) * (WIDTH + GAP) + MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT + 96}" '
@@ -165,7 +165,7 @@ def _panel(what: str, curves: list[dict[str, Any]]) -> list[str]:
 
 
 def _linear(sizes: np.ndarray, seconds: np.ndarray, x: Any, y: Any, top: float) -> str:
-    """Return the dashed line of linear growth, cut at the panel's upper edge."""
+    """Return the dashed line of linear growth, clipped at the panel's upper edge."""
     last = min(float(sizes[-1]), float(sizes[0] * top / seconds[0]))
     end = float(seconds[0] * last / sizes[0])
     return (

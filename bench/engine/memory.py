@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from .models import Setting
 
-# Run a command and print its peak resident memory. It imports next to nothing: on Linux the
-# figure of a child begins with the memory of the process that started it.
+# Run a command and print its peak resident memory, with few imports: on Linux the peak of a child
+# is at least the memory of its parent.
 PEAK = """
 import json
 import os
@@ -33,7 +33,7 @@ IMPORTS = "import polyprobe.eval.evaluate"
 
 
 class Peak(NamedTuple):
-    """What a process took at most, in bytes, and the bytes of the float32 weights it held."""
+    """The peak memory of a process and the size of its float32 weights, in bytes."""
 
     what: str
     peak: int
@@ -42,7 +42,7 @@ class Peak(NamedTuple):
 
 
 def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return the peak of the run, and that of the libraries alone for comparison."""
+    """Return the peak of the run and, for comparison, of the libraries alone."""
     model = setting.models / "decoder"
     sample = setting.rows or SAMPLE
     with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +61,7 @@ def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]
 
 
 def weigh(file: Path) -> int:
-    """Return the bytes of a safetensors file's tensors in float32, shared ones once."""
+    """Return the bytes of a safetensors file's tensors in float32, shared tensors counted once."""
     with file.open("rb") as handle:
         size = int.from_bytes(handle.read(8), "little")
         tensors = json.loads(handle.read(size))

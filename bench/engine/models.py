@@ -1,4 +1,4 @@
-"""The rows, models and settings of every part: BMLAMA-17 as published, models of each family."""
+"""Rows, models and settings of all parts: BMLAMA-17 as published, models of each family."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,14 +27,14 @@ CONFIG = "17"
 
 
 class Setting(NamedTuple):
-    """Where things are and how long to run: what every part needs.
+    """The folders and sizes of a measurement.
 
     Attributes:
         dataset: the folder of BMLAMA.
         models: the folder of the models.
         logs: the folder of the workers' logs.
-        peers: the interpreter that has the peers; None times none of them.
-        rows: rows a language, fewer for development; None takes each part's own number.
+        peers: the interpreter with the peers; None: no peers are timed.
+        rows: rows per language, for trials; None: the default of each part.
         rounds: rounds of a race.
         threads: torch's threads in each worker.
     """
@@ -56,9 +56,9 @@ class Rows(NamedTuple):
 
 
 def build_bmlama(folder: Path, mirror: Path | None) -> Path:
-    """Return the folder of BMLAMA, built from the mirror or the network where it is not there."""
+    """Return the folder of BMLAMA; build it from the mirror or the network if missing."""
     if not (folder / "data" / CONFIG).is_dir():
-        from polyprobe.builder.build import build_dataset  # here: workers do without the builder
+        from polyprobe.builder.build import build_dataset  # local: workers do not need the builder
 
         build_dataset("bmlama", [CONFIG], mirror, folder)
     return folder
@@ -83,9 +83,9 @@ def take_sentences(dataset: Path) -> list[str]:
 
 
 PIECES = 30_000
-# Beyond its tokenizer's pieces a model has ids that no text gives: it is the head that costs.
+# Ids beyond the tokenizer's pieces occur in no text, but the head computes them.
 FEW, MANY = 30_002, 250_002
-# XLM-R's and T5's in one list, so that one training serves both.
+# Special tokens of XLM-R and T5 in one list: one tokenizer for both.
 PAD, BOS, EOS = 0, 1, 2
 SPECIAL = [
     "<pad>", "<s>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True, special=True),
@@ -94,7 +94,7 @@ SPECIAL = [
 
 
 class Sources(NamedTuple):
-    """What models are made of: SmolLM2's GGUF file, and a tokenizer."""
+    """The inputs of the models: SmolLM2's GGUF file, and a tokenizer."""
 
     gguf: Path
     unigram: Path
@@ -108,7 +108,7 @@ class Network(NamedTuple):
 
 
 def make_model(name: str, folder: Path, sources: Sources) -> None:
-    """Write a model's folder; it has its name only when it is whole."""
+    """Write a model's folder; rename it only when it is complete."""
     part = folder.with_suffix(".part")
     NETWORKS[name].make(part, sources)
     part.rename(folder)
@@ -117,7 +117,7 @@ def make_model(name: str, folder: Path, sources: Sources) -> None:
 def convert_gguf(file: Path, folder: Path) -> None:
     """Write a GGUF file's model as safetensors in float32, with its tokenizer.
 
-    `save_pretrained` refuses what was loaded from GGUF, so the weights go into a fresh model.
+    `save_pretrained` refuses models loaded from GGUF, so the weights are copied to a new model.
     """
     options = {"gguf_file": file.name}
     loaded = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **options)
@@ -143,7 +143,7 @@ def train_unigram(sentences: list[str], file: Path) -> None:
 
 
 def load_unigram(file: Path, post: str) -> PreTrainedTokenizerFast:
-    """Return the tokenizer with the names of its special tokens; `post` says which it adds."""
+    """Return the tokenizer with its special tokens; `post` is the template of those it adds."""
     tokenizer = Tokenizer.from_file(str(file))
     names = [(name, tokenizer.token_to_id(name)) for name in post.split() if name != "$A"]
     tokenizer.post_processor = TemplateProcessing(single=post, special_tokens=names)
@@ -154,7 +154,7 @@ def load_unigram(file: Path, post: str) -> PreTrainedTokenizerFast:
 
 
 def write_encoder(folder: Path, unigram: Path, vocabulary: int, layers: int = 6) -> None:
-    """Write a random encoder of XLM-R's kind, hidden size 384, as MiniLM's."""
+    """Write a random encoder of type XLM-R with hidden size 384, as in MiniLM."""
     config = XLMRobertaConfig(
         vocab_size=vocabulary, hidden_size=384, num_hidden_layers=layers, num_attention_heads=12,
         intermediate_size=1536, max_position_embeddings=514, type_vocab_size=1, pad_token_id=PAD,
@@ -164,7 +164,7 @@ def write_encoder(folder: Path, unigram: Path, vocabulary: int, layers: int = 6)
 
 
 def write_encoder_decoder(folder: Path, unigram: Path, vocabulary: int, layers: int = 8) -> None:
-    """Write a random encoder-decoder of mT5-small's shape."""
+    """Write a random encoder-decoder with the shape of mT5-small."""
     config = MT5Config(
         vocab_size=vocabulary, d_model=512, d_kv=64, d_ff=1024, num_layers=layers,
         num_decoder_layers=layers, num_heads=6, decoder_start_token_id=PAD, pad_token_id=PAD,
@@ -174,7 +174,7 @@ def write_encoder_decoder(folder: Path, unigram: Path, vocabulary: int, layers: 
 
 
 def write_decoder(folder: Path, unigram: Path, layers: int = 2) -> None:
-    """Write a small random decoder of Llama's kind."""
+    """Write a small random decoder of type Llama."""
     config = LlamaConfig(
         vocab_size=FEW, hidden_size=256, intermediate_size=688,
         num_hidden_layers=layers, num_attention_heads=8, num_key_value_heads=4,

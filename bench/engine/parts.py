@@ -1,4 +1,4 @@
-"""Run the parts of the bench of the engine, keep their figures, and write the page."""
+"""Run the parts of the engine benchmark, save their figures, and write the page."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ from .race import ENTRIES, time_part
 
 RUNS = Path("runs")
 RESULTS = RUNS / "engine"
-# What a part needs, and what it does.
+# {part: (models, function)}
 PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any]]] = {
     **{
         part: ([e.model for e in entries], lambda s, say, part=part: time_part(part, s, say))
@@ -29,7 +29,7 @@ PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any
 
 
 def main(argv: Sequence[str]) -> None:
-    """Make what is missing, run the parts, write their figures and the tables."""
+    """Create missing inputs, run the parts, write figures and tables."""
     asked = parse(argv)
     results = RESULTS / "trial" if asked.rows else RESULTS
     results.mkdir(parents=True, exist_ok=True)
@@ -54,12 +54,12 @@ def main(argv: Sequence[str]) -> None:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return what was asked on the command line."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(prog="python -m bench engine", description=__doc__)
     parser.add_argument("--peers", type=Path, help="an interpreter with lm-eval and lm-pub-quiz")
-    parser.add_argument("--only", action="append", choices=PARTS, help="may be given repeatedly")
+    parser.add_argument("--only", action="append", choices=PARTS, help="part to run; repeatable")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rows", type=int, help="rows a language, for a trial")
+    parser.add_argument("--rows", type=int, help="rows per language, for a trial")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--mirror", type=Path, help="a folder with the upstream archives")
     parser.add_argument("--profile", action="store_true", help="print our time by operator")
@@ -67,7 +67,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def make_models(names: list[str], setting: Setting) -> None:
-    """Write the models that are not there, and the tokenizer that most of them have."""
+    """Write missing models, and the tokenizer that most of them share."""
     missing = [name for name in names if not (setting.models / name).exists()]
     if not missing:
         return

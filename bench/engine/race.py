@@ -1,6 +1,6 @@
-"""How many times as fast: race one model's methods on the same rows, round after round.
+"""Measure relative speed: run all methods of a model on the same rows, in several rounds.
 
-Methods take turns in random order; all scores are compared with the reference's.
+In each round the methods take turns in random order. All scores are compared with the reference's.
 """
 
 import json
@@ -22,12 +22,12 @@ from .worker import group, show
 
 ROOT = Path(__file__).parents[2]
 WORKER = "bench.engine.worker"
-# A short way is measured more often in a round, and its mean taken.
+# Fast methods run several times in a round; their mean counts.
 REPEATS = {"ours": 3, "floor": 3}
 
 
 class Answer(NamedTuple):
-    """What a worker made of some rows, in how many wall-clock and processor seconds."""
+    """A worker's result for rows, with wall-clock and processor seconds."""
 
     value: Any
     wall: float
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
 
 class Worker:
-    """A method in a process of its own, asked over a pipe."""
+    """A method in its own process, called through a pipe."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Worker:
             )
 
     def ask(self, rows: Rows) -> Answer:
-        """Return the worker's answer; stop with the end of its log if it has died."""
+        """Return the worker's answer; exit with the end of its log if it has stopped."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         line = json.dumps({"prompts": rows.prompts, "candidates": rows.candidates})
-        with suppress(BrokenPipeError):  # told below, with the log
+        with suppress(BrokenPipeError):  # reported below, with the log
             print(line, file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
         if not answer:
@@ -85,7 +85,7 @@ class Worker:
 
 
 class Lap(NamedTuple):
-    """One method in one race: its scores, and its seconds a round (means over repeats)."""
+    """One method in one race: its scores and seconds per round (means over repeats)."""
 
     value: Any
     wall: list[float]
@@ -93,7 +93,7 @@ class Lap(NamedTuple):
 
 
 def race(workers: Sequence[Worker], rows: Rows, rounds: int, seed: int = 0) -> dict[str, Lap]:
-    """Return what each worker made of the rows, after one unmeasured round of few rows."""
+    """Return the results of each worker, after one untimed round with few rows."""
     order = random.Random(seed)
     few = Rows(rows.prompts[:2], rows.candidates[:2])
     for worker in workers:
@@ -113,13 +113,13 @@ def race(workers: Sequence[Worker], rows: Rows, rounds: int, seed: int = 0) -> d
 
 
 def find_ratio(slow: list[float], fast: list[float]) -> tuple[float, float, float]:
-    """Return the median, least and greatest of the rounds' ratios."""
+    """Return the median, minimum and maximum of the rounds' ratios."""
     ratios = np.array(slow) / np.array(fast)
     return float(np.median(ratios)), float(ratios.min()), float(ratios.max())
 
 
 class Difference(NamedTuple):
-    """How far scores are from others: largest error, rankings and first places that differ."""
+    """The difference of two sets of scores: largest error, differing rankings and first places."""
 
     error: float
     rankings: int
@@ -128,7 +128,7 @@ class Difference(NamedTuple):
 
 
 def compare(scores: list[list[float]], others: list[list[float]]) -> Difference:
-    """Return the difference; equal scores are ranked in candidate order by both."""
+    """Return the difference; ties are ranked in candidate order in both."""
     errors, rankings, firsts = [], 0, 0
     for row, other in zip(scores, others, strict=True):
         errors.append(np.abs(np.subtract(row, other)).max())
@@ -140,11 +140,11 @@ def compare(scores: list[list[float]], others: list[list[float]]) -> Difference:
 
 LANGUAGES = ("en", "ru")
 TOLERANCE = 1e-4
-CHECKED = 4  # rows on which a peer's own quantity is held against ours of the same
+CHECKED = 4  # rows on which a peer's own quantity is checked
 
 
 class Entry(NamedTuple):
-    """A model in the race, its rows a language, and the peers that know its family."""
+    """A model in the race, its rows per language, and the peers that support its family."""
 
     model: str
     family: str
@@ -152,7 +152,7 @@ class Entry(NamedTuple):
     peers: tuple[str, ...]
 
 
-# The peers whose scores are another quantity than the reference's.
+# Peers whose scores are a different quantity from the reference's.
 OWN_QUANTITY = ("lm-pub-quiz",)
 ENTRIES = {
     "decoder": [Entry("decoder", "causal", 24, ("lm-eval", "lm-pub-quiz"))],
@@ -171,17 +171,17 @@ class Timed(NamedTuple):
     """One model on the rows of one language.
 
     Attributes:
-        model: the folder's name.
+        model: name of the folder.
         family: causal, masked or seq2seq.
-        language: of the rows.
-        n_rows: how many rows.
+        language: language of the rows.
+        n_rows: number of rows.
         wall: seconds of each round, by method.
         cpu: processor seconds of each round, by method.
-        error: ours, and each peer of the same quantity, against the reference.
-        own: largest error of a peer against the reference's way to the peer's own quantity.
+        error: difference from the reference, of ours and of each peer with the same quantity.
+        own: largest error of a peer from the reference implementation of the peer's quantity.
         operations: floating-point operations of the floor.
-        naive: what the reference runs (`Work`).
-        merged: what is left when identical prompts and prefixes are merged.
+        naive: `Work` of the reference.
+        merged: `Work` left after identical prompts and prefixes are merged.
         kinds: share of our time by kind of operator.
     """
 
@@ -200,7 +200,7 @@ class Timed(NamedTuple):
 
 
 def time_part(part: str, setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return the races of a part's models, as JSON holds them."""
+    """Return the races of a part's models, as JSON."""
     return [_as_json(timed) for e in ENTRIES[part] for timed in time_entry(e, setting, say)]
 
 
@@ -224,7 +224,7 @@ def time_entry(entry: Entry, setting: Setting, say: Callable[[str], None]) -> li
 
 
 def start(stack: ExitStack, setting: Setting, entry: Entry, method: str, **more: str) -> Worker:
-    """Return a running worker that ends with the stack."""
+    """Return a running worker that is closed with the stack."""
     in_peers = method in ("lm-eval", "lm-pub-quiz")
     worker = Worker(
         method,
@@ -242,7 +242,7 @@ def start(stack: ExitStack, setting: Setting, entry: Entry, method: str, **more:
 def check_own(
     stack: ExitStack, setting: Setting, entry: Entry, workers: list[Worker]
 ) -> dict[str, float]:
-    """Return each such peer's error against a plain way to what it scores; stop if it is large."""
+    """Return each peer's error from a plain implementation of its quantity; stop if it is large."""
     if not workers:
         return {}
     plain = start(stack, setting, entry, "peer-quantity")
@@ -256,7 +256,7 @@ def check_own(
 
 
 def stop_if_wrong(what: str, error: float) -> None:
-    """Stop the bench: the time of a wrong answer is worth nothing."""
+    """Stop the benchmark if scores are wrong, since their time is meaningless."""
     if not error <= TOLERANCE:
         raise SystemExit(f"{what}: scores differ from the reference's by {error:.2g}")
 

@@ -1,8 +1,8 @@
-"""The released approach: one forward pass for each candidate, or sub-word of it, nothing shared.
+"""The released approach: one forward pass for each candidate or sub-word, without sharing.
 
-Rows become token ids by the definitions in appendix B of the BMLAMA paper, independently of
-polyprobe's scorers. Batch 1, `inference_mode`, logits of the whole vocabulary at every position.
-Two variants define the quantity that lm-pub-quiz scores.
+Rows are converted to token ids by the definitions in appendix B of the BMLAMA paper, independently
+of polyprobe's scorers. Batch size 1, `inference_mode`, logits of the whole vocabulary at every
+position. Two variants define the quantity that lm-pub-quiz scores.
 """
 
 from collections.abc import Callable
@@ -27,8 +27,8 @@ Ids = tuple[int, ...]
 class Filling(NamedTuple):
     """One candidate of a prompt: its sub-words, and the prompt's ids around them.
 
-    Encoder-decoders have the encoder's ids in `before` and nothing in `after`; decoder-only
-    models, which tokenize the whole sentence, have it in `pieces`.
+    For encoder-decoders, `before` has the encoder's ids and `after` is empty. For decoder-only
+    models, `pieces` has the whole sentence.
     """
 
     before: Ids
@@ -43,7 +43,7 @@ def fill_causal(tokenizer: Any, prompt: str, row: list[str]) -> list[Filling]:
 
 
 def fill_masked(tokenizer: Any, prompt: str, row: list[str]) -> list[Filling]:
-    """Return the prompt before and behind its slot, and each candidate's sub-words (eq. 8)."""
+    """Return the prompt before and after its slot, and each candidate's sub-words (eq. 8)."""
     ids = tokenizer(prompt.replace(SLOT, tokenizer.mask_token))["input_ids"]
     at = ids.index(tokenizer.mask_token_id)
     before, after = tuple(ids[:at]), tuple(ids[at + 1 :])
@@ -60,7 +60,7 @@ FILL = {"causal": fill_causal, "masked": fill_masked, "seq2seq": fill_seq2seq}
 
 
 def _split(tokenizer: Any, prompt: str, row: list[str]) -> list[Ids]:
-    """Return each candidate's sub-words; behind a letter a lone word-boundary piece is dropped."""
+    """Return each candidate's sub-words; drop a lone word-boundary piece after a letter."""
     found = [tuple(ids) for ids in tokenizer(row, add_special_tokens=False)["input_ids"]]
     before = prompt[: prompt.index(SLOT)]
     if not before or before[-1].isspace():
@@ -86,10 +86,10 @@ def load(family: str, model: str, dtype: str) -> Score:
 
 
 def load_peer_quantity(family: str, model: str, dtype: str) -> Score:
-    """Return the scoring function of what lm-pub-quiz scores.
+    """Return the scoring function of the quantity that lm-pub-quiz scores.
 
-    Decoder-only: equation 10 behind a BOS. Encoder-only: equation 8 on the sub-words that the
-    candidate has inside its sentence.
+    Decoder-only: equation 10 after a BOS. Encoder-only: equation 8 on the candidate's sub-words
+    inside its sentence.
     """
     if family == "causal":
         return _load(family, model, dtype, FILL[family], partial(score_causal, bos=True))
@@ -115,7 +115,7 @@ def _load(
 
 
 def score_causal(network: Any, tokenizer: Any, filling: Filling, bos: bool = False) -> float:
-    """Return the mean log-probability of all tokens but the first."""
+    """Return the mean log-probability of all tokens except the first."""
     ids = (tokenizer.bos_token_id, *filling.pieces) if bos else filling.pieces
     logits = network(torch.tensor([ids])).logits[0].float()
     return float(_take(logits[:-1], ids[1:]).mean())
@@ -134,7 +134,7 @@ def score_masked(network: Any, tokenizer: Any, filling: Filling) -> float:
 
 
 def score_seq2seq(network: Any, tokenizer: Any, filling: Filling) -> float:
-    """Return the mean log-probability of the sub-words behind the sentinel."""
+    """Return the mean log-probability of the sub-words after the sentinel."""
     start = network.config.decoder_start_token_id
     sentinel = tokenizer.convert_tokens_to_ids(SENTINEL)
     decoder = torch.tensor([(start, sentinel, *filling.pieces[:-1])])
@@ -143,7 +143,7 @@ def score_seq2seq(network: Any, tokenizer: Any, filling: Filling) -> float:
 
 
 def fill_in_context(tokenizer: Any, prompt: str, row: list[str]) -> list[Filling]:
-    """Return the candidates' sub-words as their sentences have them."""
+    """Return the candidates' sub-words as tokenized inside their sentences."""
     start = prompt.index(SLOT)
     found = []
     for candidate in row:

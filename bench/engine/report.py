@@ -1,4 +1,4 @@
-"""Write bench/engine/README.md from the figures that the parts have kept."""
+"""Write bench/engine/README.md from the saved figures of the parts."""
 
 import json
 import platform
@@ -14,7 +14,7 @@ from .growth import draw_growth
 from .models import Setting
 from .race import ENTRIES, OWN_QUANTITY, find_ratio
 
-# What issue 5 asks for: how many times as fast as each method, by model, in en and ru.
+# Target speed-ups of issue 5 over each method, by model, in en and ru.
 ASKED: dict[str, dict[str, tuple[float, float]]] = {
     "decoder": {"reference": (14, 5), "lm-eval": (4, 3.5)},
     "encoder-30k": {"reference": (13, 9), "lm-pub-quiz": (4, 4)},
@@ -33,7 +33,7 @@ Found = list[dict[str, Any]]
 
 
 def tabulate_times(found: Found) -> str:
-    """Return ratios with what is asked, seconds with the floor, and where our time goes."""
+    """Return speed-ups with targets, seconds with the floor, and time by kind of operator."""
     return "\n\n".join([_ratios(found), _seconds(found), _kinds(found)])
 
 
@@ -45,12 +45,12 @@ def _ratios(found: Found) -> str:
         if method not in ("ours", "floor")
     ]
     head = (
-        "| model | rows | against | asked | wall clock | processor | the floor's | largest error "
+        "| model | rows | against | target | wall clock | processor | floor | largest error "
         "| rankings |"
     )
     text = (
-        "How many times as fast ours is as each method; bold where less than asked. The floor's: "
-        "how many times as fast nothing but the matrix products are. Rankings: those that differ."
+        "Speed-up of polyprobe over each method; bold: below the target. Floor: speed-up of the "
+        "matrix products alone. Rankings: rankings that differ."
     )
     return text + "\n\n" + make_table(head, 3, lines)
 
@@ -85,11 +85,12 @@ def _seconds(found: Found) -> str:
             f"| {np.median(t['wall']['floor']) / t['n_rows']:.4f} | {rate:.0f} | {share:.0%} "
             f"| {naive:,} | {merged:,} | {naive / merged:.2f} |"
         )
+    names = ["polyprobe" if m == "ours" else m for m in methods]
     head = (
-        f"| model | rows | {' | '.join(methods)} | floor | its GFLOP/s | share reached "
+        f"| model | rows | {' | '.join(names)} | floor | floor, GFLOP/s | share reached "
         "| tokens, released | merged | ratio |"
     )
-    text = "Seconds a row (medians), and how much of the floor ours reaches."
+    text = "Seconds per row (medians), and the share of the floor's speed that polyprobe reaches."
     return text + "\n\n" + make_table(head, 2, lines)
 
 
@@ -103,14 +104,14 @@ def _kinds(found: Found) -> str:
     ]
     head = f"| model | rows | {' | '.join(kinds)} |"
     text = (
-        "Where our time goes (torch's profiler; outside operators: tokenizing, planning, Python, "
-        "and the profiler itself)."
+        "Share of polyprobe's time by kind of operator (torch profiler). Outside operators: "
+        "tokenization, planning, Python, and the profiler itself."
     )
     return text + "\n\n" + make_table(head, 2, lines)
 
 
 def list_short(found: Found) -> list[str]:
-    """Return a line for each figure below what is asked: what the floor allows, what takes time."""
+    """Return a line for each figure below the target: the floor and the largest costs."""
     return [
         f"- {NAMES[t['model']]}, {t['language']}, against {method}: {_reason(t, method)}"
         for t in found
@@ -124,13 +125,13 @@ def _reason(timed: dict[str, Any], method: str) -> str:
     other = {k: share for k, share in timed["kinds"].items() if k != "matrix products"}
     costs = ", ".join(f"{k} {s:.0%}" for k, s in sorted(other.items(), key=lambda p: -p[1])[:3])
     return (
-        f"{ours:.3g} of {_wanted(timed, method)}. The matrix products alone would be {floor:.3g} "
-        f"times as fast; ours reaches {ours / floor:.0%} of that. Of its time: {costs}."
+        f"{ours:.3g} (target: {_wanted(timed, method)}). The floor is at {floor:.3g}; polyprobe "
+        f"reaches {ours / floor:.0%} of it. Other costs: {costs}."
     )
 
 
 def _wanted(timed: dict[str, Any], method: str) -> float:
-    """Return how many times as fast ours is asked to be; 0 where nothing is."""
+    """Return the target speed-up; 0 if there is none."""
     return ASKED[timed["model"]].get(method, (0, 0))[timed["language"] == "ru"]
 
 
@@ -139,7 +140,7 @@ def _median(timed: dict[str, Any], slow: str, fast: str) -> float:
 
 
 def make_table(head: str, words: int, lines: list[str]) -> str:
-    """Return a Markdown table; its first columns hold words, all others numbers."""
+    """Return a Markdown table; the first columns are text, all others numbers."""
     numbers = head.count("|") - 1 - words
     return "\n".join([head, "|" + " --- |" * words + " ---: |" * numbers, *lines])
 
@@ -148,7 +149,7 @@ Found = list[dict[str, Any]]
 
 
 def describe_machine(setting: Setting) -> str:
-    """Return what the figures were measured on and with."""
+    """Return the machine, settings and versions of the measurement."""
     cpu = [x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")]
     return (
         f"{cpu[0].partition(': ')[2]}, {setting.threads} threads, {setting.rounds} rounds, "
@@ -158,11 +159,11 @@ def describe_machine(setting: Setting) -> str:
 
 
 def write(results: Path, page: Path) -> None:
-    """Write the page, and growth.svg beside it; parts that were not measured say so."""
+    """Write the page and growth.svg; parts without figures are marked as not measured."""
     sections = [INTRODUCTION, _short(results), *(_timed(results, part) for part in ENTRIES)]
     others = {
-        "floor": ("What merging leaves of all of BMLAMA-17", tabulate_merging),
-        "equality": ("Equal scores", tabulate_equality),
+        "floor": ("Merging in all of BMLAMA-17", tabulate_merging),
+        "equality": ("Equality of scores", tabulate_equality),
         "memory": ("Memory", tabulate_memory),
         "growth": ("Growth", tabulate_growth),
         "gpu": ("On a GPU", tabulate_gpu),
@@ -176,30 +177,30 @@ def write(results: Path, page: Path) -> None:
 
 
 INTRODUCTION = """
-# The engine: how many times as fast, and how near to the floor
+# Engine: speed compared with other methods and with a lower bound
 
-`python -m bench engine --peers PYTHON`: `load_scorer(model).score` against three ways of getting
-the same scores, on real rows of BMLAMA-17 spread over its relations. Every method has a process of
-its own and is asked in turn, in random order, round after round; ratios are taken within a round,
-and the table gives their median (least–greatest). All scores are compared first: the bench stops
-where any differ by more than 1e-4.
+`python -m bench engine --peers PYTHON` compares `load_scorer(model).score` with three other methods
+for the same scores, on rows of BMLAMA-17 spread over its relations. Every method has its own
+process. In each round the methods take turns in random order. Ratios are computed within a round;
+the tables give their median (minimum–maximum). All scores are compared first, and the benchmark
+stops if any differ by more than 1e-4.
 
-- **reference**: the released approach, one forward pass a candidate (of an encoder: a sub-word of
-  it), batch 1, inference mode, all logits; on token ids.
-- **lm-eval**: lm-evaluation-harness 0.4.13, HFLM, batch 32. Decoder: all tokens of the sentence but
-  the first. Encoder-decoder: `<extra_id_0> c` less `<extra_id_0>`.
-- **lm-pub-quiz** 0.3.3, batch 32, is asked for the nearest that it has: for an encoder
+- **reference**: the released approach on token ids: one forward pass per candidate (encoder: per
+  sub-word of it), batch size 1, inference mode, all logits.
+- **lm-eval**: lm-evaluation-harness 0.4.13, HFLM, batch size 32. Decoder: all tokens of the
+  sentence except the first. Encoder-decoder: `<extra_id_0> c` minus `<extra_id_0>`.
+- **lm-pub-quiz** 0.3.3, batch size 32, with its most similar score: for an encoder
   `answer_l2r+word_l2r` on the candidate's sub-words inside its sentence, for a decoder the sentence
-  behind a BOS. Its scores are held against a plain way to the same quantity.
-- **floor**: nothing but the matrix products, with the model's own weights, of the tokens that are
-  left when identical prompts and prefixes are merged, log-probabilities only where they are asked.
-  Its rate is the peak that the machine gives to products of these shapes.
+  after a BOS. Its scores are compared with a plain implementation of the same quantity.
+- **floor**: only the matrix products, with the model's own weights, of the tokens that remain when
+  identical prompts and prefixes are merged, with log-probabilities only where they are needed. Its
+  rate is the peak of the machine for products of these shapes.
 
-Models: SmolLM2-135M-Instruct from GGUF as float32 safetensors; a random XLM-R of 6 layers, hidden
-size 384; a random mT5-small. The last two have unigram tokenizers of 30,000 pieces, trained on
-BMLAMA's sentences, too few for 250,000: the larger models have ids that no text gives, so
-sentences are longer in tokens than XLM-R's and mT5's own. RankC of all pairs is timed in
-[../rankc.md](../rankc.md).
+Models: SmolLM2-135M-Instruct, converted from GGUF to float32 safetensors; a random XLM-R with 6
+layers and hidden size 384; a random mT5-small. The last two have unigram tokenizers with 30,000
+pieces, trained on BMLAMA's sentences, which do not suffice for 250,000 pieces. The larger models
+have ids that no text produces, so sentences have more tokens than with the original tokenizers of
+XLM-R and mT5. RankC of all pairs is timed in [../rankc.md](../rankc.md).
 """
 
 
@@ -211,7 +212,7 @@ def _read(results: Path, part: str) -> dict[str, Any] | None:
 def _short(results: Path) -> str:
     kept = (_read(results, part) for part in ENTRIES)
     lines = [line for part in kept if part for line in list_short(part["found"])]
-    return "\n".join(["## Short of what is asked", "", *(lines or ["Nothing that was measured."])])
+    return "\n".join(["## Figures below the target", "", *(lines or ["None."])])
 
 
 def _part(results: Path, part: str, tabulate: Callable[[Found], str]) -> str:
@@ -224,7 +225,7 @@ def _timed(results: Path, part: str) -> str:
 
 
 def tabulate_merging(found: Found) -> str:
-    """Return tokens of the released approach, and their ratio to what each way of merging leaves.
+    """Return tokens of the released approach, and their ratio to the tokens left after merging.
 
     Encoder-decoders: encoder and decoder tokens together.
     """
@@ -241,16 +242,16 @@ def tabulate_merging(found: Found) -> str:
         "| whole language | inputs left |"
     )
     text = (
-        "Tokens (encoder and decoder together) of the released approach, and by how many times "
-        "fewer are left when prefixes and equal inputs are shared in a row, between rows with the "
-        "same prompt, in the whole language. Inputs left: distinct sentences, masked states, "
-        "sources of the encoder."
+        "Tokens (encoder and decoder together) of the released approach, and the factor of "
+        "reduction when prefixes and equal inputs are shared within a row, between rows with the "
+        "same prompt, or in the whole language. Inputs left: distinct sentences, masked states or "
+        "encoder inputs."
     )
     return text + "\n\n" + make_table(head, 2, lines)
 
 
 def tabulate_equality(found: Found) -> str:
-    """Return errors in float32, a line a model, and what bfloat16 changes, a line a language."""
+    """Return errors in float32 by model, and changes by bfloat16 by model and language."""
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in found:
         against = "reference, float32" if row["against"] == "reference" else row["against"]
@@ -263,12 +264,12 @@ def tabulate_equality(found: Found) -> str:
     ]
     head = (
         "| model | against | rows | queries | largest error | rankings that differ "
-        "| first places that differ |"
+        "| first candidates that differ |"
     )
     text = (
-        "Ours against the reference in float32, in further languages (en and ru: above), and ours "
-        "in bfloat16 against ours in float32. A ranking differs where any two candidates have "
-        "changed places."
+        "polyprobe compared with the reference in float32, in further languages (en and ru: "
+        "above), and in bfloat16 compared with float32. A ranking differs if any two candidates "
+        "change places."
     )
     return text + "\n\n" + make_table(head, 3, lines)
 
@@ -284,7 +285,7 @@ def _difference_cells(differences: list[dict[str, float]]) -> str:
 
 
 def tabulate_memory(found: Found) -> str:
-    """Return peaks beside 1.5 times the weights and 1 GB."""
+    """Return peaks and targets: 1.5 times the weights plus 1 GB."""
     lines = []
     for row in found:
         limit = 1.5 * row["weights"] + 1e9
@@ -294,31 +295,31 @@ def tabulate_memory(found: Found) -> str:
             f"| {row['what']} | {weights} | {asked} | {row['peak'] / 1e9:.2f} "
             f"| {row['seconds']:.0f} |"
         )
-    head = "| SmolLM2-135M | weights in float32, GB | asked, GB | peak, GB | seconds |"
+    head = "| SmolLM2-135M | weights in float32, GB | target, GB | peak, GB | seconds |"
     text = "Peak resident memory of a fresh process (GB = 10^9 bytes)."
     return text + "\n\n" + make_table(head, 1, lines)
 
 
 def tabulate_growth(found: Found) -> str:
-    """Return the curves with their exponents."""
+    """Return the curves and their exponents."""
     lines = []
     for curve in found:
         points = zip(curve["sizes"], curve["seconds"], strict=True)
         shown = ", ".join(f"{size}: {seconds:.2f}" for size, seconds in points)
         model = curve["model"].removeprefix("growth-")
         lines.append(f"| {curve['what']} | {model} | {shown} | {curve['exponent']:.2f} |")
-    head = "| what grows | model | seconds | exponent |"
+    head = "| variable | model | seconds | exponent |"
     text = (
-        "Small models (2 layers, 30k). Candidates: 50 queries, candidates drawn from the "
-        "language's own. Queries: as published. Languages: a whole `evaluate_model` of 100 facts "
-        "with all figures, score store empty. The exponent is the slope of the logarithms: 1 is "
-        "linear.\n\n![time against candidates, queries and languages](growth.svg)"
+        "Small models (2 layers, 30k). Candidates: 50 queries with candidates sampled from those "
+        "of the language. Queries: as published. Languages: a complete `evaluate_model` of 100 "
+        "facts with all figures and an empty score store. The exponent is the slope of the "
+        "logarithms; 1 is linear.\n\n![time against candidates, queries and languages](growth.svg)"
     )
     return text + "\n\n" + make_table(head, 3, sorted(lines))
 
 
 def tabulate_gpu(found: Found) -> str:
-    """Return what gpu.py measured."""
+    """Return the figures of gpu.py."""
     lines = [
         f"| {row['model']} | {row['language']} | {row['way']} | {row['seconds']:.2f} "
         f"| {row['tokens']:,} | {row['tokens'] / row['seconds']:,.0f} "
@@ -327,12 +328,12 @@ def tabulate_gpu(found: Found) -> str:
         for row in found
     ]
     head = (
-        "| model | rows | way | seconds | tokens run | a second | sentence tokens served a second "
-        "| TFLOP/s | of the ceiling | difference |"
+        "| model | rows | method | seconds | tokens run | per second | sentence tokens per second "
+        "| TFLOP/s | share of the ceiling | difference |"
     )
     text = (
-        "Random weights, bfloat16. Tokens run: whole sentences, or what merging leaves. The "
-        f"ceiling is a large bfloat16 product: {found[0]['ceiling'] / 1e12:.2f} TFLOP/s. "
-        "Difference: the largest from the first way's scores."
+        "Random weights, bfloat16. Tokens run: whole sentences, or the tokens left after merging. "
+        f"The ceiling is a large bfloat16 product: {found[0]['ceiling'] / 1e12:.2f} TFLOP/s. "
+        "Difference: largest difference from the scores of the first method."
     )
     return text + "\n\n" + make_table(head, 3, lines)

@@ -1,9 +1,9 @@
-"""One way of scoring in a process of its own: it answers rows with values and their seconds.
+"""Run one scoring method in its own process; return values and times for rows.
 
     python -m bench.engine.worker METHOD FAMILY MODEL [--dtype float32] [--threads 2]
 
-A line of JSON in ({"prompts": …, "candidates": …}), a line out ({"value", "wall", "cpu"}). The
-process waits in between, so that of many workers only the one that was asked computes.
+Input: a line of JSON ({"prompts": …, "candidates": …}). Output: a line ({"value", "wall", "cpu"}).
+The process waits between lines, so only one of many workers computes at a time.
 """
 
 import argparse
@@ -24,12 +24,12 @@ Method = Callable[[list[str], list[list[str]]], Any]
 
 
 def load_lm_eval(family: str, model: str, dtype: str) -> Score:
-    """Return equation 9 or 10 by the harness's HFLM, batch 32.
+    """Return the scoring function of equation 9 or 10 with the harness's HFLM, batch size 32.
 
-    All requests go in at once, so that it can sort them by length and merge equal ones. Equation
-    10 without a BOS needs its token interface: the first token is the context, the rest of the
-    sentence the continuation. Equation 9 is the log-probability of `<extra_id_0> c` less that of
-    `<extra_id_0>`.
+    All requests are passed at once, so that HFLM can sort them by length and merge equal ones.
+    Equation 10 without a BOS needs its token interface: the first token is the context, the rest of
+    the sentence the continuation. Equation 9 is the log-probability of `<extra_id_0> c` minus that
+    of `<extra_id_0>`.
     """
     from lm_eval.models.huggingface import HFLM
 
@@ -40,7 +40,7 @@ def load_lm_eval(family: str, model: str, dtype: str) -> Score:
 
 
 def ask_sentences(lm: Any, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
-    """Return the mean log-probability of each sentence but for its first token."""
+    """Return the mean log-probability of each sentence without its first token."""
     requests = []
     for prompt, row in zip(prompts, candidates, strict=True):
         for sentence in (prompt.replace(SLOT, candidate) for candidate in row):
@@ -52,7 +52,7 @@ def ask_sentences(lm: Any, prompts: list[str], candidates: list[list[str]]) -> l
 
 
 def ask_fillings(lm: Any, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
-    """Return the mean log-probability of each candidate behind the sentinel."""
+    """Return the mean log-probability of each candidate after the sentinel."""
     sentinel = lm.tokenizer.convert_tokens_to_ids(SENTINEL)
     requests, sizes = [], []
     for prompt, row in zip(prompts, candidates, strict=True):
@@ -71,10 +71,10 @@ def ask_fillings(lm: Any, prompts: list[str], candidates: list[list[str]]) -> li
 
 
 def load_lm_pub_quiz(family: str, model: str, dtype: str) -> Score:
-    """Return lm-pub-quiz's mean over the answer (encoder-only) or the sentence, batch 32.
+    """Return lm-pub-quiz's mean over the answer (encoder-only) or the sentence, batch size 32.
 
-    `answer_l2r+word_l2r` with conditional scores is equation 8, but on the sub-words that the
-    candidate has inside its sentence; of decoder-only models it scores the sentence behind a BOS.
+    `answer_l2r+word_l2r` with conditional scores is equation 8 on the candidate's sub-words inside
+    its sentence. For decoder-only models lm-pub-quiz scores the sentence after a BOS.
     """
     from lm_pub_quiz import Evaluator
 
@@ -101,7 +101,7 @@ def load_lm_pub_quiz(family: str, model: str, dtype: str) -> Score:
     return score
 
 
-# Operators by what they do; the first whose part of a name fits.
+# {kind: parts of operator names}; the first match counts.
 KINDS = {
     "attention": ("scaled_dot_product", "flash_attention"),
     "matrix products": ("mm", "linear", "matmul", "conv1d"),
@@ -116,9 +116,9 @@ OTHER, OUTSIDE = "other operators", "outside operators"
 
 
 def load_operators(family: str, model: str, dtype: str) -> Method:
-    """Return a function that scores rows with ours and returns seconds by operator.
+    """Return a function that scores rows with polyprobe and returns seconds by operator.
 
-    `OUTSIDE` is what no operator took: tokenizing, planning, Python.
+    `OUTSIDE` is the time outside all operators: tokenization, planning, Python.
     """
     from torch.profiler import ProfilerActivity, profile
 
@@ -150,35 +150,35 @@ def _kind(name: str) -> str:
 
 
 def show(seconds: dict[str, float], n: int = 15) -> str:
-    """Return the n largest as lines of text."""
+    """Return the n largest operators as lines of text."""
     total = sum(seconds.values())
     largest = sorted(seconds.items(), key=lambda pair: -pair[1])[:n]
     return "\n".join(f"{value / total:7.1%} {value:8.3f} s  {name}" for name, value in largest)
 
 
 def load_ours(family: str, model: str, dtype: str) -> Method:
-    """Return what is measured: `load_scorer(model).score`."""
+    """Return the measured function: `load_scorer(model).score`."""
     from polyprobe.eval import load_scorer
 
     return load_scorer(model, device="cpu", dtype=dtype).score
 
 
 def load_reference(family: str, model: str, dtype: str) -> Method:
-    """Return the released approach."""
+    """Return the scoring function of the released approach."""
     from . import reference
 
     return reference.load(family, model, dtype)
 
 
 def load_peer_quantity(family: str, model: str, dtype: str) -> Method:
-    """Return the released approach to what lm-pub-quiz scores."""
+    """Return the scoring function of the released approach to lm-pub-quiz's quantity."""
     from . import reference
 
     return reference.load_peer_quantity(family, model, dtype)
 
 
 def load_products(family: str, model: str, dtype: str) -> Method:
-    """Return the floor: the matrix products of what is left after merging, and nothing else."""
+    """Return the floor: only the matrix products of the tokens left after merging."""
     from . import floor
 
     return floor.load(family, model, dtype)
@@ -196,7 +196,7 @@ METHODS = {
 
 
 def main() -> None:
-    """Load the model, then answer until the input ends."""
+    """Load the model and answer until the end of the input."""
     parser = argparse.ArgumentParser()
     parser.add_argument("method", choices=METHODS)
     parser.add_argument("family", choices=["causal", "masked", "seq2seq"])
@@ -214,7 +214,7 @@ def main() -> None:
 
 
 def answer(method: Method, prompts: list[str], candidates: list[list[str]]) -> dict[str, Any]:
-    """Return the method's value of the rows, with wall-clock and processor seconds."""
+    """Return the method's value for the rows, with wall-clock and processor seconds."""
     gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()
     value = method(prompts, candidates)
@@ -226,7 +226,7 @@ def answer(method: Method, prompts: list[str], candidates: list[list[str]]) -> d
 
 
 def _take_stdout() -> Any:
-    """Return the pipe to the driver; what libraries print goes to the log instead."""
+    """Return the pipe to the driver; redirect output of libraries to the log."""
     pipe = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return pipe

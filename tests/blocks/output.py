@@ -1,4 +1,4 @@
-"""Compare what a page shows with what was printed."""
+"""Compare the output shown on a page with the printed output."""
 
 import re
 
@@ -6,7 +6,7 @@ FRAME = re.compile(r"[\u2500-\u257f]+")  # of tables in the terminal
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines without frames and with one blank between words; empty ones are left out.
+    """Return the non-empty lines without frames, with one space between words.
 
     >>> lines_of("│ en │  0.9 │\\n├────┤\\n")
     ['en 0.9']
@@ -16,9 +16,9 @@ def lines_of(text: str) -> list[str]:
 
 
 def missing_line(shown: str, printed: str) -> str | None:
-    """Return the first line shown that was not printed, in this order; None where all were.
+    """Return the first shown line that was not printed in this order; None if all were printed.
 
-    What was printed may have more lines; `…` in a line stands for anything.
+    The printed output may have more lines; `…` in a line matches any text.
 
     >>> missing_line("a\\nc …", "a\\nb\\nc 1\\n") is None
     True

@@ -1,4 +1,4 @@
-"""The pages that people copy from, and their fenced blocks."""
+"""Pages with commands to copy, and their fenced blocks."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>\S*)(?P<rest>.*
 
 
 class Block(NamedTuple):
-    """A fenced block: the page, the line of its fence, the word behind it, what stands in it."""
+    """A fenced block: page, line of the fence, language, content."""
 
     page: str
     line: int
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 def list_pages() -> list[str]:
     """Return the pages as paths from the root, sorted.
 
-    Of datasets/ only cards that are committed or made by `polyprobe build` of this house.
+    Of datasets/, only cards that are committed or written by `polyprobe build`.
     """
     found = {path for place in PLACES for path in ROOT.glob(place)}
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
@@ -39,7 +39,7 @@ def read_blocks(page: str, text: str | None = None) -> list[Block]:
     """Return the blocks of a page in order, without the indentation of their fence.
 
     Raises:
-        ValueError: a block that does not end.
+        ValueError: a block without an end.
     """
     lines = (ROOT / page).read_text(encoding="utf-8") if text is None else text
     blocks: list[Block] = []
@@ -59,6 +59,6 @@ def read_blocks(page: str, text: str | None = None) -> list[Block]:
 
 
 def closes(opened: re.Match[str], fence: re.Match[str]) -> bool:
-    """Tell whether a fence ends the block that another one began."""
+    """Return whether a fence closes the block of another fence."""
     long_enough = len(fence["ticks"]) >= len(opened["ticks"])
     return long_enough and not fence["language"] and not fence["rest"].strip()

@@ -1,7 +1,7 @@
-"""Runs the steps of a page one after another, as one reader would, in a process of its own.
+"""Run the steps of a page in order, as a reader would, in a separate process.
 
-The program imports torch and the other slow libraries once and forks for each page, which spares
-five seconds a page. In a page's process `polyprobe` lines call the command's own `main`, and Python
+The program imports torch and the other slow libraries once and forks for each page; this saves five
+seconds per page. In a page's process `polyprobe` lines call the command's own `main`, and Python
 blocks share one namespace. Jobs come on standard input, a JSON object a line: `steps`, a list of
 [kind, text, place]; `folder` to work in; `home`, the folder that the link at $HOME then
 leads to. The answer is a line too: `printed`, what each step printed, or `error`.
@@ -26,7 +26,7 @@ SAID = re.compile(r"#\s*(?P<value>True|False|-?\d[\d.]*)(?P<more>…?)(?=$|[ ,;:
 
 
 def run_steps(steps: list[list[str]]) -> list[str]:
-    """Return what the steps printed; SystemExit names the one that failed, with its words."""
+    """Return the output of the steps; SystemExit names a failed step with its message."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed = []
     for kind, text, place in steps:
@@ -59,7 +59,7 @@ def run_command(text: str, place: str, namespace: dict[str, Any]) -> None:
 
 
 def run_process(line: str) -> None:
-    """Run a line in a shell of its own, where this Python and its commands come first."""
+    """Run a line in a new shell, with this Python and its commands first in PATH."""
     ours = f'PATH="{Path(sys.executable).parent}:$PATH" '
     done = subprocess.run(["bash", "-c", ours + line], capture_output=True, text=True, check=False)
     print(done.stdout)
@@ -68,7 +68,7 @@ def run_process(line: str) -> None:
 
 
 def run_python(text: str, place: str, namespace: dict[str, Any]) -> None:
-    """Run a block statement by statement; a value that its comment begins with must come out."""
+    """Run a block statement by statement and check values given at the start of comments."""
     lines = text.splitlines()
     for node in ast.parse(text, place).body:
         if isinstance(node, ast.Expr):
@@ -80,7 +80,7 @@ def run_python(text: str, place: str, namespace: dict[str, Any]) -> None:
 
 
 def check_value(value: Any, said: re.Match[str] | None) -> None:
-    """Raise ValueError unless a number is that in the comment, or begins so before a `…`."""
+    """Raise ValueError unless a number equals that in the comment, up to a `…`."""
     if said is None or not isinstance(value, Number):
         return
     expected = said["value"]
@@ -103,7 +103,7 @@ SLOW = ("torch", "transformers", "datasets", "evaluate", "polyprobe.cli", "polyp
 
 
 def serve() -> None:
-    """Answer jobs until there are none."""
+    """Run jobs until the input ends."""
     for name in SLOW:
         import_module(name)
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""From blocks to what is run: commands, Python, and the output that is expected of them."""
+"""Convert blocks to steps: commands, Python, and their expected output."""
 
 import re
 import shlex
@@ -12,14 +12,14 @@ SHELLS = ("bash", "sh")
 
 
 class Step(NamedTuple):
-    """One thing to do, or to leave out.
+    """One step to run or to skip.
 
     Attributes:
-        block: where it stands.
-        kind: `command`, `python`, `doctest`, or `output`: what the step before must have printed.
-        text: what is run or expected.
-        entry: of the table, where it has one; what is `elsewhere`, `shown` or `upstream` is left
-            out of the page's own run.
+        block: its block.
+        kind: `command`, `python`, `doctest`, or `output`: expected output of the previous step.
+        text: code to run, or expected output.
+        entry: its entry in the table, if any; `elsewhere`, `shown` and `upstream` are excluded
+            from the run of the page.
     """
 
     block: Block
@@ -29,20 +29,20 @@ class Step(NamedTuple):
 
     @property
     def is_run(self) -> bool:
-        """Tell whether the page's own run does it."""
+        """Return whether the run of the page includes it."""
         return self.entry is None or self.entry.kind == "instead"
 
 
 class UnknownBlockError(Exception):
-    """A block that is neither run nor named in the table."""
+    """A block that is neither run nor listed in the table."""
 
 
 def find_steps(blocks: list[Block], entries: list[Entry]) -> list[Step]:
     """Return the steps of a page in order.
 
     Raises:
-        UnknownBlockError: a block of another language, a command that is none of ours, output
-            that stands behind nothing that ran; none of them in the table.
+        UnknownBlockError: a block of another language, an unknown command, or output without
+            a step before it, unless the table lists it.
     """
     steps: list[Step] = []
     for block in blocks:
@@ -64,7 +64,7 @@ def find_steps(blocks: list[Block], entries: list[Entry]) -> list[Step]:
 
 
 def is_commands(block: Block) -> bool:
-    """Tell whether a block without a language holds nothing but commands of ours, as in cards."""
+    """Return whether a block without a language contains only our commands, as in cards."""
     lines = split_commands(block.text) if not block.language else []
     return bool(lines) and all(line.startswith("polyprobe ") for line in lines)
 
@@ -83,7 +83,7 @@ def read_command(block: Block, line: str, entries: list[Entry]) -> Step:
 
 
 def read_python(block: Block, entries: list[Entry]) -> Step:
-    """Return the step of a block of Python, its lines replaced as the table says."""
+    """Return the step of a Python block, with lines replaced according to the table."""
     instead = [entry for entry in entries if entry.kind == "instead"]
     used = [(line, find_entry(instead, block, line)) for line in block.text.splitlines()]
     found = next((entry for _, entry in used if entry), None)
@@ -93,13 +93,13 @@ def read_python(block: Block, entries: list[Entry]) -> Step:
 
 
 def replace_line(line: str, entry: Entry) -> str:
-    """Return what the table has for a line of Python, indented as the line was."""
+    """Return the replacement of a Python line in the table, with the same indentation."""
     indent = line[: len(line) - len(line.lstrip())]
     return "\n".join(indent + part for part in entry.run.splitlines())
 
 
 def split_commands(text: str) -> list[str]:
-    r"""Return the command lines of a block, those that end in `\` joined, prompts taken off.
+    r"""Return the command lines of a block, without prompts; lines ending in `\` are joined.
 
     >>> split_commands("$ polyprobe demo  # all\n# nothing\na \\\n  b\n")
     ['polyprobe demo  # all', 'a    b']
@@ -110,7 +110,7 @@ def split_commands(text: str) -> list[str]:
 
 
 def words(line: str) -> str:
-    """Return a command line without its comment, one blank between words.
+    """Return a command line without its comment, with one space between words.
 
     >>> words("polyprobe  report 'a b'   # two runs")
     "polyprobe report 'a b'"

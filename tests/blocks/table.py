@@ -1,4 +1,4 @@
-"""What CI runs in place of what a page says, and what it does not run: `table.toml`."""
+"""Commands that CI replaces or does not run: `table.toml`."""
 
 import tomllib
 from fnmatch import fnmatch
@@ -20,13 +20,13 @@ class Entry(NamedTuple):
     """One line of the table.
 
     Attributes:
-        kind: `instead` (other words are run), `upstream` (other words, in a test of its own, since
-            they read the papers' data), `elsewhere` (what runs it is named), `shown` (not run).
+        kind: `instead` (run something else), `upstream` (the same in a separate test,
+            since it reads the papers' data), `elsewhere` (run by the named test), `shown` (no run).
         page: a page, or a pattern of pages.
         text: a command as `steps.words` writes it, a line of Python, or the first line of a block;
-            one that ends in `*` is the beginning of it.
-        run: what is run, for the first two.
-        why: the reason, or the place.
+            a text that ends in `*` matches a prefix.
+        run: replacement, for the first two kinds.
+        why: the reason, or the name of the test.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     why: str
 
     def is_of(self, page: str, text: str) -> bool:
-        """Tell whether the entry speaks of this text on this page."""
+        """Return whether the entry matches this text on this page."""
         begins = self.text.endswith("*") and text.strip().startswith(self.text[:-1])
         return fnmatch(page, self.page) and (begins or text.strip() == self.text)
 
@@ -45,7 +45,7 @@ def read_table() -> list[Entry]:
     """Return the entries of `table.toml`.
 
     Raises:
-        ValueError: a kind or a key that is none.
+        ValueError: an unknown kind or key.
     """
     entries = []
     for kind, rows in tomllib.loads(TABLE.read_text(encoding="utf-8")).items():
@@ -58,5 +58,5 @@ def read_table() -> list[Entry]:
 
 
 def find_entry(entries: list[Entry], block: Block, text: str) -> Entry | None:
-    """Return the first entry that speaks of a text of a block."""
+    """Return the first entry that matches a text of a block."""
     return next((entry for entry in entries if entry.is_of(block.page, text)), None)

@@ -1,4 +1,4 @@
-"""Where a page is run: a folder with small datasets, a stand-in Hub, an empty cache."""
+"""Environment for running a page: small datasets, a stand-in Hub, an empty cache."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ SPLIT = "  - split: {0}\n    path: data/{1}/{0}.parquet\n"
 
 
 def write_datasets(folder: Path) -> None:
-    """Write what `polyprobe build` would leave, in small: the same names, six rows a split."""
+    """Write small versions of the output of `polyprobe build`: same names, six rows per split."""
     for name, configs in DATASETS.items():
         parts = []
         for config in configs:
@@ -53,7 +53,7 @@ def write_datasets(folder: Path) -> None:
 
 
 def make_world(folder: Path, hub: HubServer, model: Path) -> Path:
-    """Fill a folder with what a checkout has after the datasets are built; serve the Hub's part.
+    """Fill a folder like a checkout with built datasets; serve the datasets of the Hub.
 
     The reader is logged in as OWNER.
     """
@@ -70,12 +70,12 @@ def make_world(folder: Path, hub: HubServer, model: Path) -> Path:
 
 
 class Readers:
-    """A program that reads pages, each with an empty home, before one stand-in Hub."""
+    """A process that runs pages, each with an empty home, with one stand-in Hub."""
 
     def __init__(self, folder: Path, hub: HubServer, model: Path) -> None:
         self.folder, self.hub, self.count = folder, hub, 0
         self.model = model
-        if (ROOT.parent / "shared").is_dir():  # which pages look for beside the checkout
+        if (ROOT.parent / "shared").is_dir():  # read by pages next to the checkout
             (folder / "shared").symlink_to(ROOT.parent / "shared")
         command = [sys.executable, str(ROOT / "tests" / "blocks" / "run_page.py")]
         self.process = subprocess.Popen(
@@ -88,12 +88,12 @@ class Readers:
         )
 
     def run(self, page: str, steps: Sequence[Step]) -> list[str]:
-        """Run steps in a new world, those of a card in ./datasets; return what each printed."""
+        """Run steps in a new environment, those of a card in ./datasets; return their output."""
         self.count += 1
         world, home = (self.folder / f"{name}{self.count}" for name in ("world", "home"))
         make_world(world, self.hub, self.model)
         (home / "huggingface").mkdir(parents=True)
-        (home / "huggingface" / "token").write_text("hf_reader")  # what `hf auth login` leaves
+        (home / "huggingface" / "token").write_text("hf_reader")  # as written by `hf auth login`
         job = {
             "steps": [[step.kind, step.text, step.block.place] for step in steps],
             "folder": str(world / "datasets" if page.startswith(CARDS) else world),
@@ -106,7 +106,7 @@ class Readers:
         return answer["printed"]
 
     def close(self) -> None:
-        """End the program."""
+        """End the process."""
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()

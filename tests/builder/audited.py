@@ -1,4 +1,4 @@
-"""A small dataset without a fault, as tables, and a way to change single cells of it."""
+"""A small dataset without defects, as tables, and a function that changes single cells."""
 
 import pyarrow as pa
 
@@ -49,5 +49,5 @@ def make_tables(changes=(), rows=None) -> dict[str, pa.Table]:
 
 
 def with_ids() -> list:
-    """Return the changes that give every candidate its id."""
+    """Return the changes that add an id to every candidate."""
     return [(lang, i, {"candidate_ids": ids}) for lang in CLEAN for i, ids in enumerate(IDS)]

@@ -11,7 +11,7 @@ __all__ = ["server"]
 
 @pytest.fixture
 def tiny(monkeypatch, tmp_path) -> Path:
-    """A mirror folder with a BMLAMA of three rows, which stands for the real one."""
+    """A mirror folder with a BMLAMA of three rows as a stand-in."""
     contents = {
         f"1_easyrun/BMLAMA{config}/{language}.tsv": text.encode()
         for config in bmlama_files.PUBLISHED

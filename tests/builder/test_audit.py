@@ -13,7 +13,7 @@ from polyprobe.builder.audit.report import audit_table, render_page, to_json
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.audited import IDS, make_tables, with_ids
 
-# code: what is changed, and in how many rows of fr the check then finds something
+# code: the changes, and the number of rows of fr with a finding
 SPOILED = {
     "rows_with_second_answer": (
         # two English rows share a prompt, and each has the other's answer as a distractor
@@ -102,7 +102,7 @@ def test_a_row_with_other_many_candidates_is_not_parallel_and_has_no_ceiling():
 
 
 def test_ids_count_where_every_language_has_them():
-    # a label that differs does no harm, an id that differs does
+    # a different label is allowed, a different id is not
     other_label = ("fr", 0, {"candidates": ["Norvège", "Tchad", "Pérou"], "candidate_ids": IDS[0]})
     other_id = ("fr", 1, {"candidate_ids": ["Q657", "Q419", "Q35"]})
     found = audit([*with_ids(), other_label])
@@ -114,7 +114,7 @@ def test_ids_count_where_every_language_has_them():
 
 
 def test_an_answer_of_another_block_is_a_second_chance_and_what_is_not_an_answer_is_not_judged():
-    # row 2 alone in P36: there Peru and Norway are no answers, so that P17's pairs decide
+    # row 2 only, in P36: Peru and Norway are not answers there, so the pairs of P17 decide
     other = [(lang, 2, {"relation": "P36"}) for lang in ("en", "fr")]
     assert audit(other)["rows_parallel_in_all"] == 3
     shifted = ("fr", 2, {"candidates": ["Norvège", "Pérou", "Tchad"]})
@@ -179,7 +179,7 @@ def test_answer_positions_against_chance():
     rows = {
         "en": [("P17", "", f"{i} [Y]", ["a", "b"][: 1 + (i < 8)], int(i < 6)) for i in range(9)]
     }
-    rows["en"][8] = ("P17", "", "8 [Y]", ["a"], 0)  # one candidate: no choice, left out
+    rows["en"][8] = ("P17", "", "8 [Y]", ["a"], 0)  # one candidate: excluded
     own = audit(rows=rows)["languages"]["en"]
     assert own["answer_positions"] == [2, 6]
     assert own["answer_positions_expected"] == [8 / 2, 8 / 2]
@@ -208,7 +208,7 @@ def test_without_answers_there_is_no_p_value():
 
 def test_labels_identical_are_counted_once_each_over_parallel_rows():
     own = audit([("fr", 0, {"candidates": ["Norvège", "Peru", "Tchad"]})])["languages"]["fr"]
-    # subjects Oslo, Lima, Moundou; Norway, Peru, Chad; and Peru-Peru, never an answer: not judged
+    # subjects Oslo, Lima, Moundou; Norway, Peru, Chad; and Peru-Peru, not an answer: not judged
     assert own["candidates_not_judged"] == 1
     assert (own["labels_identical_to_en"], own["labels_compared"]) == (3 + 1, 3 + 3 + 1)
 
@@ -273,7 +273,7 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_names():
     assert "http" not in page.replace("http-equiv", "")
     assert "<b>" not in page
     assert "no slot" in page
-    assert "color-mix" in page  # the style sheet is in it
+    assert "color-mix" in page  # with the style sheet
     assert page.count("1.0000") == 2 * 4  # two heat maps of two by two
     assert len(page) < 20_000
 

@@ -1,4 +1,4 @@
-"""The audit of BMLAMA as published, against what SPEC says of it."""
+"""The audit of BMLAMA as published, compared with SPEC."""
 
 import zipfile
 
@@ -64,7 +64,7 @@ def test_the_other_configuration(upstream):
     assert english.rows["rows_with_second_answer"] == 956
     assert english.rows["rows_with_one_candidate"] == 34
     not_parallel = {own.not_parallel for own in large.languages.values()}
-    assert not_parallel == {0, 291}  # Georgia, in P47 alone
+    assert not_parallel == {0, 291}  # Georgia, in P47 only
     assert large.rows_parallel_in_all == 3070 - 291
 
 

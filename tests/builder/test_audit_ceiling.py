@@ -1,4 +1,4 @@
-"""The ceiling against full enumeration: every order of the entities, every prefix by hand."""
+"""The ceiling compared with full enumeration: every order of the entities, every prefix."""
 
 from itertools import permutations
 from math import e
@@ -49,7 +49,7 @@ def test_ceiling_is_the_mean_over_all_orders(case):
     found = audit_tables(make_tables(changes), "tiny").ceiling
     assert 0 < found.standard_error < 0.0005
     tolerance = 5 * found.standard_error
-    # two rows of three are parallel and give 1
+    # two of three rows are parallel, with value 1
     expected = (2 + enumerate_orders(one, other)) / 3
     assert found.random["en-fr"] == pytest.approx(expected, abs=tolerance)
     expected = (2 + enumerate_orders(one, other, answers=[0])) / 3

@@ -1,4 +1,4 @@
-"""The general builder on hand-made facts, on drawn ones against brute force, and on mParaRel."""
+"""The builder on handwritten facts, on random facts compared with brute force, and on mParaRel."""
 
 import subprocess
 import sys
@@ -94,7 +94,7 @@ def test_a_fact_with_a_sentence_in_every_language_takes_it_and_its_inflected_for
 
 
 def test_what_is_true_by_facts_without_a_row_is_not_a_distractor():
-    """Q1 lies in Q10 (P17) and, by a relation left out that reads the same, in Q11."""
+    """Q1 is in Q10 (P17) and, by an excluded relation with the same template, in Q11."""
     names = {i: f"entity {i}" for i in ("Q1", "Q2", "Q3", "Q10", "Q11", "Q12")}
     facts = [("P17", "Q1", "Q10"), ("P17", "Q2", "Q11"), ("P17", "Q3", "Q12")]
     template = "[X] is located in [Y]"
@@ -241,7 +241,7 @@ def plain(text: str) -> str:
 ENTITIES = [f"Q{i}" for i in range(7)]
 LANGUAGES = ["en", "fr", "ru"]
 RELATIONS = ["P36", "P47", "P17", "P30"]  # P47 is symmetric
-PLACES = ["P17", "P30"]  # what lies in a thing lies in all that the thing lies in
+PLACES = ["P17", "P30"]  # containment is transitive
 TEXTS = ["[X] a [Y]", "[X] b [Y]", "[X] c [Y]", "[X] d [Y]", "[X] e [Y]"]
 NAMES = st.sampled_from(["a", "A", "b", "c", "d", "e", "f", "é", "e\u0301", "g", "h", "i", "j"])
 
@@ -270,7 +270,7 @@ def worlds(draw):
 
 
 def rightful(fact, facts, labels, templates, told, languages):
-    """Everything that answers a question rightly, by trying all pairs of facts."""
+    """All correct answers of a question, by trying all pairs of facts."""
     closure = set(facts) | {(r, o, s) for r, s, o in facts if r == "P47"}
     relations = [
         relation for relation in RELATIONS
@@ -297,7 +297,7 @@ def rightful(fact, facts, labels, templates, told, languages):
 
 
 def above(things, facts):
-    """All that any of the things lies in, by passing over the facts until nothing is new."""
+    """All places that contain any of the given places, by iterating until nothing is new."""
     found = set()
     while new := {o for r, s, o in facts if r in PLACES and s in things | found} - found:
         found |= new
@@ -305,7 +305,7 @@ def above(things, facts):
 
 
 def allowed(entity, others, labels, languages):
-    """Tell whether an entity's name differs from those of the others in every language."""
+    """Return whether an entity's name differs from the other names in every language."""
     return all(
         plain(labels[x][entity]) != plain(labels[x].get(other, "?"))
         for x in languages
@@ -383,7 +383,7 @@ def rebuilt(mpararel, upstream) -> balanced.Balanced:
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_bmlama_rebuilt_from_mpararel(rebuilt):
-    """FINDINGS 3a: 6,016 tuples stand in all 17; three facts more have both labels in all."""
+    """FINDINGS 3a: 6,016 tuples occur in all 17; three more facts have both labels in all."""
     english = rebuilt.rows["en"]
     assert len(english) >= 6_016
     assert len({row.relation for row in english}) == 41
@@ -400,9 +400,9 @@ def test_bmlama_rebuilt_from_mpararel(rebuilt):
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
-    """FINDINGS 3a has 5,551 of 6,792; the three facts with both kinds of Chinese come to that.
+    """FINDINGS 3a has 5,551 of 6,792; plus the three facts with both kinds of Chinese.
 
-    A midfielder who was forward and defender too (P413:Q173972:Q193592) finds no distractor.
+    A midfielder who was also forward and defender (P413:Q173972:Q193592) has no distractor.
     """
     made = {(row.relation, row.subject, row.answer_forms[0]) for row in rebuilt.rows["en"]}
     published = bmlama_files.read_rows("17", upstream)["en"]
@@ -413,7 +413,7 @@ def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
-    """FINDINGS 3a; 48 of the languages have no template, so labels alone come that far."""
+    """FINDINGS 3a; 48 of the languages have no template, so the count uses labels only."""
     costs = trace_costs(mpararel.coverage, Request("mpararel").languages)
     assert costs["asked"].all()
     assert costs["labelled"][-1] == 912

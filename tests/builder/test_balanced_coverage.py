@@ -1,4 +1,4 @@
-"""What a language costs: by hand, and against brute force."""
+"""The cost of a language: by hand, and compared with brute force."""
 
 import polars as pl
 from hypothesis import given, settings
@@ -35,7 +35,7 @@ def test_a_language_without_templates_leaves_labels_but_no_facts():
 
 
 def count(languages, facts, labels, templates, told):
-    """Facts and labelled facts in all of the languages, and relations of the former."""
+    """Facts and labelled facts in all languages, and the relations of the facts."""
     labelled = [f for f in facts if all(e in labels[x] for e in f[1:] for x in languages)]
     asked = [
         f

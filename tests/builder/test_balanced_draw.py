@@ -1,4 +1,4 @@
-"""The draw of distractors: what it depends on, and that it is uniform."""
+"""Sampling of distractors: its inputs and its uniformity."""
 
 from collections import Counter
 from itertools import permutations
@@ -30,7 +30,7 @@ def test_fold(one, other, same):
 
 
 def test_the_draw_is_the_same_on_every_machine_and_for_ever():
-    """Pinned: whoever changes the stream changes every set that was ever built."""
+    """Pinned, since a change of the stream changes every dataset."""
     assert "".join(shuffle("abcdefgh", "0|P36:Q142:Q90")) == PINNED
     assert [place_answer(Fact("P36", "Q1", f"Q{i}"), ["a"] * 9, 0)[1] for i in range(8)] == PLACES
 

@@ -1,4 +1,4 @@
-"""Balanced sets with paraphrases: a fact in several templates, alike in every language."""
+"""Balanced sets with paraphrases: a fact in several templates, the same in every language."""
 
 import json
 import zipfile
@@ -57,7 +57,7 @@ def list_rows(made: balanced.Balanced, language: str) -> list[tuple[str, str, st
 
 
 def test_rows_by_hand():
-    """English has 4 distinct templates, Greek 2: both take 2, for 3 facts."""
+    """English has 4 distinct templates, Greek 2: both use 2, for 3 facts."""
     made = balance(SEVERAL, Request("tiny", ("en", "el"), templates=3))
     assert list_rows(made, "en") == [
         ("P36:Q1:Q10", "tiny:P36:0", "The capital of Greece is [Y]."),
@@ -86,7 +86,7 @@ def test_rows_by_hand():
     [
         (("en",), 1, [0]),
         (("en",), 2, [0, 1]),
-        (("en",), 3, [0, 1, 3]),  # 2 is 0 once more
+        (("en",), 3, [0, 1, 3]),  # 2 equals 0
         (("en",), 99, [0, 1, 3, 4]),
         (("en", "el"), 1, [0]),
         (("en", "el"), 99, [0, 1]),  # Greek has no more
@@ -110,7 +110,7 @@ def test_the_rows_of_one_template_are_those_of_several_less_the_further_ones():
 
 
 def test_the_fallback_tells_what_the_source_cannot_and_tops_nothing_up():
-    """P1: Greek has no template, the fallback 2, of 3 in English. P2: 1 of its own in Greek."""
+    """P1: no template in Greek, 2 in the fallback, 3 in English. P2: Greek has 1 template."""
     names = {f"Q{i}": f"entity {i}" for i in range(1, 5)}
     facts = [(relation, f"Q{i}", f"Q{i + 2}") for relation in ("P1", "P2") for i in (1, 2)]
     known = make_facts(facts, {"en": names, "el": names}, {})
@@ -148,7 +148,7 @@ def test_a_fact_with_a_sentence_of_its_own_keeps_one_row():
 
 
 def test_what_a_further_template_makes_right_is_not_a_distractor():
-    """Q11 is right for Q1 by P2 alone, whose second template reads like the third of P1."""
+    """Q11 is correct for Q1 only by P2, whose second template equals the third of P1."""
     names = {i: f"entity {i}" for i in ("Q1", "Q2", "Q3", "Q10", "Q11", "Q12")}
     facts = [("P1", "Q1", "Q10"), ("P1", "Q2", "Q11"), ("P1", "Q3", "Q12")]
     known = make_facts([*facts, ("P2", "Q1", "Q11")], {"en": names}, {})._replace(
@@ -247,10 +247,10 @@ def test_the_command_builds_the_same_and_the_card_says_that_facts_repeat(monkeyp
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_mpararel_in_three_templates(upstream):
-    """Prompts are the first three distinct lines of each language's file, read plainly here.
+    """Prompts are the first three distinct lines of each language's file, read independently.
 
-    In these languages no line needs repair. A relation that has no file in one of them is told by
-    BMLAMA's single template there, so once in all of them.
+    In these languages no line needs repair. A relation without a file in one of them uses BMLAMA's
+    single template there, so it has one template in all of them.
     """
     folders = {"en": "en", "de": "de", "ru": "ru", "zh": "zh-hans"}
     known = read_source("mpararel", upstream, list(folders))

@@ -1,4 +1,4 @@
-"""eval.yaml of the datasets, held against the fields that the Hub documents."""
+"""eval.yaml of the datasets, compared with the fields documented by the Hub."""
 
 import doctest
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_committed_files_keep_the_documented_rules(name):
     for task in made["tasks"]:
         check_fields(task, OF_TASKS)
         assert all(isinstance(value, str) for value in task.values())
-        assert "split" not in task  # a value is of all of them
+        assert "split" not in task  # a value for all of them
     assert list(dict.fromkeys(task["config"] for task in made["tasks"])) == configs
     ids = [task["id"] for task in made["tasks"]]
     assert len(set(ids)) == len(ids) == 4 * len(configs)

@@ -89,7 +89,7 @@ def test_blocks_add_up(config):
 
 
 def read_released(upstream, config, language) -> list[tuple[str, str, str, str]]:
-    """Read with pandas' own parser, in no way ours."""
+    """Read with pandas' parser, independently of our code."""
     with zipfile.ZipFile(upstream / REPOSITORY.archive) as zipball:
         path = f"1_easyrun/BMLAMA{config}/{language}.tsv"
         content = zipball.read(f"Cross-Lingual-Consistency-{REPOSITORY.commit}/{path}")
@@ -166,7 +166,7 @@ def test_other_answers_among_the_distractors(bmlama, config, count):
 @pytest.mark.upstream
 @pytest.mark.parametrize(("config", "total", "most"), [("17", 1490, 977), ("53", 2733, 970)])
 def test_invisible_characters(bmlama, config, total, most):
-    """FINDINGS' count, in which joiners that are spelling are still counted."""
+    """The count of FINDINGS, which includes joiners required by spelling."""
     invisible = re.compile("[\u00a0\u202f\u200b-\u200f\u2060\ufeff]")
     counts = [
         sum(map(bool, map(invisible.search, pq.read_table(path)["prompt"].to_pylist())))
@@ -197,7 +197,7 @@ def card() -> str:
     return read_prose("bmlama")
 
 
-# Rows of each block that mParaRel's English tuples hold under the block's relation
+# Rows of each block that mParaRel's English tuples contain under the block's relation
 # (FINDINGS section 3); their sum is 6,543 of 6,792.
 MATCHED_17 = {
     "P530": 994, "P190": 919, "P47": 633, "P37": 584, "P36": 318, "P527": 263, "P1376": 205,
@@ -225,11 +225,11 @@ def tuples(upstream) -> dict[str, set[tuple[str, str]]]:
 
 
 def count_matches(bmlama, tuples, config) -> dict[str, Counter]:
-    """Count, for each block, the rows that each relation of mParaRel holds."""
+    """Count, for each block, the rows that each relation of mParaRel contains."""
     rows = read_built(bmlama, config, "en")
     counts = {}
     for relation, block in groupby(rows, key=lambda row: row["relation"]):
-        assert relation not in counts  # one block a relation
+        assert relation not in counts  # one block per relation
         pairs = [(row["subject"], *row["answer_forms"]) for row in block]
         counts[relation] = Counter(
             {other: sum(pair in known for pair in pairs) for other, known in tuples.items()}

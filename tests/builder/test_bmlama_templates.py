@@ -19,7 +19,7 @@ INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs"}
 
 CONFIGS = ("17", "53")  # as published
 
-# The word that bears the wrong sense, and the rows of 17 and 53 that it stood in.
+# The word with the wrong sense, and the rows of 17 and 53 that contained it.
 CAPITALS = {
     ("P36", "zh", "大写"): (0, 107),
     ("P1376", "zh", "大写"): (0, 155),
@@ -79,7 +79,7 @@ def test_two_of_chinese_are_replaced_in_53_alone():
 
 
 def test_entries_are_in_languages_with_rows():
-    """A language of 53 alone has no rows in the eleven relations that 53 lacks."""
+    """A language of 53 only has no rows in the eleven relations missing from 53."""
     only_17 = {relation for relation, _, in_53 in bmlama_files.BLOCKS if not in_53}
     assert len(only_17) == 41 - 30
     for relation, language, _ in ENTRIES:
@@ -98,7 +98,7 @@ def test_sentence_is_clean(relation, language, sentence):
 
 
 def test_no_sentence_serves_two_relations():
-    """The four relations that share a template in English share ours too."""
+    """The four relations that share an English template also share the repaired template."""
     same = {"P30", "P131", "P17", "P276"}
     found = defaultdict(set)
     for relation, language, sentence in ENTRIES:

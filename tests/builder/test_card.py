@@ -23,7 +23,7 @@ def render(name: str, folder: Path) -> str:
 
 @pytest.fixture
 def load(monkeypatch, tmp_path):
-    """`load_dataset` with a cache of its own and no Hub."""
+    """`load_dataset` with a separate cache and without the Hub."""
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
@@ -85,7 +85,7 @@ def test_the_card_lists_what_is_present(bmlama, tmp_path):
     shutil.copytree(bmlama / "data" / "53", tmp_path / "data" / "53")
     card = DatasetCard(render("bmlama", tmp_path))
     assert [config["config_name"] for config in card.data.configs] == ["53"]
-    assert card.data.configs[0]["default"] is True  # a lone configuration is the default
+    assert card.data.configs[0]["default"] is True  # a single configuration is the default
     assert len(card.data.language) == 53
     assert "| `53` | 53 | 3,070 | 30 | 9.56 | 1 | 10 |" in card.text
     assert "| `17` | 17 |" not in card.text
@@ -132,7 +132,7 @@ def test_load_dataset_by_bare_name_from_the_parent(bmlama, load, monkeypatch):
 
 @pytest.mark.upstream
 def test_declared_bytes_are_those_that_datasets_counts(bmlama, tmp_path):
-    """Load one file without any card, and compare what was counted with what ours declares."""
+    """Load one file without a card, and compare its counts with those declared by our card."""
     import datasets
 
     path = str(bmlama / "data" / "17" / "he.parquet")

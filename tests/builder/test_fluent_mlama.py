@@ -161,7 +161,7 @@ def test_real_counts(real, upstream):
     assert real.repairs[fluent_mlama.LISTS] == 20_301
     assert real.repairs[fluent_mlama.STOPS] == 19
     assert fluent_mlama.CONTRADICTIONS not in real.repairs
-    # rows by language, without the two kinds left out
+    # rows by language, without the two excluded kinds
     assert dict(real.prompts.group_by("language").len().iter_rows()) == {
         "cs": 4269 - 308 - 3,
         "da": 3183 - 256 - 2,
@@ -194,7 +194,7 @@ def test_one_template_for_each_of_the_107_files_and_for_english(real):
 
 @pytest.mark.upstream
 def test_filled_templates_come_out_as_released(real, upstream):
-    """Each template, filled with the labels, is the released sentence but for doubled labels."""
+    """Each template, filled with the labels, is the released sentence except for doubled labels."""
     from polyprobe.system.download import read_files
 
     [content] = read_files(fluent_mlama.REPOSITORY, [ARCHIVE], upstream)

@@ -23,7 +23,7 @@ CARD = Path(__file__).parents[2] / "datasets" / "fluent-mlama" / "README.md"
 
 
 def place_of(subject, thing, form, start, aliases="", **chatgpt):
-    """A released row that says where something lies; `chatgpt` is its start and its form."""
+    """A released row about the location of something; `chatgpt` is its prompt and form."""
     return {
         "sub_uri": f"Q{subject}", "obj_uri": f"Q{thing}", "sub_label": subject,
         "obj_label": thing, "en_sub_label": subject, "en_obj_label": thing,
@@ -122,7 +122,7 @@ def test_without_a_sentence_of_chatgpts_an_empty_object_leaves_the_label(mirror)
 
 
 def test_a_small_pool_is_taken_whole_without_the_own_forms_and_aliases(mirror):
-    """ "Kiel", whose prompt is too short, lends its names; rows without an object do not."""
+    """ "Kiel", whose prompt is too short, contributes its names; rows without an object do not."""
     rows = named(build("da", mirror)["da"])
     norway, peru, switzerland = {"Noreg", "Norway"}, {"Piruw"}, {"Swiss"}
     lent = {"Kystens", "Kyst", "Short"}
@@ -209,7 +209,7 @@ def rows(upstream):
 
 @pytest.fixture(scope="module")
 def released(upstream):
-    """{(language, relation): rows} as they stand in the TSVs."""
+    """{(language, relation): rows} as in the TSVs."""
     [content] = read_files(fluent_mlama.REPOSITORY, [ARCHIVE], upstream)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {
@@ -221,7 +221,7 @@ def released(upstream):
 
 @pytest.fixture(scope="module")
 def logs():
-    """{(language, fact_id): row} of all relations that count."""
+    """{(language, fact_id): row} of all relations used."""
     if not LOGS.is_file():
         pytest.skip(f"needs the papers' result logs in {LOGS.parent}")
     with zipfile.ZipFile(LOGS) as archive:
@@ -245,7 +245,7 @@ def is_long(row):
 
 
 def letters(text):
-    """A text without blanks, line breaks, soft hyphens, marks of direction."""
+    """A text without spaces, line breaks, soft hyphens and direction marks."""
     return re.sub(r"[\s\u200b\u200f\u00ad]", "", text)
 
 
@@ -276,7 +276,7 @@ def test_logged_ranks_of_these_rows_give_the_published_cells(rows, logs, config)
 @pytest.mark.parametrize("config", DELTAS)
 @pytest.mark.acceptance
 def test_logged_ranks_of_label_and_form_give_the_published_deltas(rows, logs, config):
-    """The first of `answer_forms` is the label: with the two exchanged the sign would be."""
+    """The first of `answer_forms` is the label; exchanging the two would change the sign."""
     deltas = {relation: [] for relation in INFLECTED}
     for relation, part in read_ranks(rows, logs, config).items():
         for ranks in part:
@@ -302,7 +302,7 @@ def read_ranks(rows, logs, config):
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_relations_have_as_many_facts_as_the_papers_table(rows, released):
-    """The filter by length takes 225 facts more."""
+    """The filter by length removes 225 more facts."""
     for language, relations in RELATIONS.items():
         for relation, size in zip(relations, TABLE_4[language], strict=True):
             found = [row for row in released[language, relation] if is_whole(row)]
@@ -328,7 +328,7 @@ def is_whole(row):
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_candidates_are_the_smallest_digests_of_the_pool(rows, released):
-    """Once more from the released text, invisible characters and all."""
+    """The same from the released text, with invisible characters."""
     for (language, relation), part in released.items():
         whole = list(filter(is_whole, part))
         pool = sorted(set().union(*map(names, whole)), key=number)
@@ -373,7 +373,7 @@ def test_prompts_are_the_released_ones(rows, released):
 @pytest.mark.parametrize("language", RELATIONS)
 @pytest.mark.acceptance
 def test_the_place_of_the_right_answer_tells_nothing(rows, language):
-    """Places, from 0 to 1, are as a uniform draw's: mean 1/2, variance 1/12 by row."""
+    """Positions, from 0 to 1, are uniformly distributed: mean 1/2, variance 1/12 by row."""
     places = [row.answers[0] / (len(row.candidates) - 1) for row in rows[language]
               if len(row.answers) == 1]  # fmt: skip
     assert abs(fmean(places) - 0.5) < 4 * (12 * len(places)) ** -0.5

@@ -42,7 +42,7 @@ SCRIPTS = {
     "zh": ("CJK",),
 }
 ENDS = {"bn": "।", "hi": "।", "hy": "։", "ja": "。", "th": "[Y]", "ur": "۔", "zh": "。"}
-# Elsewhere nothing but the stop follows [Y].
+# In the others only the full stop follows [Y].
 VERB_LAST = {"fa", "hi", "ja", "ko", "ur"}
 
 
@@ -165,7 +165,7 @@ def test_answers_are_in_any_place(built, relation):
 
 
 def test_distractors_are_drawn_uniformly(built):
-    """A capital is a distractor in 110 rows * 9/109 = 9.1 on average, spread like Poisson."""
+    """A capital is a distractor in 110 rows * 9/109 = 9.1 on average, Poisson distributed."""
     drawn = Counter(
         entity
         for row in built["en"]
@@ -259,7 +259,7 @@ def test_shares_stem(subject, answer, language, leak):
 
 @pytest.mark.parametrize("relation", ["P30", "P36", "P38"])
 def test_no_country_gives_its_answer_away(built, relation):
-    """Look for four equal characters by plain slicing, in the languages that are spaced."""
+    """Search for four equal characters by slicing, in languages written with spaces."""
     for language in set(LANGUAGES) - {"ar", "fa", "he", "ja", "ko", "ur", "zh"}:
         for row in built[language]:
             if row.relation == relation:

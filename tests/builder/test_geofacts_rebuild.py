@@ -11,7 +11,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_build_remakes_the_committed_files_bit_for_bit(tmp_path):
-    """Holds with the versions of babel and pyarrow in constraints.txt."""
+    """Valid for the versions of babel and pyarrow in constraints.txt."""
     rebuilt = contents(build_dataset("geofacts", output=tmp_path / "geofacts"))
     committed = contents(COMMITTED)
     assert len(committed) == 1 + 51

@@ -1,4 +1,4 @@
-"""Invisible characters: each stands escaped here, or nobody could read the table."""
+"""Invisible characters, escaped here so that the table is readable."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from polyprobe.builder.facts.labels import INVISIBLE, find_invisible, normalise
 from polyprobe.builder.sources.bmlama.files import read_rows
 
 FIXES = (
-    # language, text, what it becomes
+    # language, text, result
     ("es", "son \u200b\u200bciudades gemelas.", "son ciudades gemelas."),  # as published
     ("hy", "\ufeffA \u056b", "A \u056b"),
     ("ko", "\ud0c8\u200e", "\ud0c8"),
@@ -34,14 +34,14 @@ SPELLING = (
     ("fa", "\u0645\u06cc\u200c\u0631\u0648\u062f"),
     ("ur", "\u06a9\u06c1\u200c\u06a9\u06c1"),
     ("bn", "\u09b2\u09cd\u200c\u09b8\u09cd\u200c"),  # after a virama, at the end
-    ("bn", "\u09b8\u09cd\u200c \u098f"),  # after a virama, before a blank
+    ("bn", "\u09b8\u09cd\u200c \u098f"),  # after a virama, before a space
     ("bn", "\u09ae\u09bf\u0995\u200c\u09b2\u09cb"),
     ("hi", "\u092e\u093f\u0928\u094d\u200d\u0938"),
     ("km", "\u1780\u200b\u1781"),
     ("ja", "\u5c71\u3000\u5ddd"),
     ("zh_hans", "\u5c71\u3000\u5ddd"),
     ("ar", "\u0605\u0661"),
-    ("en", "a  b "),  # plain blanks are seen, and not ours to mend
+    ("en", "a  b "),  # plain spaces are visible and are not repaired
     ("en", ""),
 )  # fmt: skip
 
@@ -62,7 +62,7 @@ def test_spelling_is_kept(language, text):
 def test_no_letter_digit_or_plain_blank_is_invisible():
     assert not [c for c in INVISIBLE if c.isalnum() and c not in "\u115f\u1160\u3164\uffa0"]
     assert " " not in INVISIBLE
-    assert "\ufe0f" not in INVISIBLE  # selects how a sign is drawn
+    assert "\ufe0f" not in INVISIBLE  # selects the glyph
 
 
 @pytest.mark.upstream

@@ -1,4 +1,4 @@
-"""Words and lemmas: offsets into the text, whichever way it is written, and what cannot be had."""
+"""Words and lemmas: offsets into the text in any Unicode form, and unavailable lemmatisers."""
 
 import sys
 

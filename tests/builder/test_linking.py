@@ -1,4 +1,4 @@
-"""Rows get the fact that most languages' labels name."""
+"""Rows are linked to the fact named by the labels of most languages."""
 
 import polars as pl
 import pytest
@@ -34,7 +34,7 @@ def make_row(subject, answer, relation="P47"):
 
 
 def link(*labels):
-    """Link one row with these (subject, answer), one a language."""
+    """Link one row with these (subject, answer), one per language."""
     rows = {language: [make_row(*pair)] for language, pair in zip(LABELLED, labels, strict=True)}
     [found] = link_rows(rows, make_facts(TRIPLES, LABELLED))
     return found
@@ -53,16 +53,16 @@ def link(*labels):
              ("Rusia", "Georgia")],
             Link("Q1", "Q230", 3 / 4),
         ),
-        (  # one language of four is enough, where nothing speaks against it
+        (  # one language of four is enough without contrary evidence
             [("Russian Federation", "Georgia"), ("x", "y"), ("x", "y"), ("Rusia", "Georgia")],
             Link("Q1", "Q230", 1 / 4),
         ),
         ([("Russian Federation", "Georgia")] + [("x", "y")] * 3, None),
-        (  # one for each: nobody knows
+        (  # one for each: undecided
             [("Russia", "Georgia"), ("Floride", "Géorgie"), ("x", "y"), ("x", "y")],
             None,
         ),
-        (  # the subject of one fact with the object of another is no fact
+        (  # the subject of one fact with the object of another is not a fact
             [("Russia", "Florida"), ("Russie", "Floride"), ("Russland", "Florida"), ("x", "y")],
             None,
         ),

@@ -1,4 +1,4 @@
-"""Balanced sets whose sentences are written out, or whose templates are translated."""
+"""Balanced sets with written sentences or translated templates."""
 
 import polars as pl
 import pytest
@@ -16,7 +16,7 @@ TEXTS = {"[X] lies in [Y].": "[X] ligt in [Y].", "[X] is near [Y].": "[X] is dic
 
 
 class Phrasebook(Translator):
-    """Knows two templates and nothing else."""
+    """Translates two templates only."""
 
     def __init__(self, name):
         self.name = name

@@ -31,7 +31,7 @@ TRIPLES = {
         (6, None, "Dan", None, "Dan"),
         (9, None, "Eve", None, "Nice"),
     ],
-    ("en", "P31"): [(0, "Q1", "universe", "Q1", "universe")],  # equal, and right
+    ("en", "P31"): [(0, "Q1", "universe", "Q1", "universe")],  # equal and correct
 }
 TEMPLATES_GIVEN = {
     "en": [
@@ -85,7 +85,7 @@ def mirror(monkeypatch, tmp_path):
 
 
 def hub_rows() -> pa.Table:
-    """The same rows as the Hub has them: null for a key that is not there, one template a row."""
+    """The same rows as on the Hub: null for a missing key, one template per row."""
     rows = []
     for (language, relation), triples in TRIPLES.items():
         template = dict(TEMPLATES_GIVEN[language]).get(relation, "")
@@ -168,7 +168,7 @@ def test_contradictory_labels_are_counted():
              for n, label in enumerate(["Lyma", "Lima"]) for row in rows[:1]]  # fmt: skip
     facts = mlama.from_rows(pa.Table.from_pylist(rows + again), ["en"])
     assert facts.repairs[mlama.CONTRADICTIONS] == 1
-    assert facts.labels.filter(id="Q2868")["label"].to_list() == ["Lima"]  # 2 rows against 1
+    assert facts.labels.filter(id="Q2868")["label"].to_list() == ["Lima"]  # 2 rows to 1
 
 
 def same(one: Facts, other: Facts) -> bool:
@@ -247,7 +247,7 @@ def test_home_that_is_not_reached_names_the_mirror(monkeypatch, tmp_path):
 
 
 def write_hub(folder):
-    """The layout of the Hub's branch of Parquet, in two pieces."""
+    """The layout of the Hub's Parquet branch, in two files."""
     rows = hub_rows()
     (folder / "all" / "test").mkdir(parents=True)
     for number, part in enumerate((rows[:5], rows[5:])):
@@ -255,7 +255,7 @@ def write_hub(folder):
     return folder
 
 
-# The stand-in knows one branch, main.
+# The stand-in has one branch, main.
 READ = """
 from polyprobe import PolyprobeError
 from polyprobe.builder.sources import mlama_hub

@@ -9,7 +9,7 @@ from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.tiny import describe, pack
 
-# (subject, its label, object, its label), in the manner of the released files.
+# (subject, its label, object, its label), as in the released files.
 TUPLES = {
     "en/P36": [("Q1", "Peru", "Q2", "Lima"), ("Q3", "Chad", "Q4", "N'Djamena")],
     "en/P30": [("Q1", "Peru", "Q5", "South America")],

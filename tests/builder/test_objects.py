@@ -1,4 +1,4 @@
-"""Where the object stands: worked examples by hand, edges, a property, and the paper's own data."""
+"""Positions of objects: worked examples, edge cases, a property, and the paper's data."""
 
 import csv
 import random
@@ -15,7 +15,7 @@ from polyprobe.system.errors import PolyprobeError
 
 
 def find_form(sentence: str, label: str, language: str, lemmatizer: str = "none", **more):
-    """Return the form found in a call of one sentence, which stands where it is said to."""
+    """Return the form found in one sentence, after a check of its position."""
     (found,) = find_objects([sentence], [label], language, lemmatizer, **more)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The disagreements with Fluent-mLAMA's objects that were judged: the files are as they say."""
+"""The judged disagreements with Fluent-mLAMA's objects: consistency of the files."""
 
 import csv
 import re
@@ -58,7 +58,7 @@ def test_no_answer_is_judged_twice(lines):
 
 
 def test_a_reason_goes_with_a_verdict(lines):
-    """A reason that blames one side alone cannot stand beside a verdict for that side."""
+    """A reason against one side only contradicts a verdict for that side."""
     for line in lines:
         if line["reason"].startswith("ours takes"):
             assert line["verdict"] == "paper", line

@@ -8,7 +8,7 @@ from polyprobe.builder.sources import mpararel, polyglot, read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.tiny import describe, pack
 
-# relation, dataset_id, stem, true, subject, object, in the manner of the released files.
+# relation, dataset_id, stem, true, subject, object, as in the released files.
 ENGLISH = [
     ("P36", "rome_1", "The capital of Peru is", "Lima", "Peru", "Lima"),
     ("P36", "calinet_2", "Lima is the capital of", "Peru", "Peru", "Lima"),
@@ -25,7 +25,7 @@ GERMAN = [
     ("P47", "calinet_5", "Nordland neben Linden (Nord)", "Linden (Nord)", "Nordland", "Linden"),
     ("P449", "rome_6", "Newshour lief auf", "Bbc", "Newshour", "BBC"),
 ]
-# mParaRel knows two Oslos as capitals, and Newshour in another relation only.
+# mParaRel has two Oslos as capitals, and Newshour in another relation only.
 TUPLES = [
     ("P36", "Q419", "Peru", "Q2868", "lima"),
     ("P36", "Q20", "Norway", "Q585", "Oslo"),

@@ -1,4 +1,4 @@
-"""What is done to one row: candidates, place of the answer, sentence."""
+"""The repair of one row: candidates, position of the answer, sentence."""
 
 import csv
 import re
@@ -25,7 +25,7 @@ from polyprobe.builder.sources.bmlama.linked import (
 )
 from polyprobe.schema.columns import Row
 
-# Labels in two languages; the two Athens share theirs in the first alone, the two Brests in case.
+# Labels in two languages; the two Athens share one in the first, the Brests except for case.
 LABELS = {
     "Q1": ("Athens", "Athen"),
     "Q2": ("Athens", "Athens (Georgia)"),
@@ -61,19 +61,19 @@ def test_a_sound_row_stays_as_it_is():
 @pytest.mark.parametrize(
     ("candidates", "rights", "pool", "expected", "code"),
     [
-        # Paris is right as well; Rome is all that can take its place
+        # Paris is also correct; only Rome can replace it
         (("Q3", "Q7", "Q1"), {"Q1", "Q3"}, ("Q1", "Q3", "Q4", "Q7"), ("Q4", "Q7", "Q1"),
          "second_answer"),
-        # nothing can: Q99 is the subject, and not in the relation
+        # no replacement: Q99 is the subject, and not in the relation
         (("Q3", "Q7", "Q1"), {"Q1", "Q3"}, ("Q1", "Q3", "Q7"), ("Q7", "Q1"),
          "second_answer_removed"),
-        # what is right must not come in as a replacement either
+        # a correct answer must not become a replacement
         (("Q3", "Q7", "Q1"), {"Q1", "Q3", "Q4"}, ("Q1", "Q3", "Q4", "Q7"), ("Q7", "Q1"),
          "second_answer_removed"),
         # the other Athens: its name is the answer's in one language
         (("Q2", "Q7", "Q1"), {"Q1"}, ("Q1", "Q2", "Q4", "Q7"), ("Q4", "Q7", "Q1"),
          "duplicate_label"),
-        # Brest twice, but for its case: the second one goes
+        # Brest twice, except for case: the second one is removed
         (("Q5", "Q6", "Q1"), {"Q1"}, ("Q1", "Q4", "Q5", "Q6"), ("Q5", "Q4", "Q1"),
          "duplicate_label"),
         (("Q5", "Q6", "Q1"), {"Q1"}, ("Q1", "Q5", "Q6"), ("Q5", "Q1"),
@@ -83,10 +83,10 @@ def test_a_sound_row_stays_as_it_is():
          "missing_label"),
         (("bmlama:P190:Xx", "Q7", "Q1"), {"Q1"}, ("Q1", "Q7"), ("Q7", "Q1"),
          "missing_label_removed"),
-        # the subject is no answer to itself
+        # the subject does not answer itself
         (("Q99", "Q7", "Q1"), {"Q1"}, ("Q1", "Q4", "Q7", "Q99"), ("Q4", "Q7", "Q1"), "subject"),
         (("Q99", "Q7", "Q1"), {"Q1"}, ("Q1", "Q7", "Q99"), ("Q7", "Q1"), "subject_removed"),
-        # one candidate: all that may stand there comes in
+        # one candidate: all allowed candidates are added
         (("Q1",), {"Q1", "Q3"}, ("Q1", "Q3", "Q4"), ("Q1", "Q4"), "filled"),
     ],
 )  # fmt: skip
@@ -200,7 +200,7 @@ def test_an_unlinked_row_keeps_the_published_id():
 
 
 def test_a_right_answer_outside_the_relation_bars_its_name():
-    """Brazil and the Kingdom of the Netherlands: `Netherlands` is no fair distractor."""
+    """Brazil and the Kingdom of the Netherlands: `Netherlands` is not a fair distractor."""
     stranger = make_entity("Q50", ("", "Oslo"))  # known in one of the languages only
     repaired_query = repair_query(
         query("Q7", "Q1"), entities("Q1", "Q4", "Q7"), [*right("Q1"), stranger]
@@ -300,7 +300,7 @@ def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language(
         ("P463", "Q7809", "Organisation", "Organisation, Bildung", "Organisation, Bildung"),
         ("P190", "Q1", "Providence", "Providence, Rhode Island", "Providence"),
         ("P190", "Q1", "Dallas (sa Texas", "Dallas (sa Texas, USA)", "Dallas (sa Texas, USA)"),
-        ("P463", "Q1", "Nato", "NATO", "Nato"),  # another spelling is no damage
+        ("P463", "Q1", "Nato", "NATO", "Nato"),  # another spelling is not a damage
         ("P140", "Q131036", "Ciencias", "Scientology", "Scientology"),
     ],
 )

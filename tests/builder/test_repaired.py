@@ -1,4 +1,4 @@
-"""The repaired configurations, held against the released files and sources by other means."""
+"""The repaired configurations, compared with the released files and sources independently."""
 
 import csv
 import hashlib
@@ -40,7 +40,7 @@ def tables(bmlama):
 
 @pytest.fixture(scope="module")
 def tuples(upstream):
-    """mParaRel's English facts as they stand in the archive, read with the standard library."""
+    """mParaRel's English facts in the archive, read with the standard library."""
     with zipfile.ZipFile(upstream / mpararel.REPOSITORY.archive) as archive:
         return [
             (name.rpartition("/")[2].removesuffix(".jsonl"), json.loads(line))
@@ -73,7 +73,7 @@ def test_rows_are_kept_in_their_order(tables, config):
 
 @pytest.mark.parametrize(("config", "unique"), [("17", 6534), ("53", 2988 - 2)])
 def test_ids_are_those_of_the_english_labels_where_these_are_enough(tables, tuples, config, unique):
-    """The vote of all languages against English alone, on the rows that FINDINGS counts."""
+    """The vote of all languages compared with English only, on the rows counted in FINDINGS."""
     found = defaultdict(set)
     for relation, fact in tuples:
         found[relation, fact["sub_label"], fact["obj_label"]].add(
@@ -175,7 +175,7 @@ def test_the_wrong_capitals_are_gone(tables):
 
 @pytest.mark.parametrize("config", PUBLISHED)
 def test_answers_and_candidates_stay_parallel_for_who_ignores_the_ids(bmlama, config):
-    """The dictionary that convicts the published files acquits these."""
+    """The dictionary that finds errors in the published files finds none in these."""
     tables = {}
     for path in sorted((bmlama / "data" / f"{config}-repaired").iterdir()):
         table = pq.read_table(path)

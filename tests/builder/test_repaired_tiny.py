@@ -1,4 +1,4 @@
-"""All configurations of a BMLAMA of three rows, with a mParaRel and an X-FACTR to fit."""
+"""All configurations of a BMLAMA of three rows, with matching mParaRel and X-FACTR."""
 
 import json
 
@@ -37,7 +37,7 @@ def sources(tiny, monkeypatch):
             ]
             path = f"data/mpararel_reviewed/tuples/{language}/{relation}.jsonl"
             tuples[path] = "\n".join(lines).encode()
-    # Lima lies in Norway too, says X-FACTR, and Norway owns the krone.
+    # According to X-FACTR, Lima is also in Norway, and Norway owns the krone.
     listed = {"data/TREx_multi_rel.txt": b"Q2868\tP17\tQ419 Q20\n"}
     fact = {"sub_uri": "Q1", "sub_label": "krone", "obj_uri": "Q20", "obj_label": "Norway"}
     listed["data/mTREx/sub/P127.jsonl"] = json.dumps(fact).encode()
@@ -62,7 +62,7 @@ def test_all_configurations_are_built(sources, tmp_path, capsys):
         ("Q20", "Norway"),
         ("Q419", "Peru"),
     ]
-    # Chad has labels nowhere: it goes. Lima has no wrong country left: its row goes.
+    # Chad has no labels and is removed. Lima has no wrong country left: its row is removed.
     assert (krone["fact_id"], krone["published_row"]) == ("P127:Q1:Q20", "17:0003")
     assert "missing_label_removed" in krone["repairs"]
     assert sorted(krone["candidate_ids"]) == ["Q20", "Q419"]

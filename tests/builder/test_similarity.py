@@ -1,4 +1,4 @@
-"""How alike two words are: the same word inflected is, another word with the same end is not."""
+"""Similarity of two words: high for inflected forms, low for other words with the same ending."""
 
 import pytest
 

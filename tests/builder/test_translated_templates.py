@@ -1,4 +1,4 @@
-"""Templates translated by several engines: what is kept, what is counted, what is asked."""
+"""Templates translated by several engines: results, counts and requests."""
 
 from collections import Counter
 from itertools import product
@@ -29,7 +29,7 @@ BORN, DIED = "[X] was born in [Y].", "[X] died in [Y]."
 
 
 class Dictionary(Translator):
-    """Gives what stands in its dictionary; nothing for what does not, no answer for None."""
+    """Translates by a dictionary: empty for missing texts, no answer for None."""
 
     pace = Pace(tries=1)
 
@@ -96,7 +96,7 @@ def test_two_agree_on_what_readers_take_for_one(one, other, agreed):
 
 
 def test_every_combination_is_kept_as_the_rule_says():
-    """All that three engines can say of a template, against the rule written out."""
+    """All combinations of answers of three engines, compared with the written rule."""
     said = ["[X] nace en [Y].", "[X] Nace en [Y]", "[X] nació en [Y].", "nada"]
     cases = list(product(said, repeat=3))
     templates = pl.concat(table(f"[X] {n} [Y]", relation=f"P{n:02}") for n in range(len(cases)))
@@ -350,7 +350,7 @@ DAMAGES = [
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_slots_in_the_templates_of_47_languages(upstream):
-    """Each damage is mended in all of mParaRel's; a style never gives another template than it."""
+    """Every damage is repaired in all templates of mParaRel; styles do not change the template."""
     rows = mpararel.read_templates(upstream, mpararel.LANGUAGES, Counter())
     templates = [template for _, _, _, template in rows]
     assert len(templates) > 16_000
@@ -362,7 +362,7 @@ def test_slots_in_the_templates_of_47_languages(upstream):
         assert {(one, text) for one, text in zip(found, templates, strict=True) if one != text} == {
             ("", text) for one, text in zip(found, templates, strict=True) if not one
         }
-        # a name that an ending is written to cannot be told from another name
+        # a name with a written ending cannot be distinguished from another name
         assert found.count("") < 0.025 * len(templates)
 
 

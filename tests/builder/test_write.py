@@ -70,7 +70,7 @@ except PolyprobeError as error:
 
 
 def test_a_disk_that_takes_no_more_leaves_the_old(tmp_path):
-    """The system refuses to write more than 4 KiB a file: the same path as a full disk."""
+    """The system refuses files larger than 4 KiB, which simulates a full disk."""
     write_config(tmp_path, "c", {"en": rows("x")})
     before = snapshot(tmp_path)
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]

@@ -13,7 +13,7 @@ from polyprobe.builder.sources.xfactr import reduce_prompt
 from polyprobe.system.download import read_files
 from polyprobe.tests.builder.tiny import describe, pack
 
-# (subject, its form, object, its form), in the manner of the released files.
+# (subject, its form, object, its form), as in the released files.
 TUPLES = {
     "mTREx/sub/P27": [("Q3", "Ada", "Q1", "Peruvian"), ("Q4", "Bo", "Q1", "Peruvian")],
     "mTREx/sub/P36": [("Q1", "Peru", "Q2", "Lima")],
@@ -83,14 +83,14 @@ def test_facts_are_those_of_both_samples_once(mirror):
 def test_english_label_is_the_only_alias_or_else_the_best_form(mirror):
     facts = xfactr.read_facts(mirror, ["en"])
     assert name_all(facts.labels) == {
-        # Peru and PE are aliases, Peruvian is none; Peru stands in 1 relation and 2 facts, PE in 1
+        # Peru and PE are aliases, Peruvian is not; Peru is in 1 relation and 2 facts, PE in 1
         "Q1": "Peru",
         "Q2": "Lima",
         "Q3": "Ada",
         "Q4": "Bo",
         "Q5": "Chad",
         "Q6": "N'Djamena",  # the only alias, not the form Njamena
-        "Q7": "Quechua",  # as often as quechua: in the order of the alphabet
+        "Q7": "Quechua",  # as often as quechua: in alphabetical order
         "Q8": "HE",
         "Q9": "Only here",
     }
@@ -209,7 +209,7 @@ def test_prompts_of_the_release(upstream, everything):
 
 @pytest.mark.upstream
 def test_reductions_of_the_release(everything):
-    """The marks are those of FINDINGS 3 (c), less those in the 8 French prompts left out."""
+    """The marks are those of FINDINGS 3 (c), except those in the 8 excluded French prompts."""
     counts = everything.repairs
     cases = {"el": 82, "ru": 92, "tr": 6 + 20, "hu": 31, "bn": 38, "mr": 3}
     local = {"tr": 13 + 1 + 1, "hu": 12 + 5 + 3 + 2 + 1, "bn": 17, "mr": 2}

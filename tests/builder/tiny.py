@@ -4,7 +4,7 @@ from pathlib import Path
 
 from polyprobe.system.download import Repository
 
-# Two relations in three languages, in the manner of the released files and with their quirks:
+# Two relations in three languages, as in the released files, with their peculiarities:
 # CRLF, a Hebrew field in quotation marks, a Chinese header with a field too many.
 HEAD = "Prompt\tAns\tCandidate Ans\tSubject\r\n"
 TINY = {

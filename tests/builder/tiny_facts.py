@@ -1,4 +1,4 @@
-"""Small tables of facts, written by hand or drawn, and a source that serves them."""
+"""Small tables of facts, handwritten or random, and a source for them."""
 
 import sys
 from types import SimpleNamespace
@@ -51,7 +51,7 @@ CAPITALS = make_facts(
 
 
 def serve(monkeypatch, name: str, known: Facts) -> None:
-    """Make a source of facts known by a name."""
+    """Register a source of facts by name."""
     module = SimpleNamespace(
         LANGUAGES=tuple(sorted(known.labels["language"].unique())),
         LICENCE=f"licence of {name}",

@@ -7,7 +7,7 @@ import pytest
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Serves `server.contents`; cuts answers short as `server.cuts` says, one entry a request."""
+    """Serves `server.contents`; truncates answers by `server.cuts`, one entry per request."""
 
     def do_GET(self):
         server = self.server
@@ -19,7 +19,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         sent = server.cuts.pop(0) if server.cuts else len(content)
-        self.wfile.write(content[:sent])  # fewer bytes than were announced: a cut connection
+        self.wfile.write(content[:sent])  # fewer bytes than announced: an interrupted connection
         return None
 
     def log_message(self, *_):
@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch, tmp_path):
-    """A stand-in for github.com, with an empty cache folder beside it."""
+    """A stand-in for github.com, and an empty cache folder."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         http.contents, http.requests, http.cuts = {}, [], []
         threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()

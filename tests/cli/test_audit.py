@@ -1,4 +1,4 @@
-"""`polyprobe audit` from the command line: what it writes, and what a mistake costs."""
+"""`polyprobe audit` from the command line: output and error messages."""
 
 import json
 import os
@@ -29,7 +29,7 @@ RAW = {
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """Stand in a folder with a dataset `facts`, raw files in `raw`, and an empty folder."""
-    for module in ("huggingface_hub.constants", "datasets.config"):  # nobody to wait for
+    for module in ("huggingface_hub.constants", "datasets.config"):  # no process to wait for
         monkeypatch.setattr(f"{module}.HF_HUB_OFFLINE", True)
     monkeypatch.chdir(tmp_path)
     write_facts(tmp_path / "facts")

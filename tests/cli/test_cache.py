@@ -1,4 +1,4 @@
-"""`polyprobe cache`: what it shows, what it removes, and what it leaves alone."""
+"""`polyprobe cache`: what it shows, removes and keeps."""
 
 import os
 import sys
@@ -29,7 +29,7 @@ DAY = 86400.0
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """Return the cache folder, which the environment names."""
+    """Return the cache folder given in the environment."""
     monkeypatch.setenv("POLYPROBE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path / "cache"
@@ -50,7 +50,7 @@ def polyprobe(monkeypatch, capsys):
 
 
 def fill(cache, identity, *sizes, used=MOMENT):
-    """Make a store, add so many rows for each size, and return its file."""
+    """Create a store with a number of rows for each size, and return its file."""
     store = ScoreStore(cache, identity)
     for number, size in enumerate(sizes):
         prompts = [f"{number} {row} [Y]" for row in range(size)]

@@ -1,4 +1,4 @@
-"""The command line: what it says, and what a user's mistake costs."""
+"""The command line: output and error messages."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The demo: the embedded model knows the facts of its training data, and guesses elsewhere."""
+"""The demo: the embedded model knows the facts of its training data only."""
 
 import json
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""`polyprobe export DATASET`: which datasets a name finds, and what is told otherwise."""
+"""`polyprobe export DATASET`: datasets found by name, and error messages."""
 
 import re
 
@@ -12,7 +12,7 @@ from tests.eval.facts import write_facts
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder outside the checkout, with a dataset of its own."""
+    """A folder outside the checkout with a separate dataset."""
     write_facts(tmp_path / "datasets" / "facts")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""The examples of docs/training.md do what the page says."""
+"""The examples of docs/training.md."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def finetuned(tmp_path_factory):
-    """A short run of the script, Georgian trained and Thai not: what it printed, and its folder."""
+    """A short run of the script with Georgian trained and Thai not: its output and folder."""
     folder = tmp_path_factory.mktemp("finetuned")
     options = "--languages ka --control th --steps 300 --every 300 --sample 30 --output out"
     command = [sys.executable, str(SCRIPT), *options.split()]
@@ -29,7 +29,7 @@ def finetuned(tmp_path_factory):
 
 
 def measure(model, folder, output):
-    """Return by pair the adjusted RankC of a model on what was trained, and its 95 % interval."""
+    """Return the adjusted RankC of a model on the trained facts, with 95 % interval, by pair."""
     options = {"languages": ["en", "ka", "th"], "sample": 220, "device": "cpu"}
     results = evaluate_model(model, str(folder), output=output, **options)
     return results["rankc_adjusted"], results["intervals"]["rankc_adjusted"]

@@ -1,4 +1,4 @@
-"""What the engine is asked: eight scripts, the slot first, in the middle and last."""
+"""Queries for the engine: eight scripts, the slot first, in the middle and last."""
 
 # A script each: its texts, and candidates that share beginnings; the second begins the third.
 SCRIPTS = [
@@ -46,10 +46,10 @@ QUERIES = _queries()
 
 
 def _fragments() -> list[str]:
-    """Return all words, candidates in their places, cut into overlapping three letters.
+    """Return all words, with candidates inserted, as overlapping trigrams.
 
-    Tokenizers that know no more have candidates of several pieces, beginnings in common, and BPE
-    that merges over the slot's edges.
+    Tokenizers trained on these give candidates of several pieces with common prefixes, and BPE that
+    merges across the edges of the slot.
     """
     sentences = [prompt.replace("[Y]", c) for prompt, some in QUERIES for c in some]
     words = [f" {word}" for sentence in sentences for word in sentence.split()]

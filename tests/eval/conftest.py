@@ -1,4 +1,4 @@
-"""Tiny models, made once and loaded once a protocol."""
+"""Tiny models, written once and loaded once for each protocol."""
 
 import pytest
 

@@ -14,7 +14,7 @@ ID = "someone/facts"
 
 
 def make_run(folder: Path) -> Path:
-    """Return a scored run of three languages and eight facts, made without a model."""
+    """Return a scored run of three languages and eight facts, written without a model."""
     return runs.write_run(folder / "run", write_facts(folder / "facts"), runs.SCORES).folder
 
 
@@ -32,7 +32,7 @@ def read_results(run: Path) -> dict:
 
 
 def make_wide(folder: Path, n: int, **changed) -> Path:
-    """Return a run of n languages whose figures tell their place: l7 has accuracy 7 / 1000."""
+    """Return a run of n languages whose figures encode their position: l7 has accuracy 7 / 1000."""
     languages = [f"l{i}" for i in range(n)]
     values = {
         "model": "someone/model_1", "revision": "0123abcd", "dataset": ID, "config": "17",

@@ -24,7 +24,7 @@ PROMPTS = {
 
 
 def rows(language: str, copies: int = 2) -> list[Row]:
-    """Return `copies` queries a country, with pools of four and of two candidates in turn."""
+    """Return `copies` queries per country, alternately with four and two candidates."""
     made = []
     for number in range(4 * copies):
         country, size = number % 4, (4, 2)[number // 4 % 2]
@@ -49,7 +49,7 @@ def rows(language: str, copies: int = 2) -> list[Row]:
 
 
 def write_facts(folder: Path, spoil=None, copies: int = 2) -> Path:
-    """Write the dataset; `spoil` maps (language, rows) to what is written in their place."""
+    """Write the dataset; `spoil` maps (language, rows) to their replacement."""
     data = folder / "data" / "small"
     data.mkdir(parents=True)
     lines = ["---", "configs:", "- config_name: small", "  default: true", "  data_files:"]

@@ -1,7 +1,7 @@
 """Small random masked models with a vocabulary that is the same in every process.
 
-The trainers of `tokenizers` break ties by chance, so that what a model of tiny.py predicts differs
-from one process to the next.
+The trainers of `tokenizers` break ties at random, so the predictions of a model of tiny.py differ
+between processes.
 """
 
 import re
@@ -15,9 +15,9 @@ from tests.eval import tiny
 
 
 def save_fixed(kind: str, folder: Path, text: list[str] = tiny.TEXT) -> Path:
-    """Write a model of tiny.py (bert or xlm-roberta) that knows the text's letters and words.
+    """Write a model of tiny.py (bert or xlm-roberta) with the letters and words of the text.
 
-    Its predictions are peaked, and depend on what stands beside the masks.
+    Its predictions are peaked, and depend on the tokens next to the masks.
     """
     auto, make_tokenizer, make_config = tiny.KINDS[kind]
     fix = {"bert": fix_word_piece, "xlm-roberta": fix_unigram}[kind]

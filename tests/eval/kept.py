@@ -22,7 +22,7 @@ WARNING = "warning: {} rows of {} are damaged; scoring them again\n"
 
 
 def queries(*numbers):
-    """Return prompts, candidates and what is known of them; all of it follows from the numbers."""
+    """Return prompts, candidates and their scores, all determined by the numbers."""
     prompts = [f"The capital of {n} is [Y]." for n in numbers]
     candidates = [[f"c{n}-{k}" for k in range(1 + n % 3)] for n in numbers]
     known = [

@@ -1,8 +1,8 @@
 """Run `evaluate_model` in children that are killed: kill_runs.py MODEL DATASET OUTPUT KILLS SEED.
 
 The children are forked from one process that has imported everything, so that thirty of them take
-seconds. Each is killed a random moment after it has kept a random number of tasks; the last one is
-let through. Prints how many were killed while they worked, and how the last one ended.
+seconds. Each is killed at a random moment after it has saved a random number of tasks; the last
+one may finish. Prints the number of children killed while working, and the end of the last one.
 """
 
 import os

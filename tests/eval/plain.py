@@ -12,7 +12,7 @@ def _log_softmax(logits):
 
 @torch.inference_mode()
 def causal(model, tokenizer, prompt, candidate, add_bos=False):
-    """Eq. 10: mean over the whole sentence's tokens but the first of the row."""
+    """Eq. 10: mean over the tokens of the sentence except the first."""
     ids = tokenizer(prompt.replace("[Y]", candidate))["input_ids"]
     ids = [tokenizer.bos_token_id, *ids] if add_bos else ids
     table = _log_softmax(model(torch.tensor([ids])).logits[0])
@@ -80,20 +80,20 @@ def mpararel_released(model, tokenizer, prompt, candidate):
 
 
 def masked_object(model, tokenizer, prompt, candidate):
-    """Return the sum that equation 8 takes the mean of."""
+    """Return the sum in equation 8, not divided."""
     n = len(_pieces(tokenizer, prompt, candidate))
     return n * masked(model, tokenizer, prompt, candidate)
 
 
 def seq2seq_object(model, tokenizer, prompt, candidate):
-    """Return the sum that equation 9 takes the mean of."""
+    """Return the sum in equation 9, not divided."""
     n = len(_pieces(tokenizer, prompt, candidate))
     return n * seq2seq(model, tokenizer, prompt, candidate)
 
 
 @torch.inference_mode()
 def causal_object(model, tokenizer, prompt, candidate, add_bos=False, appended=0):
-    """Fluent-mLAMA: ids of the prompt up to the slot, then those of the candidate alone."""
+    """Fluent-mLAMA: ids of the prompt up to the slot, then the candidate's own ids."""
     ids = _prefix(tokenizer, prompt.split("[Y]")[0], add_bos, appended)
     total = 0.0
     for piece in tokenizer(candidate, add_special_tokens=False)["input_ids"]:
@@ -104,7 +104,7 @@ def causal_object(model, tokenizer, prompt, candidate, add_bos=False, appended=0
 
 @torch.inference_mode()
 def causal_contrastive(model, tokenizer, prompt, candidate, add_bos=False, appended=0):
-    """Polyglot or Not: the first piece behind the stem, whose trailing blank is the piece's."""
+    """Polyglot or Not: the first piece after the stem, including the stem's trailing space."""
     ids = _prefix(tokenizer, prompt.split("[Y]")[0].rstrip(), add_bos, appended)
     table = _log_softmax(model(torch.tensor([ids])).logits[0, -1])
     return table[first_piece(tokenizer, prompt, candidate)].item()
@@ -112,7 +112,7 @@ def causal_contrastive(model, tokenizer, prompt, candidate, add_bos=False, appen
 
 @torch.inference_mode()
 def masked_contrastive(model, tokenizer, prompt, candidate):
-    """One mask, a full stop behind it where nothing follows."""
+    """One mask, followed by a full stop if it is last."""
     before, after = prompt.split("[Y]")
     ids = tokenizer(before + tokenizer.mask_token + (after if after.strip() else "."))["input_ids"]
     table = _log_softmax(model(torch.tensor([ids])).logits[0, ids.index(tokenizer.mask_token_id)])
@@ -121,7 +121,7 @@ def masked_contrastive(model, tokenizer, prompt, candidate):
 
 @torch.inference_mode()
 def seq2seq_contrastive(model, tokenizer, prompt, candidate):
-    """The first piece behind the sentinel."""
+    """The first piece after the sentinel."""
     source = tokenizer(prompt.replace("[Y]", "<extra_id_0>"))["input_ids"]
     sentinel = tokenizer.convert_tokens_to_ids("<extra_id_0>")
     decoder = [model.config.decoder_start_token_id, sentinel]
@@ -132,7 +132,7 @@ def seq2seq_contrastive(model, tokenizer, prompt, candidate):
 
 
 def first_piece(tokenizer, prompt, candidate):
-    """Return the first piece that is no blank; behind a blank that of the candidate with it."""
+    """Return the first piece other than a space; after a space, that of the space and candidate."""
     blank = prompt.split("[Y]")[0][-1:].isspace()
     names = tokenizer.tokenize(f" {candidate}" if blank else candidate)
     return tokenizer.convert_tokens_to_ids(next(n for n in names if n not in ("▁", "Ġ")))

@@ -9,7 +9,7 @@ import torch
 
 
 class Plain(NamedTuple):
-    """What was decoded, and the smallest margin by which any choice on the way was made."""
+    """The decoded text, and the smallest margin of any choice."""
 
     tokens: tuple
     value: float
@@ -51,7 +51,7 @@ def search_all(
     model, prompt, max_masks, initial="independent", refinement="none", recompute=False,
     beam=1, refresh="always",
 ):  # fmt: skip
-    """Return what the search finds for each m = 1…M, and the margins of its choices."""
+    """Return the result of the search for each m = 1…M, and the margins of its choices."""
     margins = [math.inf]
     options = (max_masks, initial, refinement, recompute, beam, refresh, margins)
     return [search(model, prompt, m, *options) for m in range(1, max_masks + 1)], margins
@@ -67,9 +67,9 @@ def highest(found, margins, length_norm=False):
 
 
 def note(margins, values, size):
-    """Keep the distance between the last that is taken and the first that is not.
+    """Record the distance between the last selected and the first rejected value.
 
-    Distances of exactly 0 are ties, decided by rule: they are no accident of rounding.
+    Distances of exactly 0 are ties, which are resolved by rule and do not depend on rounding.
     """
     ranked = np.sort(values)[::-1]
     if len(ranked) > size and ranked[size - 1] > ranked[size]:

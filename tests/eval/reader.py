@@ -1,4 +1,4 @@
-"""Reads a page that we wrote, and refuses one whose elements are not closed in order."""
+"""Read a page of ours; refuse a page with elements not closed in order."""
 
 from html.parser import HTMLParser
 
@@ -6,7 +6,7 @@ VOID = {"meta", "input", "br", "img", "link"}
 
 
 class Reader(HTMLParser):
-    """Checks that elements are closed in order; keeps addresses, scripts and texts by place."""
+    """Checks that elements are closed in order; records addresses, scripts and texts by element."""
 
     def __init__(self, text):
         super().__init__()

@@ -13,7 +13,7 @@ from polyprobe.schema.load import load_facts
 
 TIE = None
 POOLS = (4, 4, 4, 4, 2, 2, 2, 2)
-# The index that each language puts first; the right ones of facts.py are those of en.
+# The index of the first candidate in each language; those of en are correct in facts.py.
 PICKS = {
     "en": (0, 1, 2, 3, 0, 1, 0, 1),
     "ru": (0, 1, 2, 0, 1, TIE, 0, 1),

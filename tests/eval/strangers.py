@@ -1,7 +1,7 @@
-"""Classes that nobody listed: kin of known ones, other where a fast path would trust them.
+"""Unlisted model classes: like known ones, but different where a fast path relies on them.
 
 Each is a known class with a part changed: what surrounds its trunk (`outer`), or the trunk itself
-(`inside`). The changes compose by inheritance, as in models that come with their own code.
+(`inside`). The changes compose by inheritance, as in models with remote code.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ class Own:
 
 
 class ScalesByPlace:
-    """Its head knows where a token stands."""
+    """Its head depends on the position."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         output = super().forward(*args, **kwargs)
@@ -47,7 +47,7 @@ class ScalesByPlace:
 
 
 class LooksAtAllBefore:
-    """Its head adds what it said before, so that it needs the whole sentence."""
+    """Its head adds its previous outputs, so it needs the whole sentence."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         output = super().forward(*args, **kwargs)
@@ -57,7 +57,7 @@ class LooksAtAllBefore:
 
 
 class Copies:
-    """Its head looks at the token that it has read, beside the state."""
+    """Its head uses the input token in addition to the state."""
 
     def forward(self, input_ids: torch.Tensor, **kwargs: Any) -> Any:
         output = super().forward(input_ids, **kwargs)
@@ -67,7 +67,7 @@ class Copies:
 
 
 class WorksBeforeItsTrunk:
-    """It changes the embeddings before the trunk sees them."""
+    """It changes the embeddings before the trunk."""
 
     def forward(self, input_ids: torch.Tensor, **kwargs: Any) -> Any:
         embedded = self.get_input_embeddings()(input_ids)
@@ -84,7 +84,7 @@ class RunsItsTrunkTwice:
 
 
 class DeafToMasks:
-    """It takes a mask over a trie and sees all that stands before."""
+    """It accepts a mask over a trie but attends to all previous tokens."""
 
     def forward(self, *args: Any, attention_mask: Any = None, **kwargs: Any) -> Any:
         flat = attention_mask is not None and attention_mask.dim() == 2
@@ -92,21 +92,21 @@ class DeafToMasks:
 
 
 class DeafToPositions:
-    """It takes positions and counts its own."""
+    """It accepts positions but counts its own."""
 
     def forward(self, *args: Any, position_ids: Any = None, **kwargs: Any) -> Any:
         return super().forward(*args, **kwargs)
 
 
 class DeafToCaches(DeafToMasks):
-    """It takes a cache and gives one, and sees nothing of what stands in it."""
+    """It accepts and returns a cache, but ignores its content."""
 
     def forward(self, *args: Any, past_key_values: Any = None, **kwargs: Any) -> Any:
         return super().forward(*args, **kwargs)
 
 
 class RefusesPositions:
-    """It counts positions by itself and says so."""
+    """It counts positions by itself and declares it."""
 
     def forward(self, *args: Any, position_ids: Any = None, **kwargs: Any) -> Any:
         if position_ids is not None:
@@ -115,7 +115,7 @@ class RefusesPositions:
 
 
 class LooksNoFurtherBack:
-    """It sees so many tokens, as no setting tells; a mask that it is given takes that away."""
+    """It has an undeclared attention window; a given mask disables it."""
 
     def forward(
         self,
@@ -138,10 +138,10 @@ class LooksNoFurtherBack:
 
 
 class Stranger(NamedTuple):
-    """What a stranger is made of.
+    """Definition of an unlisted class.
 
-    `of` is the kind of zoo.py whose weights and tokenizer it has; `differs` is whether its plain
-    scores are others than that kind's, so that a path which misses the change is wrong.
+    `of` is the kind of zoo.py with its weights and tokenizer; `differs` is whether its plain scores
+    differ from that kind's, so that a path without the change is wrong.
     """
 
     of: str

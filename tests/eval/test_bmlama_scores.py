@@ -1,4 +1,4 @@
-"""Scores of real BMLAMA rows in eight scripts, against one candidate at a time."""
+"""Scores of real BMLAMA rows in eight scripts, compared with one candidate at a time."""
 
 import pytest
 

@@ -49,7 +49,7 @@ def test_recall_is_a_mean_over_relations():
 
 
 def test_contrast_is_with_the_mean_of_probabilities():
-    """.3 is more than (.5 + 0) / 2 and less than .5: the mean decides."""
+    """.3 is more than (.5 + 0) / 2 and less than .5: the mean counts."""
     log = [float(x) for x in np.log([0.3, 0.5, 1e-9])]
     rows = [("P36:a:b", [0], log), ("P36:c:d", [2], log)]
     found = measure(rows, "contrastive")["contrastive_knowledge"]
@@ -65,7 +65,7 @@ def test_a_row_without_a_wrong_candidate_is_left_out_and_counted():
 
 
 def test_rows_of_one_fact_are_its_templates():
-    """Predicted 0 0 1: one pair of three agrees, two of three are right."""
+    """Predicted 0 0 1: one pair of three agrees, two of three are correct."""
     rows = [("P36:a:b", [0], [2, 1]), ("P36:a:b", [0], [2, 1]), ("P36:a:b", [0], [1, 2])]
     found = measure(rows)["paraphrase_consistency"]
     assert found["consistency"] == pytest.approx(1 / 3)

@@ -31,7 +31,7 @@ def test_figures_are_those_of_the_saved_checkpoint(kind, saved, facts, tmp_path)
     trainer.train()
     logged = [ours(logs) for _, logs in logger.logged if ours(logs)]
     assert len(logged) == 2
-    assert logged[0] != logged[1]  # training changes them
+    assert logged[0] != logged[1]  # changed by training
     assert logged[1] == saved_figures(trainer, facts, tmp_path / "end")
     assert set(logged[1]) == {
         "polyprobe/accuracy", "polyprobe/accuracy.en", "polyprobe/accuracy.ru", "polyprobe/rankc",
@@ -87,7 +87,7 @@ def test_each_step_is_measured_once(
     last = [ours(logs) for _, logs in logger.logged if ours(logs)][-1]
     at_last = evaluated[6]
     assert at_last == {f"eval_{name}": value for name, value in last.items()}
-    with torch.no_grad():  # what was measured in training is not taken for other weights
+    with torch.no_grad():  # figures measured in training are not used for other weights
         for weight in trainer.model.parameters():
             weight.copy_(torch.randn_like(weight))
     after = trainer.evaluate()
@@ -107,7 +107,7 @@ def test_the_best_model_may_be_chosen_by_rankc(every, saved, facts, tmp_path):
     best = values.index(max(values))
     assert trainer.state.best_metric == max(values) > min(values)
     assert trainer.state.best_model_checkpoint.endswith(f"checkpoint-{best + 1}")
-    assert len(values) == min(8, best + 3)  # stopped two evaluations behind the best
+    assert len(values) == min(8, best + 3)  # stopped two evaluations after the best
     figures = saved_figures(trainer, facts, tmp_path / "best")
     assert figures["polyprobe/rankc"] == max(values)
 

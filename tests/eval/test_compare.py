@@ -1,4 +1,4 @@
-"""Two runs on the same facts: what is matched, what is left out, and that figures are paired."""
+"""Two runs on the same facts: matched rows, excluded rows, paired figures."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Datasets: what is found by which name, and what is refused in one line."""
+"""Datasets: lookup by name, and one-line errors."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.eval.facts import CITIES, rows, write_facts
 
 
 def only(language, number, **changes):
-    """Return a spoiler that changes one row of one language."""
+    """Return a function that changes one row of one language."""
 
     def spoil(name, made):
         if name == language:
@@ -249,7 +249,7 @@ def test_a_larger_sample_holds_the_smaller(tmp_path):
 
 
 def test_a_repaired_dataset_gives_the_published_facts(tmp_path):
-    """By `published_row`, whatever the new ids; rows that are gone change no other relation."""
+    """By `published_row`, independently of new ids; removed rows change no other relation."""
 
     def repaired(language, made):
         made = [r._replace(published_row=r.fact_id, fact_id=f"new:{r.fact_id}") for r in made]

@@ -1,4 +1,4 @@
-"""X-FACTR's decoding against a plain version of algorithm 1, on small random models."""
+"""X-FACTR's decoding compared with a plain version of algorithm 1, on small random models."""
 
 import copy
 import itertools
@@ -18,12 +18,12 @@ from tests.eval.fixed import save_fixed
 INITIAL = ("independent", "order", "confidence")
 REFINEMENT = ("none", "order", "confidence")
 KINDS = ("xlm-roberta", "bert")
-# Slot first, in the middle, last; behind a blank and behind a letter; four scripts.
+# Slot first, in the middle, last; after a space and after a letter; four scripts.
 PROMPTS = [
     "[Y] is the capital of France.", "The capital of France is [Y].", "Столица Франции — [Y]",
     "法国的首都是[Y]。", "عاصمة فرنسا هي [Y].",
 ]  # fmt: skip
-MARGIN = 1e-5  # what rounding may turn round
+MARGIN = 1e-5  # decisions that rounding may reverse
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,7 @@ def test_a_gold_label_with_unknown_tokens_is_left_out_and_counted(place, tmp_pat
 
 
 def test_single_token_is_what_the_slot_makes_of_the_gold(tmp_path):
-    """Behind a letter a lone boundary piece is dropped: 京 is one token there, two elsewhere."""
+    """After a letter a lone boundary piece is dropped: 京 is one token there, two elsewhere."""
     scorer = load_scorer(str(save_fixed("xlm-roberta", tmp_path / "xlmr")))
     pieces = {c: scorer.tokenizer.tokenize(c) for c in ("京", "Paris", "Parisian")}
     assert pieces["京"] == ["▁", "京"]
@@ -127,13 +127,13 @@ def test_accepted_forms_are_the_dataset_s_or_the_right_labels(place):
 
 
 def test_forms_are_accepted_as_the_tokenizer_spells_them(place):
-    """BERT's decoder cannot write 北京 without a blank: the very tokens must count as right."""
+    """BERT's decoder cannot write 北京 without a space: equal tokens must count as correct."""
     scorer = load_scorer(str(place / "bert"))
     backend = scorer.tokenizer.backend_tokenizer
     backend.decoder = decoders.WordPiece(cleanup=False)
     ids = scorer.tokenizer("北京", add_special_tokens=False)["input_ids"]
     assert scorer.tokenizer.decode(ids) == "北 京"
-    forms = ["北京", "Paris.", "Paris 𒀀"]  # the last must not make a plain Paris right
+    forms = ["北京", "Paris.", "Paris 𒀀"]  # the last must not make `Paris` correct
     table = facts_table(["[Y]。"], [["北京", "Paris"]], [[0]], answer_forms=[forms])
     made = predict(scorer, table, "zh", DecodingOptions(max_masks=1)).table
     assert made["answer_forms"].to_pylist() == [[*forms, "北 京", "Paris ."]]

@@ -1,4 +1,4 @@
-"""X-FACTR's search on models whose predictions are known by arithmetic."""
+"""X-FACTR's search on models with predictions computed by hand."""
 
 import math
 
@@ -9,7 +9,7 @@ from polyprobe.eval.scoring.options import DecodingOptions
 
 
 def drive(model, n_masks, max_masks, **options):
-    """Return what a search finds and what it asked; model(tokens, slot) gives {token: p}."""
+    """Return the result of a search and its calls; model(tokens, slot) returns {token: p}."""
     beam = options.get("beam", 1)
     one = search(n_masks, max_masks, DecodingOptions(**options))
     asked, rounds = next(one), []
@@ -67,7 +67,7 @@ def constant(tokens, slot):
         ("none", "always", True, 2 * math.log(0.9)),
         ("order", "always", False, 2 * math.log(0.9)),  # a whole scan, then converged
         ("order", "released", False, math.log(0.5) + math.log(0.6)),
-        ("confidence", "always", False, math.log(0.9) + math.log(0.6)),  # the least sure alone
+        ("confidence", "always", False, math.log(0.9) + math.log(0.6)),  # only the least certain
         ("confidence", "released", False, math.log(0.5) + math.log(0.6)),
     ],
 )
@@ -83,8 +83,8 @@ def test_confidences_are_refreshed_as_said(refinement, refresh, recompute, value
         ("none", 0, 1),  # 0 0
         ("order", 0, 3),  # 0 0 · slot 0 stays · slot 1 stays
         ("confidence", 0, 2),  # 0 0 · slot 0 stays
-        ("order", 2, 5),  # 0 0 · 1 0 · 1 2 · 2 2 · slot 1 stays · slot 0: 2 · slot 1: asked before
-        ("confidence", 2, 4),  # 0 0 · 1 0 · 1 2 · 2 2 · slot 0, left of equals: asked before
+        ("order", 2, 5),  # 0 0 · 1 0 · 1 2 · 2 2 · slot 1 stays · slot 0: 2 · slot 1: cached
+        ("confidence", 2, 4),  # 0 0 · 1 0 · 1 2 · 2 2 · slot 0, leftmost of a tie: cached
     ],
 )
 def test_refinement_ends_when_nothing_changes(refinement, limit, n_rounds):
@@ -110,7 +110,7 @@ def test_a_beam_finds_what_the_first_choice_loses():
 def test_a_beam_holds_a_sentence_once():
     """Both orders of filling lead to 1 2 _ (.4 · .4); 1 3 _ (.4 · .3) is next and ends best.
 
-    If 1 2 _ stood in the beam of two twice, 1 2 4 would win by .4 · .4 · .3.
+    If 1 2 _ were in the beam of two twice, 1 2 4 would win by .4 · .4 · .3.
     """
     rare = {8: 0.01, 9: 0.01}
     tables = {

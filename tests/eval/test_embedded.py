@@ -1,4 +1,4 @@
-"""The models trained on geofacts: what they were taught they know, in each family."""
+"""The models trained on geofacts know their training facts, in each family."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def accuracy(scorer, table):
 @pytest.mark.parametrize("family", MODEL_RECIPES)
 @pytest.mark.acceptance
 def test_a_model_knows_the_languages_it_was_taught(family, facts):
-    """Chance is .13: of six candidates for a continent, of seven or ten elsewhere."""
+    """Chance is .13: six candidates for a continent, seven or ten for other relations."""
     scorer = load_scorer(MODELS[family])
     for language in TRAINED_IN_TESTS:
         assert accuracy(scorer, facts[language]) > 0.8, language

@@ -1,4 +1,4 @@
-"""The engine's parts: tries, groups, budgets; against brute force."""
+"""The engine's parts (tries, groups, budgets), compared with brute force."""
 
 import copy
 import random
@@ -66,7 +66,7 @@ def test_groups_hold_every_input_once_and_share_what_they_say(inputs):
 
 
 def test_candidates_of_a_prompt_are_one_group():
-    """Not finer groups of those that share a sub-word, and not all that share a BOS."""
+    """Sharing a sub-word does not split groups, and sharing only a BOS does not join them."""
     first, second = (0, 1, 2, 3), (0, 4, 5, 6)
     behind = [(7,), (7, 8), (7, 9), (8,), (9, 9, 9)]
     inputs = [Input(front + ids) for front in (first, second) for ids in behind]
@@ -79,14 +79,14 @@ def test_an_encoder_s_source_is_one_group_whatever_the_decoder_reads():
 
 
 class Unrun:
-    """A network that no batch is run on."""
+    """A network that runs no batch."""
 
     device = torch.device("cpu")
 
 
 @pytest.mark.parametrize("kind", [Full, Gathered, Tree, Prefix])
 @given(inputs=INPUTS, most=st.integers(1, 40))
-@example(  # what is cut from a group must not be joined by its neighbour
+@example(  # a part split from a group must not be joined with its neighbour
     inputs=[Input(i) for i in ((0, 0), (0, 0, 0), (0,) * 6, (0, 1, 0, 0, 0, 0), (1, 0, 0))], most=12
 )
 @settings(max_examples=30)
@@ -136,7 +136,7 @@ def test_the_batch_that_is_measured_runs_along_every_path(kind, scorers):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
 def test_memory_is_measured_on_a_gpu(kind, scorers, monkeypatch):
-    """A batch that holds 200 MB more is measured to do so."""
+    """A batch with 200 MB more is measured as such."""
     path = scorers(kind, device="cuda").engine.path
     run = engine._run
 
@@ -151,7 +151,7 @@ def test_memory_is_measured_on_a_gpu(kind, scorers, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
 def test_no_logits_of_all_places_ever_exist(kind, scorers, monkeypatch):
-    """The head is given gathered places, and a few at a time."""
+    """The head receives gathered positions, a few at a time."""
     scorer, asked = scorers(kind), []
     monkeypatch.setattr(scorer.engine, "_at_once", 4)
     head = scorer.engine.network.model.get_output_embeddings()
@@ -202,7 +202,7 @@ def test_memory_that_is_short_at_the_start_does_not_change_the_path(scorers, mon
 
 
 def test_the_crowd_is_between_inputs_of_the_probe(scorers):
-    """So that in the trie an input is far from its ancestors, as it may be in a real one."""
+    """An input is far from its ancestors in the trie, as in real ones."""
     network = scorers("llama").engine.network
     probe = make_probe(network)
     crowd = make_crowd(network, probe, 512)
@@ -223,7 +223,7 @@ def test_padding_that_an_encoder_does_not_hide_is_noticed(scorers, monkeypatch):
 
 
 def test_a_prompt_of_many_candidates_runs_once(scorers):
-    """Tokens of the trie: those of the prompt once, then what each candidate adds."""
+    """Tokens of the trie: the prompt once, then the additional tokens of each candidate."""
     scorer = scorers("llama")
     names = [f"{a}{b}" for a in ("Paris", "Berlin") for b in range(50)]
     inputs = list(scorer.prepare(["The capital of France is [Y]"], [names]).plan.reads)

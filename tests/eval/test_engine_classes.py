@@ -1,4 +1,4 @@
-"""Each class of models, loaded as a user would, against one plain forward a candidate."""
+"""Each class of models, loaded as by a user, compared with one plain forward per candidate."""
 
 import pytest
 
@@ -8,10 +8,10 @@ from tests.eval import plain, strangers
 from tests.eval.asked import LONG, QUERIES
 from tests.eval.zoo import ENCODER_DECODERS, ENCODERS, FAMILY, opener
 
-# The paths by which each class may be run. Of those that the issue lists, the fastest that is
-# right: a trie where a mask over it and positions are obeyed (inputs beyond a window go gathered),
-# else the cache behind the prompt, else padded batches, and so all encoders. Of the rest, all that
-# are right: by GPT-Neo's own mask a window is counted along the row, where a trie lies flat.
+# The allowed paths of each class. For the classes in the issue, the fastest correct path: a trie if
+# a mask over it and positions are applied (inputs beyond a window are gathered), else the cache
+# after the prompt, else padded batches, as for all encoders. For the others, all correct paths:
+# GPT-Neo's own mask counts a window along the row, in which a trie is flat.
 TREE = ("llama llama-tied qwen2 qwen3 mistral mistral-48 mistral-8 gemma2 gemma2-8 gemma3 gemma3-8 "
         "gpt2 opt opt-projected xglm gpt-neox falcon phi3 olmo2 granite cohere gpt-j stablelm "
         "starcoder2 mixtral qwen3-moe")  # fmt: skip
@@ -41,7 +41,7 @@ DEFINITIONS = {
     ("contrastive", "masked"): plain.masked_contrastive,
     ("contrastive", "seq2seq"): plain.seq2seq_contrastive,
 }
-# Each path, and each way a tokenizer begins and ends a text.
+# Each path, and each kind of special tokens at the start and end.
 BY_PROTOCOL = {
     "causal": ["opt", "mistral-48", "bloom", "jamba", "llama-tied"],
     "masked": ["xlm-roberta", "distilbert", "deberta-v2"],
@@ -56,7 +56,7 @@ def kinds(tmp_path_factory):
 
 
 def by_definition(scorer, definition, **extra):
-    """Return the scores of all candidates, each sentence run by itself."""
+    """Return the scores of all candidates, each sentence run separately."""
     known = {}
     for prompt, candidates in QUERIES:
         for c in candidates:
@@ -70,7 +70,7 @@ def score(scorer):
 
 
 def assert_equal(got, want):
-    """Compare scores and, where the plain ones are further apart than rounding, rankings."""
+    """Compare scores, and rankings if the plain scores differ by more than rounding."""
     assert len(got) == len(want)
     for (prompt, candidates), row, expected in zip(QUERIES, got, want, strict=True):
         assert row == pytest.approx(expected, abs=1e-4), (prompt, candidates)
@@ -80,7 +80,7 @@ def assert_equal(got, want):
 
 
 def told(kind, scoring="bmlama"):
-    """Return what the plain definition must be told: a BOS is added, an EOS is dropped."""
+    """Return the options of the plain definition: a BOS is added, an EOS is dropped."""
     if kind == "llama-tied" and scoring != "bmlama":
         return {"appended": 1}
     return {"add_bos": True} if kind == "bloom" else {}
@@ -132,7 +132,7 @@ def max_difference(one, two):
      ("gemma3", "gemma3-8", False)],
 )  # fmt: skip
 def test_sentences_reach_beyond_the_windows(wide, narrow, only_long, kinds):
-    """With equal weights only the window differs: where it is obeyed, scores do."""
+    """With equal weights only the window differs: if it is applied, scores differ."""
     one, two = (by_definition(kinds(kind), plain.causal) for kind in (wide, narrow))
     for (prompt, _), a, b in zip(QUERIES, one, two, strict=True):
         if prompt == LONG:

@@ -1,4 +1,4 @@
-"""What must not change a score: the batch, its order, its company, and memory that runs out."""
+"""Scores do not depend on the batch, its order, other queries, or exhausted memory."""
 
 import random
 from functools import partial
@@ -14,7 +14,7 @@ from tests.eval import plain
 from tests.eval.asked import LONG, QUERIES, TEXT
 from tests.eval.zoo import FAMILY, opener
 
-# One or two a path: tree, tree and gathered beyond the window, prefix, gathered; encoders whose
+# One or two per path: tree, tree and gathered beyond the window, prefix, gathered; encoders whose
 # positions are learned and relative; encoder-decoders with a tied and with an own head.
 KINDS = ["gpt2", "mistral-48", "bloom", "mamba", "bert", "xlm-roberta", "deberta-v2", "t5", "umt5"]
 PROMPTS, CANDIDATES = [prompt for prompt, _ in QUERIES], [row for _, row in QUERIES]
@@ -69,9 +69,9 @@ def test_calls_of_a_few_rows_give_the_scores_of_one_call(kind, kinds, wanted):
 @pytest.mark.parametrize("budget", [16, None])
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_token_ids_tie_to_the_last_bit(kind, budget, kinds):
-    """In one row, in another with the same prompt, and written in other characters."""
+    """In one row, in another with the same prompt, and in another Unicode form."""
     scorer = kinds(kind, batch_tokens=budget)
-    wide = "Ｐａｒｉｓ"  # NFKC makes it the same pieces
+    wide = "Ｐａｒｉｓ"  # the same pieces after NFKC
     asked = ["Paris", "Berlin", "Paris is", "Parma", "Paris"]
     if scorer.tokenizer.tokenize(wide) == scorer.tokenizer.tokenize("Paris"):
         asked.append(wide)
@@ -115,14 +115,14 @@ def test_bfloat16_is_near_and_its_log_softmax_in_float32(kind, kinds, wanted):
     for row, expected in zip(got, wanted(kind), strict=True):
         assert row == pytest.approx(expected, rel=0.1)
     assert got != wanted(kind)
-    # A score that is read at one place alone would be a bfloat16 if the log-softmax were.
+    # A score read at a single position would be a bfloat16 if the log-softmax were.
     first = kinds(kind, "contrastive", dtype="bfloat16").score(PROMPTS[1:3], CANDIDATES[1:3])
     read = torch.tensor([x for row in first for x in row])
     assert (read != read.bfloat16().float()).any()
 
 
 def limit(monkeypatch, model, most):
-    """Let the model run out of memory with more than so many tokens at once."""
+    """Make the model run out of memory above a number of tokens."""
 
     def greedy(whole, ids):
         if ids.numel() > most:

@@ -1,4 +1,4 @@
-"""Which answers two languages share, and which facts the report shows of them."""
+"""Answers shared by two languages, and the facts shown in the report."""
 
 import json
 from itertools import combinations
@@ -33,19 +33,19 @@ def test_a_shared_best_score_is_never_right(run):
     assert answers.shared.tolist() == [
         [2 if picks[fact] is TIE else 1 for picks in PICKS.values()] for fact in range(8)
     ]
-    # fact 5 in ru: candidates 0 and 1 share the best score and 1 is the right one
+    # fact 5 in ru: candidates 0 and 1 share the best score and 1 is correct
     assert answers.correct[5].tolist() == [True, False, False]
     assert answers.correct.sum(axis=0).tolist() == [8, 5, 2]
 
 
 def test_a_tie_with_the_right_answer_is_not_right_either(tmp_path):
-    picks = {"en": scores((TIE, *PICKS["en"][1:])), "ru": SCORES["ru"]}  # in fact 0, 0 is right
+    picks = {"en": scores((TIE, *PICKS["en"][1:])), "ru": SCORES["ru"]}  # in fact 0, 0 is correct
     run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), picks)
     assert read_answers(run, ["en", "ru"]).correct[0].tolist() == [False, True]
 
 
 def slow_greedy(kinds, examples):
-    """Return the greedy cover in its plainest form: every gain counted anew at every step."""
+    """Return the greedy cover, with every gain recomputed at every step."""
     there = count_kinds(kinds)
     had, chosen = np.zeros_like(there), []
     for wanted in range(1, examples + 1):

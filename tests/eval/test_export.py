@@ -1,4 +1,4 @@
-"""A run in other people's formats, read by other people's readers."""
+"""Exports in external formats, read by external readers."""
 
 import json
 import math
@@ -155,7 +155,7 @@ def test_csv_is_read_by_pandas_with_the_same_floats(run):
 
 
 def test_csv_holds_every_number_of_the_results(run):
-    """No figure is forgotten: a new one in results.json must be in the table."""
+    """Every figure of results.json is in the table."""
     told = set(pd.read_csv(export_run(run, "csv")).figure)
     left = {"signature", "languages", "n_queries", "mean", "chance", "intervals", "left_out"}
     for name, value in read_results(run).items():

@@ -1,6 +1,6 @@
-"""The record for Every Eval Ever, held against the archive's own schema where that is at hand.
+"""The record for Every Eval Ever, compared with the archive's schema if available.
 
-EVERY_EVAL_EVER names the wheel of the package every-eval-ever, or a folder that holds it:
+EVERY_EVAL_EVER names the wheel of the package every-eval-ever, or a folder that contains it:
 pip download --no-deps --python-version 3.12 --only-binary=:all: every-eval-ever==0.3.0
 """
 

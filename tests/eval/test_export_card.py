@@ -1,4 +1,4 @@
-"""model-index in a model card: our results are added, the other metadata and the text stay."""
+"""model-index in a model card: results are added; other metadata and text are unchanged."""
 
 import re
 
@@ -49,7 +49,7 @@ def write(tmp_path, text):
 
 
 def split(text):
-    """Return metadata and what follows them."""
+    """Return the metadata and the text."""
     found = re.match(r"\ufeff?---\r?\n(.*?)^---\r?\n", text, re.DOTALL | re.MULTILINE)
     return (yaml.safe_load(found[1]) or {}, text[found.end() :]) if found else ({}, text)
 
@@ -78,7 +78,7 @@ def test_the_hub_client_reads_it_and_a_second_export_changes_nothing(run, tmp_pa
     card = write(tmp_path, CARDS[name])
     export_run(run, "model-index", card=card)
     first = card.read_bytes()
-    if name != "bom":  # the client itself does not read cards with one
+    if name != "bom":  # the client cannot read cards with one
         found = ModelCard.load(card).data.eval_results
         ours = [result for result in found if result.dataset_type == "someone/facts"]
         assert len(ours) == 4 * (1 + 3)

@@ -1,4 +1,4 @@
-"""What cannot be exported is one line, and nothing is written."""
+"""Impossible exports: a one-line error, and no output."""
 
 import json
 import os

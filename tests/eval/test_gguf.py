@@ -1,4 +1,4 @@
-"""A GGUF file gives the scores of the folder that it was written from."""
+"""A GGUF file gives the same scores as its original folder."""
 
 import json
 

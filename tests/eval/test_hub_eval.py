@@ -1,4 +1,4 @@
-"""The runner with models and datasets by OWNER/NAME, against the stand-in Hub."""
+"""The runner with models and datasets by OWNER/NAME, with the stand-in Hub."""
 
 import json
 
@@ -26,7 +26,7 @@ def call(tmp_path, *more, **where):
 @pytest.mark.slow
 @pytest.mark.acceptance
 def test_a_run_by_names_of_the_hub_and_again_offline(served, tmp_path):
-    """One run online; then, from the cache alone, a second that must find nothing left to do."""
+    """One run online; then a second from the cache only, which has nothing left to do."""
     first = call(tmp_path, "--languages", "en,zh-hans", endpoint=served.url)
     assert first.returncode == 0, first.stderr
     said = json.loads((tmp_path / "run" / "run.json").read_text())

@@ -1,4 +1,4 @@
-"""Thirty SIGKILLs in one run, and then the files of a run that nobody disturbed."""
+"""Thirty SIGKILLs in one run give the files of an uninterrupted run."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).with_name("kill_runs.py")
 
 
 def number_subjects(language, rows):
-    """Make every prompt another one: what is known once is not asked again."""
+    """Make every prompt different, since scores are cached."""
     return [row._replace(prompt=f"{n}. {row.prompt}") for n, row in enumerate(rows)]
 
 

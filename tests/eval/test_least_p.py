@@ -1,4 +1,4 @@
-"""Which p-values two runs can have at all, against all ways to swap their facts."""
+"""Possible p-values of two runs, compared with all swaps of their facts."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ CORRECTIONS = ("holm", "bh", "none")
 
 
 def explained(n_units, names, correction, resamples, *, test="randomisation", clusters="none"):
-    """Return the line on so many names a figure; what they are does not matter here."""
+    """Return the message for a number of names per figure; the names do not matter."""
     row = Difference("x", 1.0, 0.0, 1.0, None, 0.5, 0.5)
     differences = {figure: [row] * (n + 1) for figure, n in names.items()}
     settings = {"test": test, "correction": correction, "n_resamples": resamples}
@@ -23,13 +23,13 @@ def explained(n_units, names, correction, resamples, *, test="randomisation", cl
 
 
 def least_of_all_swaps(n):
-    """One run is right in all n facts, the other in none: how many of all swaps differ as much?"""
+    """One run is correct in all n facts, the other in none: the share of equally large swaps."""
     sums = np.array([sum(signs) for signs in product((-1, 1), repeat=n)])
     return np.mean(np.abs(sums) >= n)
 
 
 def least(test, n_units, n_resamples):
-    """The least p-value by the functions that make p-values, of swaps drawn without luck."""
+    """The smallest p-value by the functions that compute p-values, without extreme swaps."""
     if test == "bootstrap":
         return invert_intervals(np.ones((n_resamples, 1)), n_units - 1.0)[0]
     drawn = p_value(np.zeros((n_resamples, 1)), np.ones(1))[0]
@@ -37,7 +37,7 @@ def least(test, n_units, n_resamples):
 
 
 def reached(test, correction, n_units, n_resamples, names):
-    """Whether the least p-values, corrected, are below .05."""
+    """Whether the smallest p-values, corrected, are below .05."""
     p = np.full(names, least(test, n_units, n_resamples))
     return correct(p, correction).min() < 0.05
 

@@ -1,4 +1,4 @@
-"""Models: the family follows from the configuration; what cannot be scored ends in one line."""
+"""Models: family by configuration, and one-line errors."""
 
 import json
 import shutil
@@ -74,7 +74,7 @@ def test_the_scorer_is_of_the_model_s_family(llama, tmp_path):
 
 
 def test_head_weights_that_are_missing_are_noticed(tmp_path):
-    """A checkpoint whose configuration promises a head that its weights lack scores at random."""
+    """A checkpoint without the head of its configuration would give random scores."""
     folder = tiny.save_model("bert", tmp_path / "bert")
     model = transformers.BertModel.from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -109,7 +109,7 @@ def no_tokenizer(folder):
 
 
 def say(**said):
-    """Return a spoiler that puts values into config.json."""
+    """Return a function that changes values in config.json."""
 
     def spoil(folder):
         file = folder / "config.json"

@@ -1,4 +1,4 @@
-"""Pseudo-log-likelihood against one forward a masked token, and which tokens are masked when."""
+"""Pseudo-log-likelihood compared with one forward per masked token, and the masked tokens."""
 
 import pytest
 import torch
@@ -41,7 +41,7 @@ def loaded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trondheim():
-    """Return a model and a tokenizer whose few pieces the tests name."""
+    """Return a model and a tokenizer with a few given pieces."""
     tokenizer = Tokenizer(
         models.WordPiece({piece: k for k, piece in enumerate(PIECES)}, unk_token="[UNK]")
     )
@@ -59,7 +59,7 @@ def trondheim():
 
 @torch.inference_mode()
 def brute_force(model, tokenizer, prompt, candidate, whole_words):
-    """One forward a token; words begin where WordPiece or `▁` marks their beginning."""
+    """One forward per token; words begin where WordPiece or `▁` marks their beginning."""
     ids = tokenizer(prompt.replace("[Y]", candidate))["input_ids"]
     names = tokenizer.convert_ids_to_tokens(ids)
     marked = any(name.startswith("▁") for name in names)
@@ -96,7 +96,7 @@ def test_scores_are_those_of_the_definition(kind, scoring, loaded):
 
 
 def read_plan(scorer, prompt, candidates):
-    """Return what is read: the token asked for, and the input with `_` for a mask."""
+    """Return the reads: the scored token, and the input with `_` for a mask."""
     plan = Plan()
     scorer.plan(plan, Queries([prompt], [candidates], {}))
     names = scorer.tokenizer.convert_ids_to_tokens
@@ -159,7 +159,7 @@ def sentence_piece(split):
 
 
 def gemma():
-    """Return a tokenizer of Gemma's kind: blanks become `▁` first, so that nothing is split."""
+    """Return a tokenizer like Gemma's: spaces become `▁` first, so nothing is split."""
     tokenizer = zoo.closed(tiny.TEXT)
     tokenizer.backend_tokenizer.normalizer = normalizers.Replace(" ", "▁")
     split = pre_tokenizers.Split(" ", "merged_with_previous")
@@ -168,7 +168,7 @@ def gemma():
 
 
 def roberta():
-    """Return a byte-level tokenizer whose offsets are without the blank in front, as RoBERTa's."""
+    """Return a byte-level tokenizer whose offsets exclude the initial space, like RoBERTa's."""
     tokenizer = tiny.byte_level(tiny.TEXT)
     tokenizer.backend_tokenizer.post_processor = processors.RobertaProcessing(
         ("</s>", 1), ("<s>", 0), trim_offsets=True, add_prefix_space=False
@@ -184,8 +184,8 @@ TOKENIZERS = {
     "▁ without splitting": lambda: sentence_piece(False),
     "Gemma's": gemma,
 }
-LETTERS = ("WordPiece", "byte-level", "RoBERTa's")  # those that split off punctuation
-WORDS = [  # a sentence, its words where punctuation is apart, and where it is not
+LETTERS = ("WordPiece", "byte-level", "RoBERTa's")  # tokenizers that split off punctuation
+WORDS = [  # a sentence, its words with separate punctuation, and without
     ("Oslo lies  near Nord-Sud.", "Oslo|lies|near|Nord|-|Sud|.", "Oslo|lies|near|Nord-Sud."),
     ("Париж — столица.", "Париж|—|столица|.", "Париж|—|столица."),
     ("राजधानी पेरिस है।", "राजधानी|पेरिस|है|।", "राजधानी|पेरिस|है।"),

@@ -1,4 +1,4 @@
-"""What a model wrote freely, counted by hand."""
+"""Free predictions of a model, counted by hand."""
 
 import pyarrow as pa
 import pytest
@@ -50,7 +50,7 @@ def test_coverlap_is_over_facts_asked_in_both():
     expected = compare_right(*right, answers=[[0]] * 3, n_resamples=0)
     assert found["coverlap"] == {"en-fr": expected["coverlap"]} == {"en-fr": 1 / 3}
     assert found["left_out"]["facts"] == {"en": 0, "fr": 1}
-    assert found["accuracy"]["fr"] == pytest.approx(2 / 3)  # of P19 nothing was asked
+    assert found["accuracy"]["fr"] == pytest.approx(2 / 3)  # P19 has no queries
     assert found["mean"]["accuracy"] == pytest.approx((5 / 6 + 2 / 3) / 2)
 
 

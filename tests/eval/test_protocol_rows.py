@@ -1,4 +1,4 @@
-"""The rows that mParaRel's protocol asks: bare templates, and every object of the relation."""
+"""The rows of mParaRel's protocol: bare templates, and every object of the relation."""
 
 import json
 
@@ -37,7 +37,7 @@ def table(*rows, names=("relation", "subject", "prompt", "candidates", "answers"
 
 
 def test_every_object_of_the_relation_becomes_a_candidate_in_every_language():
-    """P36 has the objects Rome, Paris, Lyon (first right in rows 0, 2, 2), P37 has Latin."""
+    """P36 has the objects Rome, Paris, Lyon (first correct in rows 0, 2, 2), P37 has Latin."""
     en = table(
         ("P36", "Italy", "Italy: [Y].", ["Bonn", "Rome"], [1]),
         ("P37", "Rome", "Rome: [Y].", ["Latin"], [0]),
@@ -64,7 +64,7 @@ def test_every_object_of_the_relation_becomes_a_candidate_in_every_language():
 @pytest.mark.parametrize(
     ("names", "ids", "expected"),
     [
-        # two homonyms and one renamed: objects go by id, wherever it stands
+        # two homonyms and one renamed: objects are identified by id
         ("candidate_ids", [["Q1"], ["Q2"], ["Q1"]], [[0], [1], [0]]),
         ("object_id", ["Q1", "Q2", "Q1"], [[0], [1], [0]]),
         ("object_id", ["", "", ""], [[0], [0], [1]]),  # BMLAMA as published has none
@@ -109,7 +109,7 @@ def without_ids(language, rows):
 
 
 def test_a_run_ranks_the_objects_of_the_whole_relation(place):
-    """P36 is asked of France and Italy, P37 of Germany and Russia, in turn, each twice."""
+    """P36 for France and Italy, P37 for Germany and Russia, alternating, each twice."""
     results = evaluate_model(
         str(place / "model"), str(place / "facts"), output=place / "run", limit=3,
         scoring="mpararel",
@@ -147,7 +147,7 @@ def test_the_report_shows_the_objects_that_were_ranked(place):
 
 
 def test_languages_added_later_have_the_objects_of_the_first(place, tmp_path):
-    """Its labels alone tell them apart: in zh_hans Paris and Rome are made homonyms here."""
+    """Without ids only labels differ: in zh_hans Paris and Rome are made homonyms here."""
 
     def homonyms(language, rows):
         rows = without_ids(language, rows)

@@ -1,4 +1,4 @@
-"""Protocols beside BMLAMA's against their formulas, one candidate at a time (plain.py)."""
+"""Other protocols than BMLAMA's, compared with formulas, one candidate at a time (plain.py)."""
 
 import copy
 import random
@@ -18,7 +18,7 @@ from polyprobe.eval.scoring.scorers.part import first_pieces
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 
-# Slot in the middle, last, first; behind a blank, a letter, an apostrophe; ten scripts.
+# Slot in the middle, last, first; after a space, a letter, an apostrophe; ten scripts.
 QUERIES = [
     ("The capital of France is [Y].", ["Paris", "Berlin", "the city of Paris", "Rome"]),
     ("The capital of France is [Y]", ["Paris", "Berlin"]),
@@ -61,7 +61,7 @@ def score(scorer, queries):
 
 
 def has_bos(kind):
-    return kind not in ("llama", "gpt2")  # those two can be asked for nothing that opens a prompt
+    return kind not in ("llama", "gpt2")  # these two cannot score the first token of a prompt
 
 
 @pytest.mark.parametrize(("scoring", "kind"), CASES)
@@ -192,7 +192,7 @@ def test_an_eos_that_the_tokenizer_appends_is_not_between(
 
 
 def test_the_candidate_is_never_joined_to_the_prompt(scorers):
-    """`is` and `Paris` alone, though `isParis` would be cut elsewhere; the trailing blank stays."""
+    """`is` and `Paris` separately, though `isParis` splits elsewhere; the trailing space stays."""
     scorer = scorers("gpt2", "object")
     tokenizer = scorer.tokenizer
     prompt = "The capital of France is [Y]."
@@ -235,13 +235,13 @@ def llama_2_like():
 
 
 FIRST = [
-    (llama_2_like, "is [Y]", "Paris", "▁Paris"),  # with a blank of ours it would be `▁▁`, `Paris`
+    (llama_2_like, "is [Y]", "Paris", "▁Paris"),  # with an added space it would be `▁▁`, `Paris`
     (llama_2_like, "is'[Y]", "Paris", "▁Paris"),  # the boundary has merged: it stays
     (llama_2_like, "is [Y]", "s", "s"),  # `▁`, `s`
     (lambda: tiny.byte_level(tiny.TEXT), "is [Y]", "Paris", "ĠParis"),
     (lambda: tiny.byte_level(tiny.TEXT), "is([Y]", "Paris", "Paris"),
     (lambda: tiny.byte_level(tiny.TEXT), "[Y] is", "Paris", "Paris"),
-    (lambda: tiny.byte_level(tiny.TEXT), "是 [Y]", "巴黎", "å·´é»İ"),  # `Ġ` alone is passed over
+    (lambda: tiny.byte_level(tiny.TEXT), "是 [Y]", "巴黎", "å·´é»İ"),  # `Ġ` alone is skipped
     (lambda: tiny.byte_level(tiny.TEXT), "το [Y]", "Αθήνα", "ĠÎ"),  # half a letter is a piece
     (lambda: tiny.xlmr_tokenizer(tiny.TEXT), "is [Y]", "Paris", "▁Paris"),
     (lambda: tiny.xlmr_tokenizer(tiny.TEXT), "是[Y]", "北京", "北"),  # `▁`, `北`, `京`
@@ -300,7 +300,7 @@ def test_one_input_a_prompt_and_length_and_one_place_a_mask(scoring, scorers, mo
 
 
 def test_what_is_taught_has_a_row_a_read(scorers):
-    """`read` keeps its shape: a row for each read, though reads of one place share its logits."""
+    """`read` keeps its shape: a row for each read, although reads of one position share logits."""
     scorer = scorers("bert", "mpararel")
     prompts, names = ["The capital is [Y]."], ["Paris", "Berlin", "Paris"]
     pieces = {n: tuple(scorer.tokenizer(n, add_special_tokens=False)["input_ids"]) for n in names}

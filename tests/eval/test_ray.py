@@ -1,4 +1,4 @@
-"""A Ray cluster gives the scores of one process, also when a node of it is killed."""
+"""A Ray cluster gives the scores of one process, even if a node is killed."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ def model(tmp_path_factory):
 def free_port():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]  # bound, but nobody listens
+        yield taken.getsockname()[1]  # bound, but not listening
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ class TestErrors:
 
 @pytest.fixture(scope="class")
 def short_folder():
-    """A folder for Ray, whose sockets bear no long path."""
+    """A folder for Ray, whose sockets need a short path."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tempfile.mkdtemp(prefix="pp-", dir="/tmp")
         patch.setenv("RAY_TMPDIR", folder)
@@ -217,13 +217,13 @@ def cluster(short_folder):
 
 
 def scoring_processes():
-    """Return the workers of Ray that hold a `RayWorker`, among what this process has started."""
+    """Return the Ray workers with a `RayWorker` started by this process."""
     found = psutil.Process().children(recursive=True)
     return [p for p in found if any("RayWorker" in part for part in command_of(p))]
 
 
 def wait_for_another(started):
-    """Return whether a worker appears that has not been started before, within a minute."""
+    """Return whether a new worker appears within a minute."""
     for _ in range(600):
         if set(scoring_processes()) - set(started):
             return True

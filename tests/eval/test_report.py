@@ -1,4 +1,4 @@
-"""The HTML report: what it holds, what it counts, what it shows for a pair of languages."""
+"""The HTML report: content, counts, and the view of a pair of languages."""
 
 import json
 import shutil
@@ -50,7 +50,7 @@ def report(tmp_path, *folders):
 
 
 def drawn(run):
-    """What the page's script draws of the results."""
+    """The results drawn by the page's script."""
     results = run.read_json("results.json")
     measures = ("accuracy", *MEASURES)
     intervals = {name: results["intervals"][name] for name in measures}
@@ -84,7 +84,7 @@ def test_a_run_of_the_first_rows_shows_those(tmp_path, facts):
 def test_the_answer_is_at_the_top(tmp_path, run):
     reader, _ = report(tmp_path, run.folder)
     mean = run.read_json("results.json")["mean"]
-    # ties in expectation: ru 5 + 1/2 right of 8; zh_hans 2, and its tie in fact 2 lacks the answer
+    # ties in expectation: ru 5 + 1/2 correct of 8; zh_hans 2, its tie in fact 2 lacks the answer
     accuracy = (8 / 8 + 5.5 / 8 + 2 / 8) / 3
     chance = (1 / 4 + 1 / 2) / 2
     answer = " ".join(reader.under("answer"))
@@ -274,8 +274,8 @@ def test_a_browser_shows_the_pair_of_the_address(tmp_path, run):
         "Tie for the best score: 2 of 8 facts",
     ]
     shown = [
-        *("柏林", "Берлин", "罗马", "Рим"),  # facts 1 and 6: both right
-        *("巴黎", "莫斯科", "Париж", "Москва"),  # fact 3: both wrong, with what is right
+        *("柏林", "Берлин", "罗马", "Рим"),  # facts 1 and 6: both correct
+        *("巴黎", "莫斯科", "Париж", "Москва"),  # fact 3: both wrong, with the answer
         *("柏林", "巴黎", "Берлин", "Париж"),  # fact 4
     ]
     assert sorted(reader.under("agree", "bdi")) == sorted(shown)
@@ -283,10 +283,10 @@ def test_a_browser_shows_the_pair_of_the_address(tmp_path, run):
     assert set(ids[:2]) == {"P36:C1:1 · P37", "P36:C2:6"}
     assert set(ids[2:]) == {"P36:C3:3 · P37", "P36:C0:4"}
     assert reader.under("tied").count("model: tie between 2 candidates") == 2
-    assert dom.count('class="main-svg"') >= 2  # both figures were drawn
+    assert dom.count('class="main-svg"') >= 2  # both plots were drawn
 
 
 def examples_of(dom):
-    """Return the examples' element out of a page that a browser wrote."""
+    """Return the examples' element of a page rendered by a browser."""
     start = dom.index('<div class="examples"')
     return dom[start : dom.index("</div></section>", start)]

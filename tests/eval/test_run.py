@@ -28,7 +28,7 @@ PAIRS = ["en-ru", "en-zh_hans", "ru-zh_hans"]
 def place(tmp_path_factory):
     """Return a folder with a model and a dataset of 8 facts in 3 languages.
 
-    The model is a GPT-2, whose bytes know every script: no two scores tie.
+    The model is a byte-level GPT-2, which covers every script: no two scores tie.
     """
     folder = tmp_path_factory.mktemp("place")
     tiny.save_model("gpt2", folder / "model")
@@ -38,7 +38,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def done(place):
-    """Return a finished run over all of it."""
+    """Return a finished run on all rows."""
     results = evaluate_model(str(place / "model"), str(place / "facts"), output=place / "done")
     return place / "done", results
 
@@ -208,7 +208,7 @@ def test_a_run_killed_at_its_first_write_goes_on(place, done, tmp_path):
 
 @pytest.mark.acceptance
 def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(place, done, tmp_path):
-    """A limit on the size of files stands for the full disk: writing fails in the same way."""
+    """A limit on file size simulates a full disk: writing fails in the same way."""
     large = place / "large"
     if not large.exists():
         write_facts(large, copies=40)

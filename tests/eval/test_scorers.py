@@ -1,4 +1,4 @@
-"""Scores against the definitions, one candidate at a time (tests/eval/plain.py)."""
+"""Scores compared with the definitions, one candidate at a time (tests/eval/plain.py)."""
 
 import copy
 import json
@@ -17,7 +17,7 @@ FAMILY = {
     "llama": plain.causal, "gpt2": plain.causal, "bloom": plain.causal, "bert": plain.masked,
     "xlm-roberta": plain.masked, "t5": plain.seq2seq, "mt5": plain.seq2seq,
 }  # fmt: skip
-# Slot first, in the middle, last; behind a blank and behind a letter; ten scripts.
+# Slot first, in the middle, last; after a space and after a letter; ten scripts.
 QUERIES = [
     ("The capital of France is [Y].", ["Paris", "Berlin", "the city of Paris", "Rome"]),
     ("[Y] is the capital of France.", ["Paris", "Berlin"]),
@@ -185,7 +185,7 @@ def test_memory_that_runs_out_halves_the_batch(scorers, monkeypatch):
 
 
 def test_mt5_s_sentinel_is_an_ordinary_piece_with_a_blank_of_its_own(scorers):
-    """Behind a letter, at the start and behind a blank the source holds it, and nothing beside."""
+    """After a letter, at the start and after a space, the source contains it and nothing else."""
     model = scorers("mt5").model
     pieces = tiny.unigram(tiny.TEXT, ["<pad>", "</s>", "<unk>"], "$A </s>").backend_tokenizer
     content = json.loads(pieces.to_str())

@@ -1,4 +1,4 @@
-"""Runs whose files were cut, changed or lost end in one line."""
+"""Runs with truncated, changed or missing files: one-line errors."""
 
 import math
 import os

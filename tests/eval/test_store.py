@@ -1,4 +1,4 @@
-"""The score store: the same bits again, and never those of another model or query."""
+"""The score store returns the same bits, and never those of another model or query."""
 
 import hashlib
 import json
@@ -144,7 +144,7 @@ LISTS = st.lists(TEXTS, min_size=1, max_size=4)
 
 @st.composite
 def cut_twice(draw):
-    """Return one text cut into pieces in two ways, so that the joined pieces are equal."""
+    """Return two segmentations of one text, so that the joined pieces are equal."""
     text = draw(st.text(st.sampled_from('ab,"\0'), max_size=6))
     ways = [sorted(draw(st.lists(st.integers(0, len(text)), max_size=3))) for _ in range(2)]
     return [
@@ -183,7 +183,7 @@ def test_two_identities_of_one_hash_are_not_mixed_up(tmp_path, monkeypatch):
 
 
 def test_rows_name_their_own_identity(tmp_path, capsys):
-    """Rows that are copied into the store of another model are not used."""
+    """Rows copied into the store of another model are not used."""
     mine, other = ScoreStore(tmp_path, IDENTITY), ScoreStore(tmp_path, IDENTITY | {"bos": "never"})
     prompts, candidates, known = queries(1, 2)
     mine.add(prompts, candidates, known)

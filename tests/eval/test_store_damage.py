@@ -1,4 +1,4 @@
-"""Damage to a file of the score store: absent rows or one line, and never a wrong score."""
+"""Damage to a file of the score store: missing rows or a one-line error, never a wrong score."""
 
 import sqlite3
 

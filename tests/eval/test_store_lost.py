@@ -1,4 +1,4 @@
-"""Nothing that was added to the score store is lost: kills, full disks, others at work."""
+"""No rows of the score store are lost: kills, full disks, concurrent processes."""
 
 import os
 import resource
@@ -72,7 +72,7 @@ store.add(*queries(*{last}))
 
 
 def test_a_full_disk_keeps_what_was_added(tmp_path):
-    """A limit on the size of files stands for the full disk: writing fails in the same way."""
+    """A limit on file size simulates a full disk: writing fails in the same way."""
     code = """
 from polyprobe import PolyprobeError
 store = ScoreStore(Path(sys.argv[1]), IDENTITY)
@@ -103,7 +103,7 @@ assert store.find(prompts, candidates) == known
 
 
 def test_two_processes_that_add_at_once_lose_nothing(tmp_path, capsys):
-    """Both open the same new store and add the same 400 rows, each 20 of its own between them."""
+    """Both open the same new store and add the same 400 rows, interleaved with 20 others."""
     code = """
 print("ready", flush=True)
 sys.stdin.readline()
@@ -182,7 +182,7 @@ def test_a_file_where_the_folder_should_be_is_one_line(place, tmp_path):
 
 @pytest.fixture
 def open_place():
-    """Return a folder that everyone may enter: pytest's own are closed to all but their maker."""
+    """Return a folder that every user can enter, unlike pytest's own folders."""
     with tempfile.TemporaryDirectory(prefix="polyprobe-tests-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -192,7 +192,7 @@ def open_place():
 
 
 def become_nobody():
-    """Give up root's rights, which no folder is closed to; others have no such rights."""
+    """Drop root's rights, which ignore folder permissions; do nothing for other users."""
     if os.geteuid() == 0:
         os.seteuid(65534)
 

@@ -1,4 +1,4 @@
-"""A run's work in pieces: what stands in which task, and what is left to do."""
+"""The tasks of a run: their rows, and the remaining tasks."""
 
 import shutil
 
@@ -45,7 +45,7 @@ def test_a_query_of_more_candidates_than_a_task_is_one_by_itself(small):
 
 
 def test_what_is_known_leaves_the_other_tasks_as_they_were(small):
-    """Whatever whole tasks a killed run has kept, those that are left are cut at the same rows."""
+    """The remaining tasks have the same rows, whichever tasks a killed run has saved."""
     asked = {"en": [query(n) for n in "abcdef"], "ru": [query(n) for n in "eghi"]}
     whole = [task[1:] for task in make_tasks(asked, set())]
     for kept in range(2 ** len(whole)):

@@ -1,4 +1,4 @@
-"""A training that is followed does not notice, and neither do the figures how it trains."""
+"""The callback does not change a training, and the figures do not depend on its setup."""
 
 import random
 import subprocess
@@ -38,7 +38,7 @@ def saved(tmp_path_factory):
 
 
 def draw(scorer, *prepared):
-    """Score, and draw from all generators on the way."""
+    """Score, and use all random generators."""
     torch.rand(3), np.random.rand(3), random.random()
     return scored(scorer, *prepared)
 
@@ -63,7 +63,7 @@ def test_training_goes_on_bit_for_bit(kind, saved, facts, tmp_path, monkeypatch)
         ends.append((trainer.model.state_dict(), losses, logger.steps("eval_loss"), state))
     (weights, *rest), (followed_weights, *followed_rest) = ends
     assert rest == followed_rest
-    assert len(rest[0]) == 4  # a loss each step, also where figures were logged
+    assert len(rest[0]) == 4  # a loss at each step, also at steps with figures
     assert all(torch.equal(weights[name], followed_weights[name]) for name in weights)
 
 

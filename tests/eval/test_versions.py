@@ -1,4 +1,4 @@
-"""A template run and its sentence version: what is recognised, matched, ranked, and left out."""
+"""A template run and its sentence version: recognition, matching, ranks, excluded rows."""
 
 import json
 import shutil
@@ -55,7 +55,7 @@ def test_sentence_versions_have_one_dataset_and_the_default_has_one_too(
 
 
 def best_ranks(table):
-    """Every order that ties allow of each row: the best rank of a right answer, from 1."""
+    """All orders of the ties of each row: the best rank of a correct answer, from 1."""
     ranks = []
     for row in table.to_pylist():
         found = []

@@ -2,7 +2,7 @@
 
 The stand-in has the three functions that the worker calls, and its model's name says how it
 behaves. That the worker runs the real package (unbabel-comet 2.2.7, with torch 2.13 and a random
-checkpoint) was tried by hand: it needs libraries that do not go together with ours.
+checkpoint) was checked by hand: its dependencies conflict with ours.
 """
 
 import json
@@ -67,7 +67,7 @@ PAIRS = [("Olga was born.", "Ольга родилась."), ("Ivan died.", "И�
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """A Python that has nothing but its own library."""
+    """A Python with only its standard library."""
     folder = tmp_path_factory.mktemp("bare")
     venv.create(folder, symlinks=True)
     return str(folder / "bin" / "python")

@@ -1,4 +1,4 @@
-"""Feminine verb forms: counted in documents that we wrote, and by a tagger that is trained here.
+"""Feminine verb forms, counted in handwritten documents and by a tagger trained here.
 
 The shared Stanza models have no tagger. The counts are tested on Stanza's own documents, read from
 CoNLL-U and handed out by a stand-in pipeline, and the real pipeline on a tokenizer and a tagger
@@ -59,7 +59,7 @@ def test_what_counts_as_a_verb_form(upos, features, counts):
 
 
 class StandIn:
-    """Has the interface of stanza.Pipeline; knows the verbs of tests/eval/versions.py."""
+    """Has the interface of stanza.Pipeline; tags the verbs of tests/eval/versions.py."""
 
     def bulk_process(self, docs):
         return [document(*map(self.tag, text.rstrip(".").split())) for text in docs]
@@ -148,7 +148,7 @@ def write_treebank(folder):
     """Write sentences as CoNLL-U, as text, and each character's label (1: word ends, 2: all)."""
     trees, texts, labels = [], [], []
     for gender in ("Fem", "Masc"):
-        # any name with any verb, as templates have it: the verb alone tells its gender
+        # any name with any verb, as in templates: only the verb shows the gender
         for name, verb, place in product(NAMES, VERBS[gender], PLACES):
             words = [name, verb, "в", place]
             features = f"Gender={gender}|Tense=Past|VerbForm=Fin"

@@ -1,4 +1,4 @@
-"""The HTML page of versions: it loads nothing, holds what was found, and draws in a browser."""
+"""The HTML page of versions: no external resources, complete results, plots in a browser."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Who scores tasks changes nothing about the scores, and nothing is lost or left behind."""
+"""Workers do not affect scores, and no tasks or processes are lost or left over."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ SENTENCES = ["The capital of {} is [Y].", "[Y] is a city like {}.", "Столи�
 
 
 def tasks_of(n, rows=3):
-    """Return n tasks of a few rows, no two alike."""
+    """Return n different tasks of a few rows."""
     asked = [s.format(f"{place} {k}") for k in range(n) for place in PLACES for s in SENTENCES]
     return [
         Task(k, "en" if k % 2 else "ru", asked[k * rows : k * rows + rows], [PLACES[:4]] * rows)
@@ -35,7 +35,7 @@ def silent(task, done, total):
 
 
 class Stub:
-    """A scorer that writes down what it is called with."""
+    """A scorer that records its calls."""
 
     def __init__(self):
         self.calls = []
@@ -138,7 +138,7 @@ class TestDeviceWorkers:
         first, scored = next(results)
         killed, other = workers()
         killed.kill()
-        killed.wait()  # which takes its status, so that its parent never sees it
+        killed.wait()  # which reaps it, so that its parent never sees its status
         got = {first.number: scored}
         for task, scored in results:
             got[task.number] = scored

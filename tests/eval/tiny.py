@@ -1,4 +1,4 @@
-"""Small random models with real configurations and real tokenizers, one a family and kind."""
+"""Small random models with real configurations and tokenizers, one per family and kind."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ TEXT = [
 
 
 def byte_level(text: list[str]) -> PreTrainedTokenizerFast:
-    """Return a byte-level BPE tokenizer as GPT-2's and Llama-3's: no BOS by itself."""
+    """Return a byte-level BPE tokenizer like GPT-2's and Llama-3's, which adds no BOS."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -57,7 +57,7 @@ def byte_level(text: list[str]) -> PreTrainedTokenizerFast:
 def unigram(
     text: list[str], special: list[str], post: str, **names: str
 ) -> PreTrainedTokenizerFast:
-    """Return a SentencePiece-like unigram tokenizer with `▁`, as XLM-R's and T5's."""
+    """Return a SentencePiece-like unigram tokenizer with `▁`, like XLM-R's and T5's."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
@@ -75,7 +75,7 @@ def unigram(
 
 
 def word_piece(text: list[str]) -> PreTrainedTokenizerFast:
-    """Return a WordPiece tokenizer as multilingual BERT's."""
+    """Return a WordPiece tokenizer like multilingual BERT's."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -139,7 +139,7 @@ SPREAD = {"mt5": 0.15}
 def save_model(kind: str, folder: Path, text: list[str] = TEXT) -> Path:
     """Write a random model of that kind, its tokenizer trained on the text.
 
-    Its weights are large enough for scores that differ.
+    Its weights are large enough for different scores.
     """
     auto, make_tokenizer, make_config = KINDS[kind]
     tokenizer = make_tokenizer(text)

@@ -1,4 +1,4 @@
-"""Small trainings that a callback follows."""
+"""Small trainings with a callback."""
 
 from transformers import (
     AutoModelForCausalLM,
@@ -25,14 +25,14 @@ TEXTS = [
 
 
 def save_once(folder, kind):
-    """Return the folder of a model of that kind, written when it is first asked for."""
+    """Return the folder of a model of that kind, written on first use."""
     if not (folder / kind).exists():
         zoo.save_kind(kind, folder / kind)
     return folder / kind
 
 
 class Logger(TrainerCallback):
-    """What stands in `report_to`: it gets what is logged."""
+    """A target of `report_to` that receives the log."""
 
     def __init__(self):
         self.logged = []
@@ -53,7 +53,7 @@ def examples(tokenizer):
 
 
 def make_trainer(folder, output, model=None, tokenizer=True, **options):
-    """Return a trainer of one example a step, with dropout, that logs every loss."""
+    """Return a trainer with one example per step and dropout that logs every loss."""
     words = AutoTokenizer.from_pretrained(folder)
     options = {"max_steps": 4, "eval_strategy": "steps", "eval_steps": 2, **options}
     arguments = TrainingArguments(
@@ -77,7 +77,7 @@ def follow(trainer, facts, languages=("en", "ru"), **options):
 
 
 def figures_of(results):
-    """Return what results.json says, under the names that the callback gives."""
+    """Return the figures of results.json, under the names of the callback."""
     parts = {
         f"polyprobe/{name}.{of}": value
         for name in ("accuracy", "rankc")
@@ -92,7 +92,7 @@ def ours(logs, prefix="polyprobe/"):
 
 
 def saved_figures(trainer, facts, folder, **options):
-    """Return what `evaluate_model` says of the trainer's model, saved as a checkpoint."""
+    """Return the figures of `evaluate_model` for the trainer's model, saved as a checkpoint."""
     trainer.save_model(folder)
     options = {"languages": ["en", "ru"], "device": "cpu", **options}
     return figures_of(evaluate_model(str(folder), facts, output=folder / "run", **options))

@@ -23,7 +23,7 @@ N = 12
 
 
 def made_rows(config: str, language: str, two_forms: bool = False) -> list[Row]:
-    """Return twelve rows of two relations; templates put every verb into the masculine."""
+    """Return twelve rows of two relations; templates use masculine verbs only."""
     sentence = config.endswith("-sentence")
     rows = []
     for number in range(N):
@@ -61,7 +61,7 @@ def made_rows(config: str, language: str, two_forms: bool = False) -> list[Row]:
 
 
 def write_dataset(folder: Path, languages=("en", "ru"), two_forms=False, skip=()) -> Path:
-    """Write both configurations; `skip` are the places of rows that the sentences lack."""
+    """Write both configurations; `skip` are the rows missing from the sentences."""
     lines = ["---", "configs:"]
     for config in CONFIGS:
         data = folder / "data" / config
@@ -77,7 +77,7 @@ def write_dataset(folder: Path, languages=("en", "ru"), two_forms=False, skip=()
 
 
 def made_scores(config: str, language: str, rows: int, pool: int) -> list[list[float]]:
-    """Return random scores with ties, others for each configuration and language."""
+    """Return random scores with ties, different for each configuration and language."""
     seed = [CONFIGS.index(config), *language.encode()]
     return np.random.default_rng(seed).integers(0, 4, (rows, pool)).astype(float).tolist()
 

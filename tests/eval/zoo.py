@@ -1,7 +1,7 @@
-"""Tiny random models of many classes: real configurations and tokenizers, one folder a kind.
+"""Tiny random models of many classes: real configurations and tokenizers, one folder per kind.
 
-Weights and their spreading are those of tiny.py. Vocabularies are fixed (fixed.py), so that every
-process makes the same model.
+Weights are initialized as in tiny.py. Vocabularies are fixed (fixed.py), so every process creates
+the same model.
 """
 
 import json
@@ -31,10 +31,10 @@ T5 = ["<extra_id_0>", "<pad>", "</s>", "<unk>", "<extra_id_1>"]
 
 
 class Kind(NamedTuple):
-    """What a kind is made of: the model's type, its tokenizer and the fields of its configuration.
+    """A kind of model: type, tokenizer and configuration fields.
 
-    `spread` is the deviation of its weights, lower where the class magnifies rounding; `untied`
-    gives it a head of its own, which T5's later kinds have and their configurations deny.
+    `spread` is the deviation of its weights, lower for classes that magnify rounding; `untied`
+    adds a separate head, which later T5 models have although their configurations deny it.
     """
 
     model_type: str
@@ -216,7 +216,7 @@ FAMILY = {kind: family for family, (_, kinds) in HEADS.items() for kind in kinds
 
 
 def opener(base: Path) -> Callable[..., Scorer]:
-    """Return what loads a kind's scorer as a user would; each is made and loaded once."""
+    """Return a function that loads a kind's scorer as a user would, once for each kind."""
     made: dict[tuple[Any, ...], Scorer] = {}
 
     def get(kind: str, scoring: str = "bmlama", **options: Any) -> Scorer:

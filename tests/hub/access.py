@@ -14,7 +14,7 @@ GATED = "Access to {kind} {name} is restricted"
 
 
 def require_token(call: Call) -> Token:
-    """Return who asks; without a token the Hub answers 401."""
+    """Return the user of the call; without a token the Hub answers 401."""
     if call.token is None:
         raise HubError(HTTPStatus.UNAUTHORIZED, "", NO_TOKEN)
     return call.token
@@ -50,10 +50,10 @@ def check_gate(call: Call, repository: Repository) -> None:
 
 
 def find_to_write(call: Call, pull: bool = False, revision: str = "") -> Repository:
-    """Return the repository of the call if its token may write it, or open a pull request there.
+    """Return the repository of the call if its token may write to it or open a pull request.
 
-    A pull request asks for a token that writes somewhere, not for rights in this repository; so
-    does a `revision` that is a pull request of the token's user.
+    A pull request needs a token with any write permission, not rights in this repository. The same
+    applies to a `revision` that is a pull request of the token's user.
     """
     repository = find_repository(call)
     token = require_token(call)

@@ -13,7 +13,7 @@ DATASET_SUFFIXES = """
 
 
 def write_attributes(kind: str) -> str:
-    """Return the first `.gitattributes` of a repository: a line for each suffix that is LFS's."""
+    """Return the first `.gitattributes` of a repository: a line for each LFS suffix."""
     suffixes = LFS_SUFFIXES + (DATASET_SUFFIXES if kind == "dataset" else "")
     lines = [f"*{each} filter=lfs diff=lfs merge=lfs -text" for each in sorted(suffixes.split())]
     return "\n".join(lines) + "\n"
@@ -31,6 +31,6 @@ def is_lfs(path: str, size: int, attributes: str) -> bool:
 
 
 def is_ignored(path: str, ignored: str) -> bool:
-    """Tell whether a `.gitignore` of plain patterns leaves a path out, by the name of any part."""
+    """Return whether a `.gitignore` of plain patterns excludes a path, by the name of any part."""
     patterns = [line.strip("/ ") for line in ignored.splitlines() if line[:1] not in ("", "#")]
     return any(fnmatch(part, each) for each in patterns for part in (*path.split("/"), path))

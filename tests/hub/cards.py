@@ -1,6 +1,6 @@
-"""The Hub's check of a card's metadata, as far as a dataset's, a model's or a Space's goes wrong.
+"""The Hub's check of the metadata of cards: common errors of datasets, models and Spaces.
 
-The rules are a small part of the Hub's own, in its words where they are known: the schema is not
+The rules are a small part of the Hub's, with its messages where known, since the schema is not
 published. Errors stop a commit, warnings do not.
 """
 
@@ -29,7 +29,7 @@ BLOCK = re.compile(r"\A\s*---[\r\n]+(.*?)[\r\n]+---(?:[\r\n]|\Z)", re.DOTALL)
 
 
 class Findings(NamedTuple):
-    """What the check says against a card."""
+    """The findings of the check of a card."""
 
     errors: list[str]
     warnings: list[str]
@@ -63,7 +63,7 @@ def check_card(text: str, kind: str) -> Findings:
 
 
 def check_license(data: Mapping[str, Any]) -> list[str]:
-    """Return an error if a licence is not of the Hub's list; there may be several."""
+    """Return an error if any licence is not on the Hub's list."""
     named, known = data.get("license") or [], LICENSES.split()
     wrong = {*named} - {*known} if isinstance(named, list) else {named} - {*known}
     return [f'"license" must be one of [{", ".join(known)}]'] if wrong else []
@@ -86,7 +86,7 @@ def check_configs(data: Mapping[str, Any]) -> list[str]:
 
 
 def check_space(data: Mapping[str, Any]) -> list[str]:
-    """Return errors if a Space does not name how it is run, or names a colour that is none."""
+    """Return errors if a Space has no SDK or an invalid colour."""
     found = [] if data.get("sdk") in SDKS else [f'"sdk" must be one of [{", ".join(SDKS)}]']
     for key in ("colorFrom", "colorTo"):
         if data.get(key, "red") not in COLOURS:
@@ -103,6 +103,6 @@ def read_card(files: Mapping[str, Blob]) -> dict[str, Any]:
     block = BLOCK.match(files["README.md"].file.read_text(encoding="utf-8"))
     try:
         data = yaml.safe_load(block[1]) if block else None
-    except yaml.YAMLError:  # in a served folder, whose card nobody checked
+    except yaml.YAMLError:  # in a served folder with an unchecked card
         return {}
     return data if isinstance(data, dict) else {}

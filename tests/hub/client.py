@@ -1,4 +1,4 @@
-"""Runs a piece of Python as a user would: a process of its own, a chosen cache, a chosen Hub."""
+"""Run Python code as a user would: a separate process with a given cache and Hub."""
 
 import json
 import os
@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# evaluate imports transformers' pipelines where it can: five seconds for nothing.
+# evaluate imports transformers' pipelines if available, which takes five seconds.
 EVALUATE = """
 import sys
 sys.modules["transformers"] = None
 import evaluate
 del sys.modules["transformers"]
 """
-NOWHERE = "http://127.0.0.1:9"  # the discard port, where nothing listens: refused at once
+NOWHERE = "http://127.0.0.1:9"  # the discard port, without a server: refused immediately
 
 
 def environment(
@@ -25,11 +25,11 @@ def environment(
     offline: bool = False,
     variables: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the variables of a process that knows one Hub and one cache, without proxies.
+    """Return the variables of a process with one Hub and one cache, without proxies.
 
-    The clients read them once, at their import: hence a process for every test of a client.
-    Without `HF_UPDATE_DOWNLOAD_COUNTS=0` evaluate asks a server of Amazon's before every load.
-    Large files go over LFS unless `variables`, which come last, hold those of `xet_client.XET`.
+    The clients read them once, at import; therefore every test of a client has its own process.
+    Without `HF_UPDATE_DOWNLOAD_COUNTS=0` evaluate calls a server of Amazon before every load.
+    Large files go over LFS unless `variables` (applied last) contain those of `xet_client.XET`.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("HF_")}
     kept = {k: v for k, v in kept.items() if not k.lower().endswith("_proxy")}
@@ -55,7 +55,7 @@ def run_client(
     folder: Path | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> Any:
-    """Run `code`, whose last act is `answer = …`, and return that answer (through JSON).
+    """Run `code`, which ends with `answer = …`, and return the answer (through JSON).
 
     It runs in `folder`, by default an empty one in `home`. If the process fails, the
     test fails with its output.

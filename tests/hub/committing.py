@@ -1,4 +1,4 @@
-"""The routes of a commit: which files are LFS's, then the commit itself, line by line."""
+"""The routes of a commit: selection of LFS files, then the commit, line by line."""
 
 import json
 from base64 import b64decode
@@ -24,7 +24,7 @@ REJECTED = "Your push was rejected during YAML metadata verification"
 
 
 def answer_card(call: Call) -> Answer:
-    """Check a README's metadata: errors are a 400, in JSON or, if asked for, as plain text."""
+    """Check a README's metadata: errors give status 400, as JSON or, on request, plain text."""
     asked = call.fields()
     found = check_card(asked["content"], asked["repoType"])
     status = HTTPStatus.BAD_REQUEST if found.errors else HTTPStatus.OK
@@ -34,7 +34,7 @@ def answer_card(call: Call) -> Answer:
 
 
 def answer_preupload(call: Call) -> Answer:
-    """Answer for each file how to send it, and the id of the content at its path."""
+    """Return the upload mode of each file, and the id of the content at its path."""
     repository = find_to_write(call, call.asks("create_pr"), call.values["rev"])
     commit, asked = find_commit(repository, call.values["rev"]), call.fields()
     attributes = read_text(commit, ".gitattributes")
@@ -64,9 +64,9 @@ def read_text(commit: Commit, path: str) -> str:
 
 
 def answer_commit(call: Call) -> Answer:
-    """Make a commit on a branch, or as a pull request, out of the lines of the body.
+    """Make a commit on a branch, or as a pull request, from the lines of the body.
 
-    All of it is checked before anything changes. A `parentCommit` that is not the head is a 412.
+    Everything is checked before any change. A `parentCommit` that is not the head is a 412.
     """
     pull = call.asks("create_pr")
     repository, token = find_to_write(call, pull, call.values["rev"]), require_token(call)

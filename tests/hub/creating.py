@@ -1,4 +1,4 @@
-"""The routes that make, change and delete repositories, branches and tags."""
+"""The routes that create, change and delete repositories, branches and tags."""
 
 import re
 from http import HTTPStatus
@@ -28,7 +28,7 @@ Check out the configuration reference at https://huggingface.co/docs/hub/spaces-
 
 
 def answer_create(call: Call) -> Answer:
-    """Make a repository whose first commit holds `.gitattributes`, in a Space a README too."""
+    """Create a repository; the first commit contains `.gitattributes`, and a README for a Space."""
     token, asked = require_token(call), call.fields()
     kind, namespace = asked.get("type") or "model", asked.get("organization") or token.user
     name = f"{namespace}/{asked['name']}"
@@ -49,7 +49,7 @@ def answer_create(call: Call) -> Answer:
 
 
 def begin(call: Call, repository: Repository, sdk: str) -> None:
-    """Make the first commit; a Space has to say how it is run."""
+    """Make the first commit; a Space needs an SDK."""
     kind, title = repository.kind, repository.name.split("/")[1]
     files = {".gitattributes": keep_text(call, write_attributes(kind))}
     if kind == "space":
@@ -61,7 +61,7 @@ def begin(call: Call, repository: Repository, sdk: str) -> None:
 
 
 def keep_text(call: Call, text: str) -> Blob:
-    """Keep a text that the Hub itself writes."""
+    """Store a file written by the Hub."""
     return call.server.store.keep(text.encode(), lfs=False)
 
 
@@ -73,7 +73,7 @@ def answer_delete(call: Call) -> Answer:
 
 
 def answer_move(call: Call) -> Answer:
-    """Rename a repository; the old name is free at once, where the Hub would redirect."""
+    """Rename a repository; the old name is free immediately (the Hub would redirect)."""
     asked = call.fields()
     values = {"kind": asked["type"], "name": asked["fromRepo"]}
     repository = find_to_write(call._replace(values=values))
@@ -88,7 +88,7 @@ def answer_move(call: Call) -> Answer:
 
 
 def answer_settings(call: Call) -> Answer:
-    """Change who sees a repository and whether its files are gated."""
+    """Change the visibility of a repository and whether its files are gated."""
     repository = find_to_write(call)
     change_settings(repository, call.fields())
     return send_json({"private": repository.private, "gated": repository.gated})

@@ -1,4 +1,4 @@
-"""What goes wrong on demand: `HubServer.fail` asks for it, each request is held against it."""
+"""Failures on demand: `HubServer.fail` defines them, and each request is compared with them."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -25,10 +25,10 @@ MESSAGES = {
 
 @dataclass
 class Failure:
-    """Requests to fail: those whose path contains `where`, the next `times` after `after` others.
+    """Requests to fail: the next `times` requests with `where` in the path, after `after` others.
 
-    `what` is a status, or "cut" (handled, but the connection ends within the answer), or
-    "cut before" (the connection ends, nothing was handled). `wait` is the Retry-After of a 429, in
+    `what` is a status, or "cut" (handled, but the connection closes during the answer), or
+    "cut before" (the connection closes before handling). `wait` is the Retry-After of a 429, in
     seconds.
     """
 
@@ -61,5 +61,5 @@ class Failure:
 
 
 def find_failure(failures: list[Failure], method: str, path: str) -> Failure | None:
-    """Return the first failure that takes the request."""
+    """Return the first failure that matches the request."""
     return next((each for each in failures if each.takes(method, path)), None)

@@ -1,4 +1,4 @@
-"""The stand-in Hub as a pytest fixture, for the tests of every room (see tests/conftest.py)."""
+"""The stand-in Hub as a pytest fixture, for all tests (see tests/conftest.py)."""
 
 from collections.abc import Iterator
 from threading import Thread
@@ -13,10 +13,10 @@ def hub() -> Iterator[HubServer]:
     """Yield a running stand-in Hub on a free port, empty: `hub.add("dataset", "me/geo", folder)`.
 
     `hub.url` is the endpoint for `HF_ENDPOINT` (see `client.run_client`), `hub.requests` all
-    requests, `hub.asked("resolve", "GET")` a part of them; `client.NOWHERE` is the endpoint of a
-    machine without a network. Writing needs a token of `hub.tokens`. Written repositories are in
+    requests, `hub.asked("resolve", "GET")` a selection; `client.NOWHERE` is the endpoint of a
+    machine without a network. Writing requires a token of `hub.tokens`. Written repositories are in
     `hub.repositories[kind, name]`, the uploads in `hub.uploaded()`, and `hub.fail("/commit/", 500)`
-    makes a request fail. A request that the stand-in does not know fails the test.
+    makes a request fail. A request unknown to the stand-in fails the test.
     """
     with HubServer() as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

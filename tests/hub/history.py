@@ -79,7 +79,7 @@ class Repository:
         return {path: blob.file.read_bytes() for path, blob in self.blobs(revision).items()}
 
     def has_revision(self, revision: str) -> bool:
-        """Tell whether `find` knows the revision."""
+        """Return whether `find` finds the revision."""
         return self.find(revision) is not None
 
     def log(self, revision: str = "main") -> list[Commit]:
@@ -123,7 +123,7 @@ class Folder(Repository):
         self.sdk = "gradio" if kind == "space" else ""
 
     def refresh(self) -> None:
-        """Read the folder: it is the only commit, and its id follows the contents alone."""
+        """Read the folder as the only commit; its id depends on the contents only."""
         files = sorted(file for file in self.folder.rglob("*") if file.is_file())
         inside = {file.relative_to(self.folder): file for file in files}
         blobs = {
@@ -136,7 +136,7 @@ class Folder(Repository):
 
 
 def open_blob(file: Path) -> Blob:
-    """Return the ids of a file on disk; its suffix says whether it is LFS's."""
+    """Return the ids of a file on disk; its suffix decides whether it is an LFS file."""
     told = file.stat()
     return read_blob(file, told.st_mtime_ns, told.st_size, file.suffix in LFS_SUFFIXES.split())
 
@@ -149,6 +149,6 @@ def make_commit(parent: str, files: dict[str, Blob], *told: Any) -> Commit:
 
 
 def tell_date(number: int) -> str:
-    """Return the date of a repository's commit by its number: a minute apart, never the clock."""
+    """Return the date of a repository's commit by its number, one minute apart."""
     date = datetime.fromisoformat(DATE) + timedelta(minutes=number)
     return date.strftime("%Y-%m-%dT%H:%M:%S.000Z")

@@ -1,7 +1,7 @@
-"""The routes of large files: which to send, the contents whole or in parts, the check afterwards.
+"""The routes of large files: selection, contents (whole or in parts), verification.
 
-Contents are sent to addresses that need no token, as those of the Hub's storage do not. What was
-sent stays, also when no commit follows.
+Contents are sent to addresses that need no token, like those of the Hub's storage. Uploaded
+contents are kept even without a commit.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ PART = 2**20  # bytes: from here on a content is sent in parts of this size, if 
 
 
 def answer_batch(call: Call) -> Answer:
-    """Tell for each object where to send it; one that the repository has needs nothing."""
+    """Return the upload address of each object, none for objects already in the repository."""
     asked = call.fields()
     revision = asked.get("ref", {}).get("name", "")
-    pull = not revision  # as clients ask when a pull request will follow
+    pull = not revision  # as requested by clients before a pull request
     repository = find_to_write(call, pull, revision)
     parts = "multipart" in asked["transfers"]
     objects = [tell_object(call, repository, each, parts) for each in asked["objects"]]
@@ -62,7 +62,7 @@ def answer_object(call: Call) -> Answer:
 
 
 def answer_part(call: Call) -> Answer:
-    """Take one part; its ETag goes into the list that ends the upload."""
+    """Store one part; its ETag is in the list that completes the upload."""
     key = (call.values["oid"], int(call.values["part"]))
     call.server.parts[key] = call.body
     return Answer(head={"ETag": f'"{hashlib.md5(call.body).hexdigest()}"'})

@@ -67,7 +67,7 @@ def tell_commit(commit: Commit) -> dict[str, Any]:
 def list_entries(
     repository: Repository, commit: Commit, paths: list[str], expand: bool
 ) -> list[dict[str, Any]]:
-    """Return the entries of the paths that exist; the others are left out, as the Hub does."""
+    """Return the entries of existing paths; others are excluded, as by the Hub."""
     folders = list_folders(commit)
     return [
         tell_entry(repository, commit, path, expand)
@@ -110,6 +110,6 @@ def tell_file(path: str, blob: Blob) -> dict[str, Any]:
 
 
 def tell_folder(path: str) -> dict[str, Any]:
-    """Return a folder's entry; its id is made from its path, no client looks at it."""
+    """Return a folder's entry; its id is derived from its path; no client uses it."""
     oid = hashlib.sha1(path.encode()).hexdigest()
     return {"type": "directory", "oid": oid, "size": 0, "path": path}

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """One request as it was answered: status 0 says that it was cut off before it was handled.
+    """One answered request; status 0: the connection was closed before it was handled.
 
-    Headers are not kept, and so no token is. `bytes_received` is the size of the body.
+    Headers, and therefore tokens, are not stored. `bytes_received` is the size of the body.
     """
 
     method: str
@@ -74,15 +74,15 @@ class Call(NamedTuple):
         return json.loads(self.body or b"{}")
 
     def asks(self, name: str) -> bool:
-        """Tell whether a field of the query says true."""
+        """Return whether a field of the query is true."""
         return is_true(self.query.get(name))
 
 
 def send_json(content: Any, status: int = HTTPStatus.OK) -> Answer:
-    """Return an answer that holds JSON."""
+    """Return a JSON answer."""
     return Answer(json.dumps(content).encode(), {"Content-Type": "application/json"}, status)
 
 
 def is_true(value: Any) -> bool:
-    """Tell whether a query's or form's field says true, in any client's spelling."""
+    """Return whether a field of a query or form is true, in any client's spelling."""
     return str(value[0] if isinstance(value, list) else value).lower() in {"true", "1"}

@@ -36,7 +36,7 @@ def answer_pulls(call: Call) -> Answer:
 
 
 def answer_pull(call: Call) -> Answer:
-    """Tell a pull request with its changes."""
+    """Return a pull request with its changes."""
     repository, number = find_repository(call), find_number(call)
     pull = repository.pulls[number - 1]
     changes = {"base": "refs/heads/main", "mergeCommitId": pull.merged or None}

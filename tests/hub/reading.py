@@ -53,7 +53,7 @@ def answer_commits(call: Call) -> Answer:
 
 
 def answer_tree(call: Call) -> Answer:
-    """List a folder's entries; a folder that is not there is an error."""
+    """List a folder's entries; a missing folder is an error."""
     repository, under = find_repository(call), call.values.get("path") or ""
     commit = find_commit(repository, call.values["rev"])
     entries = list_tree(repository, commit, under, call.asks("recursive"), call.asks("expand"))
@@ -83,7 +83,7 @@ def answer_file(call: Call) -> Answer:
 
 
 def no_entry(call: Call, path: str, commit: Commit) -> HubError:
-    """Return a path's refusal; the commit goes along, with it clients remember the absence."""
+    """Return the refusal of a path, with the commit, by which clients cache the absence."""
     message = f"{path} does not exist on {call.values['rev']}"
     head = {"X-Repo-Commit": commit.oid}
     return HubError(HTTPStatus.NOT_FOUND, "EntryNotFound", message, head)

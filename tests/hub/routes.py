@@ -1,4 +1,4 @@
-"""The table of routes: which function answers which method and path."""
+"""The table of routes: the function for each method and path."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ NAMED = re.compile(r"\{(\w+)\}")
 
 
 class Route(NamedTuple):
-    """One route: its methods, what its path looks like, who answers."""
+    """One route: methods, path pattern, function."""
 
     methods: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -29,7 +29,7 @@ class Route(NamedTuple):
 
 def route(methods: str, path: str, answer: Callable[[Call], Answer]) -> Route:
     """Return a route; `{kind}` etc. match parts of a path, `{page}` the start of a page's path."""
-    prefix = "/{page}"  # nothing for a model: /NAME, /datasets/NAME, /spaces/NAME
+    prefix = "/{page}"  # empty for a model: /NAME, /datasets/NAME, /spaces/NAME
     pattern = path.replace(prefix, "(?:/(?P<kind>dataset|space)s)?/{name}")
     pattern = NAMED.sub(lambda part: f"(?P<{part[1]}>{PARTS.get(part[1], '[^/]+')})", pattern)
     return Route(tuple(methods.split()), re.compile(pattern), answer)

@@ -22,11 +22,11 @@ KIND is model, dataset or space, PAGE is NAME, datasets/NAME or spaces/NAME:
     PUT POST  /storage/KIND/NAME/OID[/PART|/verify]   a content, its parts, their list, the check
     GET       /api/KINDs/NAME/xet-write-token/REV     and the Xet storage itself, see xet.py
 
-A REV is a branch, a tag, `refs/pr/N` or the id of a commit. Files are announced without Xet
-headers, so that every client downloads them over plain HTTP. Errors carry the Hub's codes:
+A REV is a branch, a tag, `refs/pr/N` or the id of a commit. Files are served without Xet headers,
+so every client downloads them over plain HTTP. Errors have the Hub's codes:
 RepoNotFound (401, with a token 404), GatedRepo, RevisionNotFound, EntryNotFound. Any other
-request is answered 404 without a code and kept in `HubServer.unknown`, for which the fixture fails
-the test.
+request is answered 404 without a code and stored in `HubServer.unknown`, and the fixture fails the
+test.
 """
 
 import sys
@@ -52,8 +52,8 @@ from polyprobe.tests.hub.xet_store import XetStore
 class HubServer(ThreadingHTTPServer):
     """The server with its repositories, by kind and name, its tokens and the requests so far.
 
-    `received` are the paths (of small files) and the SHA-256 (of large ones) of the contents that
-    came in, `parts` the parts of those whose upload has not ended.
+    `received` has the paths (of small files) and the SHA-256 (of large files) of the received
+    contents, `parts` the parts of incomplete uploads.
     """
 
     daemon_threads = True
@@ -80,7 +80,7 @@ class HubServer(ThreadingHTTPServer):
     def add(self, kind: str, name: str, folder: Path) -> Folder:
         """Serve a folder, read-only, as the repository `name` of a kind: model, dataset or space.
 
-        A repository that can be written is made by a client's `create_repo`.
+        A writable repository is created by a client's `create_repo`.
         """
         if kind not in {"model", "dataset", "space"}:
             raise ValueError(f"unknown kind {kind!r}; choose from: model, dataset, space")
@@ -96,12 +96,12 @@ class HubServer(ThreadingHTTPServer):
         method: str = "",
         wait: int = 0,
     ) -> None:
-        """Make the next `times` requests fail whose path contains `where`, after `after` others.
+        """Make the next `times` requests with `where` in the path fail, after `after` others.
 
         `what` is a status of `failures.MESSAGES`; "cut": the request is handled, then the
-        connection ends within the answer; "cut before": it ends and nothing was handled. `wait`
-        is the Retry-After of a 429, in seconds. A client asks again by itself after 429, 5xx and
-        cuts, six times in all, except for a commit and the creation of a repository.
+        connection closes during the answer; "cut before": it closes before handling. `wait` is the
+        Retry-After of a 429, in seconds. Clients retry after 429, 5xx and closed connections, up to
+        six times, except for a commit and the creation of a repository.
         """
         if what not in MESSAGES and what not in CUTS:
             raise ValueError(f"unknown failure {what!r}; choose from: {[*MESSAGES, *CUTS]}")
@@ -133,7 +133,7 @@ class HubServer(ThreadingHTTPServer):
 
 
 class HubHandler(BaseHTTPRequestHandler):
-    """Takes in one request, has it answered, one at a time, and sends the answer."""
+    """Receive a request, answer it (one at a time), and send the answer."""
 
     protocol_version = "HTTP/1.1"
     server: HubServer
@@ -154,7 +154,7 @@ class HubHandler(BaseHTTPRequestHandler):
         self.respond()
 
     def respond(self) -> None:
-        """Answer, unless a failure was asked for; the request is recorded before it is sent."""
+        """Answer, unless a failure is defined; record the request before sending the answer."""
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         with self.server.lock:
             failure = find_failure(self.server.failures, self.command, self.path)
@@ -168,7 +168,7 @@ class HubHandler(BaseHTTPRequestHandler):
         self.send(answer, cut=what in CUTS)
 
     def answer(self, body: bytes) -> Answer:
-        """Route by method and path; an unknown route is an error, and each error has its code."""
+        """Route by method and path; an unknown route is an error; every error has a code."""
         url = urlsplit(self.path)
         found = find_route(self.command, url.path)
         try:
@@ -190,7 +190,7 @@ class HubHandler(BaseHTTPRequestHandler):
         return Call(self.server, self.command, values, query, self.headers, body, token)
 
     def send(self, answer: Answer, cut: bool) -> None:
-        """Send status, headers and body (none after HEAD); a cut ends half-way and hangs up."""
+        """Send status, headers and body (none after HEAD); a cut closes the connection half-way."""
         self.close_connection = self.close_connection or cut
         if answer.status == 0:
             return

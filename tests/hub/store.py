@@ -1,4 +1,4 @@
-"""Contents of files: their ids, and the folder where uploaded ones are kept."""
+"""Contents of files: their ids, and the folder of uploaded contents."""
 
 import hashlib
 from functools import cache
@@ -30,7 +30,7 @@ class Blob(NamedTuple):
 
     @property
     def etag(self) -> str:
-        """Return the id that the Hub sends: the SHA-256 of an LFS file, else the git blob's."""
+        """Return the id sent by the Hub: the SHA-256 of an LFS file, else the git blob id."""
         return self.sha256 if self.lfs else self.git_oid
 
 
@@ -49,12 +49,12 @@ class Store(NamedTuple):
 
 
 def git_oid(content: bytes) -> str:
-    """Return the id that git gives to a file of this content."""
+    """Return the git id of a file with this content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 @cache
 def read_blob(file: Path, modified: int, size: int, lfs: bool) -> Blob:
-    """Return a file's ids, read once for each time that it was modified."""
+    """Return a file's ids, read once for each modification."""
     content = file.read_bytes()
     return Blob(file, git_oid(content), hashlib.sha256(content).hexdigest(), size, lfs)

@@ -1,4 +1,4 @@
-"""Who may read and write on the stand-in Hub, in the words of the real one."""
+"""Read and write permissions on the stand-in Hub, with the messages of the real one."""
 
 import json
 from http.client import HTTPConnection
@@ -20,7 +20,7 @@ TOKENS = {
 
 @pytest.fixture
 def ask(hub, monkeypatch):
-    """Return a function that gives the API of a token's holder; `me/geo` is there already."""
+    """Return a function that returns the API of a token's user; `me/geo` exists."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
     hub.tokens.update(TOKENS)
     mine = HfApi(endpoint=hub.url, token="hf_mine")

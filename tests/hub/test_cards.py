@@ -1,4 +1,4 @@
-"""Cards that the stand-in Hub checks: before a commit, with it, and by their own class."""
+"""Checks of cards by the stand-in Hub: before a commit, with it, and by the card class."""
 
 import pytest
 from huggingface_hub import CommitOperationAdd, DatasetCard, HfApi, errors

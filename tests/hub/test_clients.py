@@ -1,4 +1,4 @@
-"""The ordinary clients against the stand-in Hub, each in a process of its own, from no cache."""
+"""The clients with the stand-in Hub, each in a separate process with an empty cache."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The real clients with a Hub that fails, and the state of the stand-in afterwards."""
+"""The real clients with a failing Hub, and the state of the stand-in afterwards."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""datasets and evaluate push to the stand-in Hub and load again, in processes, from no cache."""
+"""datasets and evaluate push to the stand-in Hub and load again, in processes with empty caches."""
 
 import pytest
 from huggingface_hub import HfApi

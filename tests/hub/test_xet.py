@@ -1,4 +1,4 @@
-"""Uploads over Xet: huggingface_hub and hf_xet as users have them, against the stand-in storage."""
+"""Uploads over Xet: unmodified huggingface_hub and hf_xet with the stand-in storage."""
 
 import hashlib
 import re
@@ -188,8 +188,8 @@ def test_lasting_failure_leaves_the_repository_as_it_was(hub, api, tmp_path, sta
 def test_upload_that_broke_off_before_its_shard_goes_on(hub, api, tmp_path, monkeypatch):
     """With this setting only: by default hf_xet records the sent parts every 20 s or 64 xorbs.
 
-    Of several files it makes another xorb each time, and the storage knows the chunks of a xorb by
-    its shard alone: without a note all is sent again.
+    For several files it creates a different xorb each time, and the storage knows the chunks of a
+    xorb only by its shard: without a record everything is sent again.
     """
     monkeypatch.setenv("HF_XET_DATA_SESSION_XORB_METADATA_FLUSH_MAX_COUNT", "1")
     contents = [random_bytes(500_000, n) for n in range(6)]
@@ -216,7 +216,7 @@ def test_failed_upload_takes_the_other_way(hub, api, tmp_path):
 
 @pytest.mark.parametrize("lost", [None, b"other"])
 def test_file_of_lost_or_wrong_chunks_is_refused(hub, api, lost):
-    """A client whose cache says that the storage has the chunks does not send them again."""
+    """A client does not resend chunks that its cache lists as stored."""
     content = random_bytes(100_000)
     push(api, content)
     for name, chunks in hub.xet.xorbs.items():

@@ -8,9 +8,9 @@ DATE = "2026-01-01T00:00:00.000Z"
 class Token(NamedTuple):
     """A user's access token.
 
-    `role` is one of read, write and fineGrained; `organisations` are those in which the user may
-    write; `writes` names, for a fine-grained token only, the namespaces and the repositories
-    (OWNER/NAME) that it may write.
+    `role` is one of read, write and fineGrained; `organisations` are the organisations with
+    write permission; `writes`, for a fine-grained token only, the writable namespaces and
+    repositories (OWNER/NAME).
     """
 
     user: str
@@ -19,7 +19,7 @@ class Token(NamedTuple):
     writes: tuple[str, ...] = ()
 
     def owns(self, namespace: str) -> bool:
-        """Tell whether the user belongs to a namespace, whatever this token may do there."""
+        """Return whether the user belongs to a namespace, independently of the token."""
         return namespace in (self.user, *self.organisations)
 
     def may_write(self, name: str) -> bool:
@@ -30,7 +30,7 @@ class Token(NamedTuple):
         return self.role != "read" and self.owns(namespace)
 
     def whoami(self) -> dict[str, Any]:
-        """Return the answer of `/api/whoami-v2`; the token itself is not in it."""
+        """Return the answer of `/api/whoami-v2`; without the token."""
         return {
             "type": "user",
             "id": user_id(self.user),
@@ -73,5 +73,5 @@ def type_of(name: str) -> str:
 
 
 def user_id(name: str) -> str:
-    """Return 24 hexadecimal digits made from a name."""
+    """Return 24 hexadecimal digits derived from a name."""
     return name.encode().hex().ljust(24, "0")[:24]

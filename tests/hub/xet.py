@@ -1,18 +1,18 @@
-"""A stand-in for the Xet storage, into which hf_xet uploads the large files of a commit.
+"""A stand-in for the Xet storage, to which hf_xet uploads the large files of a commit.
 
 It answers hf_xet 1.8 during an upload (downloads from the stand-in Hub are plain HTTP):
 
-    GET   /api/KINDs/NAME/xet-write-token/REV      where the storage is, a token, its end
-    GET   /v1/chunks/default/CHUNK                 404, or a shard of the xorb that holds the chunk
-    POST  /v1/xorb-grants/default/XORB             200: it is here; 201: where to put it
+    GET   /api/KINDs/NAME/xet-write-token/REV      address, token, expiry
+    GET   /v1/chunks/default/CHUNK                 404, or a shard of the xorb with the chunk
+    POST  /v1/xorb-grants/default/XORB             200: stored; 201: upload address
     PUT   /v1/xorb-uploads/GRANT                   the xorb itself, without a token
     POST  /v1/xorb-commits/default/XORB/grant/GRANT
     POST  /v1/xorbs/default/XORB                   the same in one step, when the PUT failed
     POST  /v2/shards                               the parts of the files; answers JSON lines
-    POST  /v1/telemetry                            figures about the upload, thrown away
+    POST  /v1/telemetry                            statistics of the upload, ignored
 
-Sources: api.md of the specification, huggingface.co/docs/xet, and, where it is silent
-(grants, /v2, telemetry), the requests of the client.
+Sources: api.md of the specification, huggingface.co/docs/xet, and for the rest (grants, /v2,
+telemetry) the requests of the client.
 """
 
 import time
@@ -26,7 +26,7 @@ from polyprobe.tests.hub.xet_store import LIFETIME
 
 
 def answer_token(call: Call) -> Answer:
-    """Tell who may write a repository, or open a pull request there, where to put its files."""
+    """Return the address for the files of users who may write or open a pull request."""
     repository = find_to_write(call, call.asks("create_pr"), call.values["rev"])
     token = call.server.xet.issue_token(repository)
     told = {"casUrl": call.server.url, "accessToken": token, "exp": int(time.time()) + LIFETIME}
@@ -42,14 +42,14 @@ def find_writer(call: Call) -> Repository:
 
 
 def answer_chunk(call: Call) -> Answer:
-    """Tell which xorb holds a chunk, and the other chunks of that xorb."""
+    """Return the xorb of a chunk, and the other chunks of that xorb."""
     find_writer(call)
     shard = call.server.xet.tell_holder(call.values["hash"])
     return Answer(status=HTTPStatus.NOT_FOUND) if shard is None else Answer(shard)
 
 
 def answer_grant(call: Call) -> Answer:
-    """Tell where to put a xorb, unless it is here."""
+    """Return the upload address of a xorb, unless it is stored."""
     find_writer(call)
     if call.values["hash"] in call.server.xet.xorbs:
         return Answer()
@@ -60,7 +60,7 @@ def answer_grant(call: Call) -> Answer:
 
 
 def take_xorb(call: Call) -> Answer:
-    """Take the bytes of a xorb where a grant allows it."""
+    """Store the bytes of a xorb if a grant allows it."""
     if call.values["grant"] not in call.server.xet.grants:
         return Answer(status=HTTPStatus.FORBIDDEN)
     call.server.xet.grants[call.values["grant"]] = call.body
@@ -68,14 +68,14 @@ def take_xorb(call: Call) -> Answer:
 
 
 def commit_xorb(call: Call) -> Answer:
-    """Keep a xorb whose bytes came; 404 if they did not."""
+    """Register a xorb whose bytes were received, else 404."""
     find_writer(call)
     content = call.server.xet.grants.get(call.values["grant"])
     return keep_xorb(call, content) if content else Answer(status=HTTPStatus.NOT_FOUND)
 
 
 def take_and_commit_xorb(call: Call) -> Answer:
-    """Take and keep a xorb."""
+    """Store a xorb."""
     find_writer(call)
     return keep_xorb(call, call.body)
 
@@ -90,7 +90,7 @@ def keep_xorb(call: Call, content: bytes) -> Answer:
 
 
 def register_shard(call: Call) -> Answer:
-    """Put the files of a shard together and give them to the repository as LFS objects."""
+    """Assemble the files of a shard and store them in the repository as LFS objects."""
     repository = find_writer(call)
 
     def keep(content: bytes) -> None:

@@ -6,16 +6,16 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub.utils import _xet
 
-# What failed is tried once more, at once; by default five times within six minutes.
+# One immediate retry; by default five within six minutes.
 QUICK = {"HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1", "HF_XET_CLIENT_RETRY_BASE_DELAY": "1ms"}
 XET = {"HF_HUB_DISABLE_XET": "0", **QUICK}  # the variables of a process, see client.run_client
 
 
 def use_xet(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    """Make the clients of this process upload over Xet, with a cache of their own.
+    """Make the clients of this process upload over Xet, with a separate cache.
 
-    hf_xet records there the content of a storage, by the storage's address: with an empty
-    one it behaves as on another machine. It reads its variables when a session begins.
+    hf_xet caches the content of a storage by its address: with an empty cache it behaves as on
+    another machine. It reads its variables at the start of a session.
     """
     for key, value in QUICK.items():
         monkeypatch.setenv(key, value)

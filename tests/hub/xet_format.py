@@ -1,7 +1,7 @@
-"""Reads the two containers of a Xet upload, and writes the answer to a question for duplicates.
+"""Read the two containers of a Xet upload, and write the answer to a query for duplicates.
 
-A *xorb* is a run of compressed chunks; a *shard* lists the chunks of xorbs of which each file is
-made, and lists the chunks of every new xorb. Formats: xorb.md and shard.md of the specification,
+A *xorb* is a sequence of compressed chunks; a *shard* lists the chunks of xorbs that form each
+file, and the chunks of every new xorb. Formats: xorb.md and shard.md of the specification,
 huggingface.co/docs/xet, version 2 of the shard. All integers are little-endian.
 """
 
@@ -30,7 +30,7 @@ class Term(NamedTuple):
 
 
 class File(NamedTuple):
-    """One file of a shard: its Xet hash, its SHA-256 and the terms whose bytes make it up."""
+    """One file of a shard: its Xet hash, its SHA-256 and its terms."""
 
     hash: str
     sha256: str
@@ -38,7 +38,7 @@ class File(NamedTuple):
 
 
 class Xorb(NamedTuple):
-    """One xorb of a shard: its hash, the hashes of its chunks, and the block that says so."""
+    """One xorb of a shard: its hash, the hashes of its chunks, and its block."""
 
     hash: str
     chunks: list[str]
@@ -92,7 +92,7 @@ def unpack(scheme: int, packed: bytes, size: int) -> bytes:
 
 
 def ungroup(content: bytes) -> bytes:
-    """Undo the grouping of every fourth byte; the first groups hold one more if four do not fit.
+    """Undo the grouping of every fourth byte; the first groups also have the remainder.
 
     >>> ungroup(b"aebfcgd")
     b'abcdefg'

@@ -18,10 +18,10 @@ LIFETIME = 3600  # seconds, of a token and of the answer about a chunk
 
 
 class XetStore:
-    """Xorbs by their hash, kept for all repositories, and the tokens by which they come.
+    """Xorbs by their hash, stored for all repositories, and the tokens of their uploads.
 
-    Hashes of chunks, xorbs and files are BLAKE3 and taken as they come; what a shard registers
-    must have the SHA-256 that it names. A xorb stays though no shard named it, as on the Hub.
+    Hashes of chunks, xorbs and files are BLAKE3 and not verified; files registered by a shard must
+    have the SHA-256 given there. A xorb without a shard is kept, as on the Hub.
     """
 
     def __init__(self) -> None:
@@ -50,14 +50,14 @@ class XetStore:
         return new
 
     def tell_holder(self, chunk: str) -> bytes | None:
-        """Return the shard of the xorb that holds a chunk, None if no shard has it."""
+        """Return the shard of the xorb with a chunk, None if no shard has it."""
         if chunk not in self.holders:
             return None
         now = int(time.time())
         return write_duplicates([self.lists[self.holders[chunk]].block], now, now + LIFETIME)
 
     def register(self, content: bytes, keep: Callable[[bytes], object]) -> None:
-        """Put the files of a shard together and keep each; all of them are good or none is kept."""
+        """Assemble and store the files of a shard, all of them or none."""
         shard = read_shard(content)
         for file in [self.put_together(file) for file in shard.files]:
             keep(file)

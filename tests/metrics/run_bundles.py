@@ -1,6 +1,6 @@
-"""Compute in self-contained folders of metrics where polyprobe cannot be imported.
+"""Compute metrics in self-contained folders, where polyprobe cannot be imported.
 
-Each folder has a process of its own: `evaluate.load` of the folder, then its app.py as a script.
+Each folder has its own process: `evaluate.load` of the folder, then its app.py as a script.
 Standard input is JSON: {folder: keywords of the metric}. The last line of the output is JSON:
 {folder: [result of the metric, [[of, figure, value] of the app's first example]]}.
 """

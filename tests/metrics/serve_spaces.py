@@ -1,8 +1,8 @@
-"""Serve copies of Spaces, `FOLDER=PORT …`, as each would be by `python app.py` in its folder.
+"""Serve copies of Spaces, `FOLDER=PORT …`, as by `python app.py` in each folder.
 
-What takes seconds and is the same for all is imported once; each app then runs in a process of its
-own as a script: its folder is where it looks for modules first, and nothing of another is loaded.
-What a Space does not install is not to be had.
+Slow common packages are imported once. Each app then runs as a script in its own process, with its
+folder first in the module path and without modules of other apps. Packages that a Space does not
+install are not available.
 """
 
 import os

@@ -37,7 +37,7 @@ def test_right_probability(scores, right, expected, released):
 
 @st.composite
 def draw_queries(draw):
-    """Draw scores with many ties, and right answers, for one to four queries."""
+    """Draw scores with many ties, and correct answers, for one to four queries."""
     sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     level = st.sampled_from([-1.0, 0.0, 2.5])
     scores = [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes]

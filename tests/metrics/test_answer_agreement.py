@@ -1,4 +1,4 @@
-"""Answer agreement against loops over pairs and facts, and kappa against statsmodels."""
+"""Answer agreement compared with loops over pairs and facts, kappa with statsmodels."""
 
 from itertools import combinations
 from statistics import fmean
@@ -21,7 +21,7 @@ PARTS = (
 
 
 def name_part(one, other, right):
-    """Return which of the five parts a fact of a pair falls into."""
+    """Return the part, of five, of a fact of a pair."""
     if one == other:
         return "agree_right" if one in right else "agree_wrong"
     if one in right and other in right:
@@ -30,7 +30,7 @@ def name_part(one, other, right):
 
 
 def list_parts(chosen, answers, one, other):
-    """Return the parts into which the facts of two columns fall."""
+    """Return the parts of the facts of two columns."""
     facts = zip(chosen, answers, strict=True)
     return [name_part(row[one], row[other], right) for row, right in facts]
 
@@ -86,7 +86,7 @@ def pair(agreement, agree_right, agree_wrong, one_right, both_wrong):
 
 @st.composite
 def draw_choices(draw):
-    """Draw choices in two to five languages, right answers (several at times) and groups."""
+    """Draw choices in two to five languages, correct answers (sometimes several) and groups."""
     index = st.sampled_from([0, 1, 2, 700])
     n_languages = draw(st.integers(2, 5))
     row = st.lists(index, min_size=n_languages, max_size=n_languages)
@@ -164,7 +164,7 @@ def test_interval_of_kappa_is_that_of_all_facts():
 
 def test_right_in_all_in_any_and_in_exactly_k():
     chosen = [[0, 0, 0], [0, 1, 2], [1, 1, 1], [1, 0, 0], [2, 2, 1]]
-    answers = [[0], [0, 1], [0], [0], [2]]  # right in 3, 2, 0, 2, 2 languages
+    answers = [[0], [0, 1], [0], [0], [2]]  # correct in 3, 2, 0, 2, 2 languages
     result = measure_agreement(chosen, answers=answers, groups=["a", "a", "b", "b", "b"])
     assert result["k_correct"] == [1, 0, 3, 1]
     assert result["right_in_all"] == pytest.approx((1 / 2 + 0 / 3) / 2)
@@ -215,7 +215,7 @@ def test_intervals_of_pairs_are_drawn_as_those_of_one_measure(average, clusters)
 
 
 def test_a_group_that_is_not_drawn_is_left_out():
-    """One of two clusters is drawn; the group that it lacks has no value."""
+    """One of two clusters is resampled; a group without it has no value."""
     chosen = [[0, 0], [0, 1], [0, 0]]
     options = {"groups": ["a", "a", "b"], "clusters": ["x", "y", "y"], "n_resamples": 200}
     result = measure_agreement(chosen, **options)

@@ -59,7 +59,7 @@ def test_sign_is_not_rounded(row, sign):
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=9), min_size=1, max_size=20))
 def test_signs_are_those_of_whole_numbers(rows):
-    """Tenths, which doubles have not, and 2^-24ths, which they have, as models' floats are."""
+    """Tenths, which doubles cannot represent, and 2^-24ths, which they can, like models' floats."""
     expected = [np.sign((len(row) - 1) * row[0] - sum(row[1:])) for row in rows]
     for unit in (0.1, 0.001, 2.0**-24):
         values = [[round(n * unit, 3) if unit > 1e-6 else n * unit for n in row] for row in rows]
@@ -69,7 +69,7 @@ def test_signs_are_those_of_whole_numbers(rows):
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.floats(0, 1, width=32), min_size=2, max_size=6), st.integers(-2, 2))
 def test_signs_near_a_tie_are_those_of_fractions(others, steps):
-    """The fact is put at the mean of the counterfacts or one or two floats beside it."""
+    """The fact is at the mean of the counterfacts, or one or two floats from it."""
     fact = np.float32(fmean(others))
     for _ in range(abs(steps)):
         fact = np.nextafter(fact, np.float32(np.sign(steps)))
@@ -119,7 +119,7 @@ def test_ten_thousand_resamples_are_the_default():
 
 
 def test_combination_with_another_module(load):
-    """RankC takes the same predictions, and the keywords of the bootstrap."""
+    """RankC accepts the same predictions, and the keywords of the bootstrap."""
     combined = evaluate.combine([load("contrastive_knowledge"), load("rankc")])
     result = combined.compute(predictions=ROWS, references=ROWS, n_resamples=100)
     assert result["accuracy"] == 2 / 5

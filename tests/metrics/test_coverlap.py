@@ -15,7 +15,7 @@ from polyprobe.metrics.coverlap.coverlap import compare_right, coverlap_matrix
         ([1, 0, 2], [1, 3, 2], [[1], [0], [1]], 1, 2),
         ([0, 0], [0, 0], [[0], [0]], 2, 2),
         ([0, 1], [1, 0], [[0], [0]], 0, 2),
-        ([0], [2], [[0, 2]], 1, 1),  # different answers, both right
+        ([0], [2], [[0, 2]], 1, 1),  # different answers, both correct
         ([0, 0], [2, 2], [[1], [1]], 0, 0),
     ],
 )
@@ -34,7 +34,7 @@ PROBABILITIES = st.lists(st.sampled_from([0, 1 / 3, 0.5, 1]), min_size=4, max_si
 @settings(max_examples=300, deadline=None)
 @given(one=PROBABILITIES, other=PROBABILITIES)
 def test_matrix_is_the_ratio_of_expected_counts(one, other):
-    """Enumerate which queries are right, independently in both languages, with their chances."""
+    """Enumerate the correct queries, independently in both languages, with probabilities."""
     both = either = 0.0
     for a, b in zip(one, other, strict=True):
         for right, right2 in product([True, False], repeat=2):

@@ -30,7 +30,7 @@ def metric(tmp_path, monkeypatch):
         ("Greek", ["Greek"], "en", True),
         ("GREEK", ["greek"], None, True),
         (" Greek\n", ["Greek "], "en", True),
-        ("New  York", ["New York"], "en", False),  # blanks within count
+        ("New  York", ["New York"], "en", False),  # inner spaces count
         ("Greek", ["Modern Greek"], "en", False),
         ("Modern Greek", ["Greek", "modern greek"], "en", True),
         ("Greek.", ["Greek"], "en", False),
@@ -61,7 +61,7 @@ def metric(tmp_path, monkeypatch):
         ("Αθη\u0301να", ["Αθηνα"], "el", True),
         ("Αθη\u0384να", ["Αθηνα"], "el", True),
         ("Ταϊβάν", ["ταϊβαν"], "el", True),
-        ("Ταιβάν", ["Ταϊβάν"], "el", False),  # the diaeresis is no stress mark
+        ("Ταιβάν", ["Ταϊβάν"], "el", False),  # the diaeresis is not a stress mark
         ("Μαΐου", ["Μαϊου"], "el", True),
         ("Ἀθῆναι", ["Ἀθηναι"], "el", True),
         ("Ἀθῆναι", ["Αθηναι"], "el", False),  # nor is breathing
@@ -163,14 +163,14 @@ def test_single_and_multi_are_drawn_from_their_own_queries(options):
         kept = (list(compress(column, flags)) for column in (PREDICTIONS, REFERENCES))
         alone = measure_factual_accuracy(*kept, **part)
         assert result[name] == alone["all"]
-        if "groups" in options:  # a relation without a value is a draw that those alone lack
+        if "groups" in options:  # a relation without a value in that resample only
             assert result[f"{name}_ci"][1] == alone["all_ci"][1]
         else:
             assert result[f"{name}_ci"] == alone["all_ci"]
 
 
 def test_a_relation_with_one_object_of_one_token_is_in_every_draw():
-    """Of 40 facts one is of one token and right: the figure is 1 whatever is drawn."""
+    """One of 40 facts has one token and is correct: the figure is 1 in all resamples."""
     texts = ["Paris"] + ["x"] * 39
     result = measure_factual_accuracy(
         texts, [["Paris"]] * 40, [True] + [False] * 39, groups=["P36"] * 40, empty="zero"
@@ -227,7 +227,7 @@ def test_none_passes_through_evaluate_in_any_place(metric):
 
 
 def test_combination_and_json(metric, tmp_path):
-    """No other module takes these features, so the module stands twice."""
+    """No other module has these features, so the module is used twice."""
     other = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
     combined = evaluate.combine({"one": metric, "two": other})
     combined.add(prediction=None, reference=REFERENCES[0])

@@ -1,20 +1,20 @@
-"""Every published cell of Fluent-mLAMA that the authors' logs hold, to the printed digit.
+"""Every published cell of Fluent-mLAMA in the authors' logs, to the printed digit.
 
 The recipe (SPEC, section 4) takes facts of 15 relations for the Slavic languages and of 8 for the
-others, leaves out those whose Google prompt is too short, and averages over relations. What it, the
-paper and the logs leave open, and what the cells say about it:
+others, excludes those with a too short Google prompt, and averages over relations. Details that the
+recipe, the paper and the logs leave open, and the evidence of the cells:
 
-- The paper speaks of facts whose Google sentence has another order of words. The rule by length is
-  what gives the cells: without it 10 of the 24 cells of recall and rank are others, and 4 of the 6
-  deltas. The sizes in the paper's table 4 are from before the filter (ru P101: 605).
+- The paper mentions facts whose Google sentence has another word order. The rule by length gives
+  the cells: without it 10 of the 24 cells of recall and rank differ, and 4 of the 6 deltas. The
+  sizes in the paper's table 4 are from before the filter (ru P101: 605).
 - With a ChatGPT prompt the bound is a third of the mean of two lengths. A third of the template's
-  alone would leave every cell as it is, and so would dropping prompts that reach the bound exactly.
+  length only, or excluding prompts exactly at the bound, would not change any cell.
 - Table 2 does not name its eight relations; those of SPEC give all its six cells.
 - A missing prompt would have the length of "nan", 3; these files have none.
-- Ranks count from 1 in one list of all right forms and the distractors; no two are equal.
+- Ranks count from 1 in one list of all correct forms and the distractors; no two are equal.
 - The label is the form that the log lists as such; it is always among the ranks. "In all three
-  kinds" changes nothing, as the forms are the same for each kind of prompt. Rows of three forms do
-  not count: with them all six deltas are others.
+  kinds" changes nothing, as the forms are the same for each kind of prompt. Rows with three
+  forms are excluded: with them all six deltas differ.
 """
 
 import csv
@@ -54,7 +54,7 @@ DELTAS = {
 
 
 class Fact(NamedTuple):
-    """A logged fact: its object's label, and by kind of prompt the rank of each right form."""
+    """A logged fact: its object's label, and by kind of prompt the rank of each correct form."""
 
     relation: str
     label: str
@@ -77,7 +77,7 @@ def read_facts(
 
 
 def has_long_prompt(row: dict[str, str]) -> bool:
-    """Tell whether the Google prompt has at least a third of the others' mean length."""
+    """Return whether the Google prompt has at least a third of the others' mean length."""
     others = [row[f"{kind}_prompt"] for kind in ("template", "chatgpt") if f"{kind}_prompt" in row]
     length = sum(len(prompt or "nan") for prompt in others)
     return len(row["gt_prompt"] or "nan") >= length / (3 * len(others))
@@ -111,7 +111,7 @@ def tabulate_deltas(
     kinds: Sequence[str],
     **options,
 ) -> dict[str, dict]:
-    """Return the result for each kind of prompt over facts of two forms, the label one of them."""
+    """Return the result for each kind of prompt over facts with two forms, including the label."""
     facts = [
         fact
         for fact in read_facts(archive, language, kinds, INFLECTED)

@@ -61,7 +61,7 @@ def test_share_of_all_pairs_is_the_mann_whitney_statistic():
 
 
 def test_expected_ranks_of_tied_scores_are_taken():
-    scores = [[3.0, 2.0, 2.0, 2.0], [1.0, 0.0, 1.0, 1.0]]  # the label stands at 1, inflected at 2
+    scores = [[3.0, 2.0, 2.0, 2.0], [1.0, 0.0, 1.0, 1.0]]  # label at 1, inflected form at 2
     label, inflected = (expected_rank(find_standing(scores, [[i]] * 2)) for i in (1, 2))
     assert rank_delta(label, inflected).tolist() == [3 - 3, 4 - 2]
 
@@ -91,7 +91,7 @@ def test_errors(case):
 
 
 class LargestRank(evaluate.Metric):
-    """Stand beside the delta in a combination: the same features, and keywords that it ignores."""
+    """Used with the delta in a combination: same features, and keywords that it ignores."""
 
     def _info(self):
         rank = datasets.Value("float64")

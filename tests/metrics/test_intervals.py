@@ -1,4 +1,4 @@
-"""Averages by hand, intervals against scipy's bootstrap and against what must hold of any."""
+"""Averages by hand; intervals compared with scipy's bootstrap and general properties."""
 
 import numpy as np
 import pytest
@@ -120,7 +120,7 @@ def test_micro_does_not_see_groups():
 
 
 def test_macro_draws_within_groups():
-    """Groups that are far apart and constant inside leave nothing to chance."""
+    """Constant groups with different values have no variance."""
     groups = np.arange(300) % 3
     result = summarize({"x": groups * 1.0}, groups=groups)
     assert result["x_ci"] == [1.0, 1.0]
@@ -128,7 +128,7 @@ def test_macro_draws_within_groups():
 
 
 def test_a_cluster_is_drawn_whole():
-    """Ten copies of each value tell no more than the values themselves."""
+    """Ten copies of each value add no information."""
     values, clusters = np.repeat(VALUES[:40], 10), np.repeat(np.arange(40), 10)
     whole = summarize({"x": values}, clusters=clusters, n_resamples=4000)["x_ci"]
     alone = summarize({"x": VALUES[:40]}, n_resamples=4000)["x_ci"]
@@ -147,7 +147,7 @@ def test_clusters_inside_groups_are_drawn_within_them():
 
 
 def test_groups_inside_clusters_are_drawn_whole():
-    """With relations as clusters the macro average is a mean of relations drawn anew."""
+    """With relations as clusters the macro average is a mean of resampled relations."""
     groups = np.arange(300) % 20
     means = [VALUES[groups == g].mean() for g in range(20)]
     result = summarize({"x": VALUES}, groups=groups, clusters=groups)
@@ -156,7 +156,7 @@ def test_groups_inside_clusters_are_drawn_whole():
 
 
 def test_clusters_across_groups():
-    """Each subject has a fact in both relations: the sum of both is what varies."""
+    """Each subject has a fact in both relations: the sum of both varies."""
     groups, subjects = np.repeat(["a", "b"], 150), np.tile(np.arange(150), 2)
     both = (VALUES[:150] + VALUES[150:]) / 2
     result = summarize({"x": VALUES}, groups=groups, clusters=subjects, n_resamples=4000)

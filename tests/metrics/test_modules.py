@@ -67,13 +67,13 @@ def test_nothing_is_a_link():
 
 
 def siblings(folder):
-    """What evaluate copies beside the module: `from .NAME import`."""
+    """Modules copied by evaluate: `from .NAME import`."""
     entries = get_imports(str(folder / f"{folder.name}.py"))
     return {entry[1] for entry in entries if entry[0] == "internal"}
 
 
 def of_app(folder):
-    """What app.py imports of its own folder, and what that imports."""
+    """Imports of app.py from its folder, transitively."""
     found, left = set(), {"app"}
     while left:
         file = folder / f"{left.pop()}.py"
@@ -84,7 +84,7 @@ def of_app(folder):
 
 
 def test_siblings_of_a_module_import_no_sibling(name, bundles):
-    """Evaluate copies what the module imports, and not what that imports."""
+    """Evaluate copies direct imports of the module only."""
     assert siblings(bundles[name])
     for part in siblings(bundles[name]):
         entries = get_imports(str(bundles[name] / f"{part}.py"))
@@ -165,7 +165,7 @@ def test_module_is_self_contained(name, bundles):
 
 
 def test_requirements_are_what_the_folder_imports(name, bundles):
-    """But gradio, of which a Space has the version that the card names."""
+    """Except gradio, whose version in a Space is given in the card."""
     files = [*bundles[name].glob("*.py")]
     imported = {name.partition(".")[0] for file in files for name in imports(file)}
     foreign = imported - sys.stdlib_module_names - {file.stem for file in files}

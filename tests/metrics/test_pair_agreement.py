@@ -1,4 +1,4 @@
-"""Agreement of all pairs of languages, from choices and from scores whose best may tie."""
+"""Agreement of all pairs of languages, from choices, and from scores with possible ties."""
 
 from itertools import combinations, product
 from statistics import fmean

@@ -143,7 +143,7 @@ def test_clusters_go_with_the_tuples_that_count():
     kept = [row for row in predictions if len(row) > 1]
     expected = measure_consistency(kept, ["A"] * 4, clusters=["s", "s", "u", "u"])
     assert whole == {**expected, "n_single_template": 1}
-    assert whole["consistency_ci"] == [0, 1]  # of two subjects one is drawn
+    assert whole["consistency_ci"] == [0, 1]  # one of two subjects is resampled
     assert measure_consistency(kept, ["A"] * 4, clusters=["s", "t", "u", "v"]) != expected
 
 
@@ -216,7 +216,7 @@ def test_batches_with_an_error_between_and_json(metric):
 
 
 def test_combination(metric, tmp_path):
-    """No other module takes these features, so the module stands twice, once by micro average."""
+    """No other module has these features, so the module is used twice, once with micro average."""
     other = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
     combined = evaluate.combine({"one": metric, "two": other})
     case = {"predictions": [["A", "A"], ["A", "B"]], "references": ["A", "A"]}

@@ -1,4 +1,4 @@
-"""Rank overlap against loops over sets, every order that ties allow, scipy and the package rbo."""
+"""Rank overlap compared with loops over sets, all orders of ties, scipy and the package rbo."""
 
 import json
 import math
@@ -45,7 +45,7 @@ def compare_orders(one, other, p, k):
 
 
 def compare_tied_sets(one, other, p, k):
-    """Return the same where tied candidates all stand at the first of their ranks (Webber)."""
+    """Return the same if all tied candidates have the first of their ranks (Webber)."""
     ranks = [[sum(rival > score for rival in row) + 1 for score in row] for row in (one, other)]
     agreement = []
     for d in range(1, len(one) + 1):
@@ -163,7 +163,7 @@ json.dump(values, open(sys.argv[1], "w"))
 
 @pytest.fixture(scope="session")
 def rbo_package(tmp_path_factory):
-    """The folder of the package rbo, which asks for numpy<2 and so stands in no environment."""
+    """The folder of the package rbo, which requires numpy<2 and is in no environment."""
     folder = tmp_path_factory.mktemp("rbo")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
     done = subprocess.run([*pip, "rbo==0.1.3"], capture_output=True, text=True, check=False)

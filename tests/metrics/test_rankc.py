@@ -1,4 +1,4 @@
-"""RankC against the definition: sets of candidates, averaged over every order that ties allow."""
+"""RankC compared with the definition: sets of candidates, averaged over all orders of ties."""
 
 import math
 from itertools import chain, groupby, permutations, product

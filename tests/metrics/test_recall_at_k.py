@@ -56,7 +56,7 @@ def test_recall_and_rank(scores, right, recall, rank, released):
 
 @st.composite
 def draw_queries(draw):
-    """Draw scores with many ties, and right answers, for one to four queries."""
+    """Draw scores with many ties, and correct answers, for one to four queries."""
     sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
     level = st.sampled_from([-1.0, 0.0, 2.5])
     scores = [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes]
@@ -65,7 +65,7 @@ def draw_queries(draw):
 
 
 def rank_stably(scores, right):
-    """Return the 1-based rank of the first right candidate after a stable sort."""
+    """Return the 1-based rank of the first correct candidate after a stable sort."""
     order = sorted(range(len(scores)), key=lambda i: scores[i], reverse=True)
     return 1 + min(order.index(i) for i in right)
 
@@ -194,7 +194,7 @@ def test_errors(case):
 
 
 class PoolSize(evaluate.Metric):
-    """Stand beside recall@k in a combination: the same features, and keywords that it ignores."""
+    """Used with recall@k in a combination: same features, and keywords that it ignores."""
 
     def _info(self):
         row, index = datasets.Value("float64"), datasets.Value("int64")

@@ -1,4 +1,4 @@
-"""Every Space in Chromium: the worked example, its picture, an error, a file; nothing from outside.
+"""Every Space in Chromium: the worked example, its plot, an error, a file; no external resources.
 
 One app is started by `python app.py` in its bundle, the others as serve_spaces.py does.
 """
@@ -35,7 +35,7 @@ OFFLINE = {
     **{"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
 }
 ALONE = "rankc"
-BAD = {  # a table that is wrong in one cell, and the line that says so
+BAD = {  # a table with one wrong cell, and the error message
     "accuracy_at_1": ("query,candidate,right,en\nq,a,1,x", "row 1, column 'en' is 'x'"),
     "answer_agreement": ("query,right,en,fr\nq,a,a,", "row 1, column 'fr' is empty"),
     "contrastive_knowledge": ("language,stem,fact,counterfacts\nen,s,.5,x", "row 1 has x"),
@@ -51,7 +51,7 @@ BAD = {  # a table that is wrong in one cell, and the line that says so
     "recall_at_k": ("query,candidate,right,en\nq,a,0,1", "no candidate of 'q' is correct"),
 }
 RUN_COLUMNS = {"fact_id": ["a", "b"], "answers": [[0], [0]]}
-FILES = {  # name, table; what the headline then says
+FILES = {  # name, table; expected headline
     "rankc": (
         {f"{lang}.parquet": {**RUN_COLUMNS, "scores": RUN[lang]} for lang in RUN},
         # the tops share 1 of 1, 1 of 2, 3 of 3; with two equal scores half of one, then both
@@ -82,7 +82,7 @@ def free_port():
 
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory):
-    """Start all Spaces, one as a user would; of each its address, once it answers."""
+    """Start all Spaces, one as a user would; return the address of each when it answers."""
     root = tmp_path_factory.mktemp("spaces")
     for name in NAMES:
         bundle(METRICS / name, root)
@@ -107,7 +107,7 @@ def addresses(tmp_path_factory):
 
 
 def start(command, folder, env, log):
-    """Start a process in a group of its own, which can be ended with all that it starts."""
+    """Start a process in a new group, which can be ended with its children."""
     with log.open("a") as output:
         return subprocess.Popen(
             command, cwd=folder, env=env, stdout=output, stderr=output, start_new_session=True
@@ -136,7 +136,7 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """A page that must neither complain nor ask anyone but the Space for anything."""
+    """A page without errors and without requests to servers other than the Space."""
     page, complaints = browser.new_page(), []
     page.set_default_timeout(30_000)
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)

@@ -327,7 +327,7 @@ Kenya,Mombasa,0,-2.0,-1.8
     ("folder", "key"), [("coverlap", "coverlap"), ("answer_agreement", "agreement")]
 )
 def test_lines_of_scores_with_marks_are_scores_in_every_space(folder, key):
-    """English is right in the first of two queries, Spanish in both."""
+    """English is correct in the first of two queries, Spanish in both."""
     found = values(compute(import_app(folder), MARKED))
     assert {v for (_, figure), v in found.items() if figure == key} == {1 / 2}
 

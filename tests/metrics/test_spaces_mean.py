@@ -1,4 +1,4 @@
-"""What stands first on a page of several languages: the mean over them, as in results.json."""
+"""The headline of a page with several languages: their mean, as in results.json."""
 
 import doctest
 
@@ -53,7 +53,7 @@ def find_in_results(results, figure):
 @pytest.mark.parametrize("templates", [1, 2])
 @pytest.mark.parametrize(
     ("name", "ties"),
-    # the page of agreement takes the first of equal candidates, and says so
+    # the page of agreement uses the first of tied candidates, as it states
     [
         (name, ties)
         for name in SPACES
@@ -94,7 +94,7 @@ def test_recall_of_all_languages_is_the_mean_of_theirs(tmp_path):
 
 
 def test_tau_of_all_pairs_is_the_mean_of_the_pairs():
-    """A query that one pair leaves undefined counts in the other pairs."""
+    """A query undefined in one pair counts in the other pairs."""
     app = import_app("rank_overlap")
     found = {
         f.label: f

@@ -1,4 +1,4 @@
-"""`polyprobe install` as a user runs it: processes of their own, an empty cache, other folders."""
+"""`polyprobe install` as run by a user: separate processes, an empty cache, other folders."""
 
 import shutil
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_metric_installed_again_runs_the_present_code(tmp_path):
     home, folder = tmp_path / "home", tmp_path / "same"
     code = INSTALL.format(folders=[str(folder)]) + COUNT + "\nanswer['line'] = lines[0]"
     line = f'metric same from {folder}: evaluate.load("same")'
-    # evaluate names a copy by its code up to a #: the third takes the first's name.
+    # evaluate names a copy by its code up to a #: the third gets the first's name.
     for sign in ("#1", "B", "#2"):
         write_metric(folder, sign)
         assert run_client(code, home) == {"same": 1, "sign": sign, "line": line}

@@ -140,14 +140,14 @@ def test_one_archive_by_its_own_sum(server, tmp_path):
 def test_missing_extras_are_named(package, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    if package == "requests":  # which pooch needs too
+    if package == "requests":  # also required by pooch
         monkeypatch.delitem(sys.modules, "pooch", raising=False)
     with pytest.raises(PolyprobeError, match=rf"{package}: pip install 'polyprobe\[builder\]'"):
         build_dataset("bmlama", PUBLISHED, output=tmp_path / "out")
 
 
 def test_bmlama_downloads_what_the_mirror_holds(tiny, server, tmp_path):
-    """The same bytes come from the network and from the mirror."""
+    """Network and mirror give the same bytes."""
     server.contents[URL] = (tiny / bmlama_files.REPOSITORY.archive).read_bytes()
     folders = [tmp_path / "net", tmp_path / "zip"]
     build_dataset("bmlama", PUBLISHED, output=folders[0])
@@ -199,7 +199,7 @@ def test_damaged_archive_is_reported(damage, tmp_path):
 
 @pytest.mark.parametrize("flag", [0x20, 0x01])
 def test_damage_in_an_archives_directory_is_reported_in_one_line(tmp_path, flag):
-    """zipfile raises NotImplementedError and RuntimeError of flags that it does not know."""
+    """zipfile raises NotImplementedError and RuntimeError for unknown flags."""
     repository = describe({"a.txt": b"content"})
     archive = pack(tmp_path, repository, {"a.txt": b"content"})
     content = bytearray(archive.read_bytes())

@@ -202,7 +202,7 @@ def test_all_prompts_of_the_release_parse_and_are_written_back(prompts):
 
 
 def describe(node):
-    """Return the construct that a node is, as FINDINGS 3 (c) names them."""
+    """Return the construct of a node, as named in FINDINGS 3 (c)."""
     match node:
         case Slot(end, case, copula):
             return "copula" if copula else f"{end}.case" if case else ""
@@ -223,7 +223,7 @@ def test_constructs_of_the_release_are_as_many_as_counted_before(prompts):
         counts.update(
             (language, node.case) for node in tree if isinstance(node, Slot) and node.case
         )
-    # mending exchanges the ends of bn P36: 10 + 1 of X's cases, 28 - 1 of Y's
+    # the repair exchanges the ends of bn P36: 10 + 1 of X's cases, 28 - 1 of Y's
     expected = {
         "el": "X.case 46 Y.case 36 Nom 42 Acc 25 Gen 15 X-Number 6 [DEF;X] 45 [DEF;Y] 16 "
         "[DEF.Gen;X] 1 [DEF;Y.Fem] 1 [INDEF;Y] 1 [PREPDEF;X] 1 [PREPDEF;Y] 15",

@@ -1,4 +1,4 @@
-"""Inflected labels; every right form is one that a grammar or a dictionary of the language has."""
+"""Inflected labels; the expected forms are from grammars and dictionaries."""
 
 import pytest
 
@@ -90,7 +90,7 @@ def test_turkish(label, case, kinds, form):
         ("futball", "ACC", (), "futballt"),
         ("akciófilm", "DAT", (), "akciófilmnek"),
         ("csillagkép", "ACC", (), "csillagképet"),
-        # foreign spelling does not tell the sound
+        # the sound does not follow from foreign spelling
         ("Greenwich", "IN+ESS", PLACE, None),
         ("Seattle", "IN+ESS", PLACE, None),
         ("Chile", "INST", PLACE, None),
@@ -118,7 +118,7 @@ def test_hungarian(label, case, kinds, form):
         ("mr", "दिल्ली", "LOC", "दिल्लीत"),
         ("mr", "भारत", "LOC", "भारतात"),
         ("mr", "कोल्हापूर", "LOC", "कोल्हापुरात"),
-        ("mr", "पुणे", "LOC", None),  # पुण्यात: the stem is another
+        ("mr", "पुणे", "LOC", None),  # पुण्यात: another stem
         ("mr", "BBC", "LOC", None),
     ],
 )

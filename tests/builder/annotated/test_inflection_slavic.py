@@ -1,4 +1,4 @@
-"""Inflected labels in Russian and Ukrainian, as a grammar or a dictionary has them."""
+"""Inflected labels in Russian and Ukrainian; expected forms from grammars and dictionaries."""
 
 import sys
 
@@ -19,7 +19,7 @@ from polyprobe.tests.builder.annotated.test_inflection import HUMAN, LANGUAGE, P
         ("Москва", "INS", None, PLACE, "Москвой"),
         ("Франция", "GEN", None, PLACE, "Франции"),
         ("Нью-Йорк", "ESS", None, PLACE, "Нью-Йорке"),
-        ("Крым", "ESS", None, PLACE, "Крыму"),  # not Крыме, behind в
+        ("Крым", "ESS", None, PLACE, "Крыму"),  # not Крыме, after в
         ("Афины", "GEN", None, PLACE, "Афин"),  # always plural
         ("Нижний Новгород", "INS", None, PLACE, "Нижним Новгородом"),
         ("Великие Луки", "ESS", None, PLACE, "Великих Луках"),
@@ -58,7 +58,7 @@ from polyprobe.tests.builder.annotated.test_inflection import HUMAN, LANGUAGE, P
         ("Людвиг ван Бетховен", "GEN", MASC, HUMAN, "Людвига ван Бетховена"),
         ("Пётр I", "GEN", MASC, HUMAN, "Петра I"),
         ("Толстой, Лев", "GEN", MASC, HUMAN, "Толстого, Льва"),
-        # what follows stays
+        # the rest is unchanged
         ("Париж (Техас)", "ESS", None, PLACE, "Париже (Техас)"),
         ("Лондон, Онтарио", "ESS", None, PLACE, "Лондоне, Онтарио"),
         # names that the dictionary does not have
@@ -66,7 +66,7 @@ from polyprobe.tests.builder.annotated.test_inflection import HUMAN, LANGUAGE, P
         ("Лечче", "GEN", None, PLACE, "Лечче"),
         ("Лестершир", "ACC", None, PLACE, "Лестершир"),
         ("Шривпорт", "ESS", FEM, PLACE, "Шривпорте"),  # not a woman's name
-        # what cannot be told
+        # undecidable
         ("Прошовицкий повят", "GEN", None, (), None),  # Прошовицкого повята
         ("Microsoft", "GEN", None, (), None),
         ("101-я дивизия", "GEN", None, (), None),

@@ -75,7 +75,7 @@ def test_each_fact_gets_a_sentence_where_both_ends_have_labels(mirror, facts, la
         ("ru", "P1", "Q4", "Q2", "Bo пел в [Y] .", "Лиме"),
         ("ru", "P2", "Q1", "Q2", "Перу имя — [Y]", "Лима"),
     ]
-    assert +Counter(found.repairs) == {f"fr: {UNLABELLED}": 1}  # Q4; there is no prompt for P9
+    assert +Counter(found.repairs) == {f"fr: {UNLABELLED}": 1}  # Q4; P9 has no prompt
 
 
 def test_what_is_lost_is_among_the_repairs_once(mirror, facts, labels):

@@ -1,4 +1,4 @@
-"""Rendered samples of each construct, in templates of our own."""
+"""Rendered samples of each construct, in handwritten templates."""
 
 import pytest
 
@@ -111,7 +111,7 @@ OF, AT = "le nom [PREPDEF;Y] [Y] : [X]", "[X] va [PREPDEF-à;Y] [Y]"
         (AT, "Jean", "Microsoft", (HE, COMPANY), "Jean va à Microsoft", ()),
         ("[X] est [ARTIND;Y] [Y]", "Jean", "acteur", (HE, JOB), "Jean est un acteur", ()),
         ("[X] est [ARTIND;Y] [Y]", "Lyon", "ville", (CITY, NOBODY), "Lyon est une ville", ()),
-        # articles and prepositions of the template meet what is rendered
+        # articles and prepositions of the template before the rendered label
         ("[X] sort de [ARTDEF;Y] [Y]", "Jean", "lycée", (HE, NOBODY), "Jean sort du lycée", ()),
         ("[X] va à [ARTDEF;Y] [Y]", "Jean", "Parti vert", (HE, NOBODY),
          "Jean va au Parti vert", ()),

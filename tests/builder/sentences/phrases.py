@@ -71,7 +71,7 @@ def tiny(monkeypatch, tmp_path):
 
 
 class Phrasebook(Translator):
-    """A translator that knows sentences by heart: {(language, sentence): text or problem}."""
+    """A translator with fixed answers: {(language, sentence): text or problem}."""
 
     name = "phrasebook"
     signature = "phrasebook|1"
@@ -86,7 +86,7 @@ class Phrasebook(Translator):
 
 
 class Told(Phrasebook):
-    """The same, with problems as they come; without disk and without asking again."""
+    """The same, with problems returned as given, without disk and without retries."""
 
     def translate_each(self, sentences, source, target, terms=None):
         self.asked += [(sentence, dict(t)) for sentence, t in zip(sentences, terms, strict=True)]

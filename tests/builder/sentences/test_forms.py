@@ -1,4 +1,4 @@
-"""The candidates of a sentence: the answer as it stands there, the others as they would."""
+"""The candidates of a sentence: the answer as written, the others inflected accordingly."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_an_answer_that_was_not_found_lends_no_form_and_has_no_candidates():
 
 
 def test_where_the_frame_asks_for_no_inflection_distractors_keep_their_labels():
-    """Paris stands as its label here and inflected in row 1."""
+    """Paris is uninflected here and inflected in row 1."""
     rows = [row("pb", "p"), row("pb", "p"), row("pb", "b")]
     inflected = word(rows, ["Párizs", "Párizsban", "Budapesten"])
     assert inflected.candidates[0] == ["Párizs", "Budapest"]
@@ -96,7 +96,7 @@ def test_where_the_answer_is_inflected_nowhere_a_distractor_takes_its_usual_form
 
 
 def test_capitals_are_no_inflection_and_follow_the_answer():
-    """`euro` may begin a sentence: that neither makes a frame inflect nor keeps it from it."""
+    """A sentence may begin with `euro`; this does not decide whether a frame inflects."""
     labels = {"e": "euro", "d": "dollár", "k": "Kuna"}
     rows = [row("edk", answer, labels=labels) for answer in "eed"]
     inflected = word(rows, ["euro", "Euro", "dollárban"])
@@ -110,7 +110,7 @@ def test_capitals_are_no_inflection_and_follow_the_answer():
 
 
 def test_a_form_that_is_another_candidate_goes_back_to_its_label():
-    """Of Rome and the Roma one is called in this case what the other is called in that."""
+    """A form of Rome equals a form of the Roma in another case."""
     labels = {**LABELS, "x": "Rómában"}
     rows = [row("prx", "p", labels=labels), row("prx", "r", labels=labels)]
     assert word(rows, ["Párizsban", "rómában"]).candidates[0] == ["Párizsban", "Róma", "Rómában"]

@@ -1,4 +1,4 @@
-"""geofacts in Spanish and Catalan, translated for real by Apertium on this machine."""
+"""geofacts in Spanish and Catalan, translated by a local Apertium."""
 
 import shutil
 import socket
@@ -25,7 +25,7 @@ LANGUAGES = ("es", "ca")
 
 @pytest.fixture(scope="module")
 def apy(tmp_path_factory):
-    """The address of an apertium-apy that lives as long as this file's tests."""
+    """The address of an apertium-apy that runs during the tests of this file."""
     program = shutil.which("apertium-apy")
     missing = [p for p in ("eng-spa", "eng-cat") if not (MODES / f"{p}.mode").is_file()]
     if not program or missing:
@@ -46,7 +46,7 @@ def apy(tmp_path_factory):
 
 
 def await_answer(url: str, process: subprocess.Popen, log: Path) -> str:
-    """Return the address as soon as the service answers there."""
+    """Return the address when the service answers."""
     while process.poll() is None:
         try:
             with urllib.request.urlopen(f"{url}/listPairs", timeout=5):
@@ -115,12 +115,12 @@ def test_the_sentence_version_is_what_all_languages_have_parallel_to_its_configu
             assert len({text.casefold() for text in row["candidates"]}) == len(row["candidates"])
 
 
-# Judged by hand: the sentence as Apertium 0.8.1 (spa) and 1.0.1 (cat) has it, the answer in its
-# place. "Majúscul" is a capital letter: a mistake of the engine's, not of the search.
+# Judged by hand: the sentence by Apertium 0.8.1 (spa) and 1.0.1 (cat), with the answer in its
+# place. "Majúscul" is a capital letter: an error of the engine, not of the search.
 JUDGED = {
     ("es", "P30:GR:150"): ("País: Grecia. Continente: [Y].", "Europa"),
     ("es", "P36:IQ:Asia/Baghdad"): ("País: Iraq. Capital: [Y].", "Bagdad"),
-    ("es", "P37:TH:th"): None,  # Catalan has another word for it: "tailandès", not "tai"
+    ("es", "P37:TH:th"): None,  # Catalan uses a different word: "tailandès", not "tai"
     ("es", "P37:BR:pt"): ("País: Brasil. Lengua oficial: [Y].", "portugués"),
     ("es", "P38:TV:AUD"): ("País: Tuvalu. Moneda: [Y].", "Dólar australiano"),
     ("es", "P30:BR:005"): None,  # "América Del sur" for Sudamérica
@@ -128,7 +128,7 @@ JUDGED = {
     ("ca", "P36:DK:Europe/Copenhagen"): ("País: Dinamarca. Majúscul: [Y].", "Copenhaguen"),
     ("ca", "P37:BR:pt"): ("País: Brasil. Llengua oficial: [Y].", "portuguès"),
     ("ca", "P38:TV:AUD"): ("País: Tuvalu. Moneda: [Y].", "Dòlar australià"),
-    ("es", "P37:SI:sl"): None,  # Slovenian is left, and the country is not the language
+    ("es", "P37:SI:sl"): None,  # Slovenian remains, and the country differs from the language
 }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_rows_judged_by_hand(folder, language, fact):
 
 
 def test_distractors_have_the_capital_of_the_answer(folder):
-    """`Moneda: Euro.`: none of the others may stand there as `dólar estadounidense`."""
+    """`Moneda: Euro.`: no other candidate may be lower-case, as `dólar estadounidense`."""
     for language in LANGUAGES:
         rows = [row for row in read(folder, language) if row["relation"] == "P38"]
         assert rows

@@ -1,4 +1,4 @@
-"""Mistakes around sentence versions: mixed templates, old rows, passwords, bad options."""
+"""Errors with sentence versions: mixed templates, old rows, passwords, bad options."""
 
 import builtins
 import sys
@@ -25,7 +25,7 @@ from polyprobe.tests.builder.sentences.test_version import (
 
 
 def test_of_a_fact_in_two_templates_there_are_both_rows_or_none(tiny, monkeypatch):
-    """Else the row that is left would be taken for the other template's."""
+    """Otherwise the remaining row would be assigned to the other template."""
     base = {language: [r for r in make_rows(language) for _ in "ab"] for language in NAMES}
     for rows in base.values():
         rows[1::2] = [r._replace(prompt=f"B: {r.prompt}", template_id="b") for r in rows[1::2]]

@@ -1,4 +1,4 @@
-"""A sentence version from beginning to end: Hungarian by heart, the real finder without lemmas."""
+"""Build of a sentence version: fixed Hungarian sentences, the real finder without lemmas."""
 
 import json
 import sys
@@ -35,7 +35,7 @@ HU = [
 
 
 def phrasebook(kind=Told, hu=HU, **ga):
-    """Knows Hungarian; Irish where `ga` tells a row's text (`r0`), else it does not answer."""
+    """Translates to Hungarian, and to Irish the rows given in `ga` (`r0`); no answer otherwise."""
     told = dict(zip([("hu", s) for s in SENTENCE.values()], hu, strict=True))
     for number, sentence in enumerate(SENTENCE.values()):
         unanswered = Translation("", "no answer: HTTP 500 five times")
@@ -74,7 +74,7 @@ def test_the_object_is_cut_out_of_the_translation(tiny):
     assert [row["candidates"] for row in read(tiny, "hu")] == [
         ["Párizsban", "Budapesten", "Londonban"],
         ["Párizsban", "Budapesten", "Londonban"],
-        ["Párizs", "Budapest", "London"],  # London stands here as its label, and is inflected below
+        ["Párizs", "Budapest", "London"],  # London is uninflected here, and inflected below
         ["Párizsban", "Budapesten", "Londonban"],
     ]
     assert [row["answer_forms"] for row in read(tiny, "hu")] == [
@@ -150,7 +150,7 @@ def test_what_is_left_as_in_english_is_not_an_answer_unless_it_is_the_label(tiny
 
 
 def test_the_subject_is_not_an_answer_where_it_is_most_like_it(tiny):
-    """As Apertium has it: the language was not translated, the country was."""
+    """As by Apertium: the language was not translated, the country was."""
     rows = phrases.make_rows("en")[0], phrases.make_rows("hu")[0]
     english = rows[0]._replace(subject="Slovenia", candidates=["Slovenian"], answers=[0])
     row = rows[1]._replace(subject="Eslovenia", candidates=["esloveno"], answers=[0])
@@ -178,7 +178,7 @@ def test_outcomes_are_every_row_in_every_language_and_tell_where_the_object_is(t
 
 
 def test_costs_count_what_each_language_has_and_lacks_alone(tiny):
-    """Irish has rows 1 and 3, Hungarian 0, 1 and 2: one in common."""
+    """Irish has rows 1 and 3, Hungarian 0, 1 and 2: one row in common."""
     translator = phrasebook(
         hu=[*HU[:3], Translation("", "empty")],
         r1="Búdaipeist: ina shuí.",
@@ -215,7 +215,7 @@ def test_of_several_answers_the_first_is_reported(tiny, monkeypatch):
 
 
 class Stopped(Phrasebook):
-    """Is interrupted at the third sentence."""
+    """A translator interrupted at the third sentence."""
 
     batch_size = 1
     concurrency = 1
@@ -264,7 +264,7 @@ def test_without_a_sentence_version_the_card_says_nothing(tiny):
 def test_a_sentence_version_made_otherwise_is_not_replaced(tiny):
     build(tiny, phrasebook())
     before = snapshot(tiny)
-    build(tiny, phrasebook())  # the same is made again
+    build(tiny, phrasebook())  # the same build again
     assert snapshot(tiny) == before
     other = phrasebook()
     other.signature = "phrasebook|2"

@@ -14,7 +14,7 @@ import pytest
 PROGRAM, DATA = "apertium-apy", Path("/usr/share/apertium")
 PACKAGES = ("apertium-apy", "apertium-eng-spa", "apertium-eng-cat", "apertium-en-gl")
 MODES = ("eng-spa", "eng-cat", "en-gl")
-PATIENCE = 60.0  # seconds that it may take to start
+PATIENCE = 60.0  # maximum seconds to start
 
 
 def find_missing():
@@ -35,10 +35,10 @@ def find_port():
 
 @contextmanager
 def start_apy(port=None):
-    """Yield the address of a service that answers; it is stopped, and its engines, at the end."""
+    """Yield the address of a running service; stop it and its engines at the end."""
     port = port or find_port()
     command = [PROGRAM, "-p", str(port), str(DATA)]
-    # a group of its own: the engines it starts go with it
+    # a new process group, which includes the engines it starts
     service = subprocess.Popen(
         command, env={**os.environ, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,

@@ -1,4 +1,4 @@
-"""A stand-in for Google's and OpenAI's services on 127.0.0.1, whose answers a test chooses."""
+"""A stand-in for Google's and OpenAI's services on 127.0.0.1, with answers chosen by the test."""
 
 import json
 import threading
@@ -9,11 +9,11 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each request with the next kind of `plan`, and with `always` when that is used up.
+    """Answers each request with the next kind of `plan`, then with `always`.
 
     Kinds: fine (the sentence in capitals), empty, unchanged, broken (cut JSON), page (HTML with
-    200), error (a JSON object with 200), cut (the connection ends in mid-answer), slow (an answer
-    when the server closes), drip (blanks without end), a status such as `429`, or
+    200), error (a JSON object with 200), cut (connection closed during the answer), slow (an answer
+    when the server closes), drip (endless spaces), a status such as `429`, or
     `429 7` with its Retry-After.
     """
 
@@ -25,7 +25,7 @@ class Server(ThreadingHTTPServer):
         self.sentences, self.bodies, self.pairs = [], [], []
         self.seen, self.closing = threading.Condition(), threading.Event()
         self.code = "no"  # of errors, in OpenAI's way
-        self.chat = None  # what a language model says, where it is not one of the kinds
+        self.chat = None  # answer of a language model, if it is not one of the kinds
 
     @property
     def port(self):
@@ -40,7 +40,7 @@ class Server(ThreadingHTTPServer):
         return f"{self.google}/v1"
 
     def wait_for(self, number):
-        """Block until so many requests have come."""
+        """Block until this many requests have arrived."""
         with self.seen:
             assert self.seen.wait_for(lambda: len(self.sentences) >= number, timeout=60)
 
@@ -92,12 +92,12 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def drip(self):
-        with suppress(OSError):  # until the client has gone
+        with suppress(OSError):  # until the client disconnects
             while not self.server.closing.wait(0.05):
                 self.wfile.write(b" ")
 
     def explain(self):
-        """Return an error as careless servers word it: with the key."""
+        """Return an error message that contains the key, as some servers do."""
         return {
             "error": {
                 "message": f"refused: {self.headers['authorization']}",

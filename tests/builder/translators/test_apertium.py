@@ -1,4 +1,4 @@
-"""Apertium itself, through Debian's apertium-apy, and a stand-in for what goes wrong."""
+"""Apertium, through Debian's apertium-apy, and a stand-in for errors."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ def apy():
 
 
 def ask_apy(address, sentence, pair, mark="no"):
-    """What the service says of one sentence, without our code."""
+    """The translation of one sentence by the service, without our code."""
     fields = {"langpair": pair, "q": sentence, "format": "txt", "markUnknown": mark}
     answer = httpx.post(f"{address}/translate", data=fields).json()
     return answer["responseData"]["translatedText"]
@@ -79,7 +79,7 @@ def test_unknown_words_are_left_and_counted(apy):
 def test_marks_of_missing_forms_go_and_a_sentences_own_stay(apy):
     translator = load_translator("apertium", url=apy)
     plain, own = "[X] has the position of [Y].", "The sign # is old."
-    assert "#" in ask_apy(apy, plain, "eng|spa", "no")  # the service leaves it
+    assert "#" in ask_apy(apy, plain, "eng|spa", "no")  # unchanged by the service
     texts = translator.translate([plain, own], "en", "es")
     assert "#" not in texts[0]
     assert "#" in texts[1]
@@ -108,7 +108,7 @@ def test_a_service_that_ends_in_mid_run_loses_nothing():
 
         async def ask_and_note(batch, *rest):
             if len(batches) == 3:
-                translator.url = f"http://127.0.0.1:{find_port()}"  # nobody listens there
+                translator.url = f"http://127.0.0.1:{find_port()}"  # no server on this port
             batches.append(list(batch))
             return await ask(batch, *rest)
 
@@ -168,7 +168,7 @@ def test_the_signature_states_engine_and_data():
 
 
 class Service(BaseHTTPRequestHandler):
-    """Has one pair; says of a text what `server.say` makes of it."""
+    """Has one language pair; translates with `server.say`."""
 
     def do_GET(self):
         pairs = [{"sourceLanguage": "eng", "targetLanguage": "spa"}]

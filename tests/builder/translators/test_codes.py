@@ -1,4 +1,4 @@
-"""Codes against those that the engines themselves list."""
+"""Language codes, compared with the lists of the engines."""
 
 import pytest
 from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES as M2M100

@@ -1,4 +1,4 @@
-"""googletrans and openai against a server that fails in every way: each row is explained."""
+"""googletrans and openai with a failing server: every row has a reason."""
 
 import asyncio
 
@@ -60,7 +60,7 @@ def test_a_failure_that_stays_is_explained(engine, server, kind, problem):
 
 
 def test_an_object_in_the_place_of_a_text_is_not_a_translation(engine, server):
-    """googletrans 4.0.2 by itself makes "e" of {"error": …}: a letter of the key."""
+    """googletrans 4.0.2 alone returns "e" for {"error": …}: a letter of the key."""
     server.always = "error"
     [(text, problem)] = engine.translate_each([SENTENCE], "en", "es")
     assert text == ""

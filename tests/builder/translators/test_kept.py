@@ -1,4 +1,4 @@
-"""What has come is on disk: after a kill, beside another process, in a file that is spoilt."""
+"""Received translations are on disk: after a kill, with a second process, in a damaged file."""
 
 import signal
 import sqlite3

@@ -1,4 +1,4 @@
-"""What a language model is told and how its answers are read."""
+"""Prompts for language models, and how their answers are parsed."""
 
 import json
 import logging
@@ -55,7 +55,7 @@ def test_the_prompt_gives_the_names_translations_and_examples(server):
 def test_own_examples_take_the_place_of_ours_and_are_part_of_the_key(server):
     examples = [("A.", {"a": "α"}, "Α."), ("B.", {}, "Β.")]
     assert make(server).translate([SENTENCE], "en", "el", [TERMS]) == [SENTENCE.upper()]
-    for _ in range(2):  # the second time it is known
+    for _ in range(2):  # cached the second time
         make(server, examples=examples).translate([SENTENCE], "en", "el", [TERMS])
     assert len(server.bodies) == 2
     assert (
@@ -70,7 +70,7 @@ def test_texts_depend_on_terms_model_and_temperature(server):
     engine = make(server)
     terms = [TERMS, TERMS | {"London": "Londra"}, dict(reversed(TERMS.items()))]
     engine.translate([SENTENCE] * 3, "en", "es", terms)
-    assert len(server.sentences) == 2  # the order of the terms does not count
+    assert len(server.sentences) == 2  # the order of the terms does not matter
     make(server, temperature="default").translate([SENTENCE], "en", "es", [TERMS])
     assert len(server.sentences) == 3
     assert "temperature" not in server.bodies[-1]
@@ -80,7 +80,7 @@ def test_texts_depend_on_terms_model_and_temperature(server):
 
 
 def test_our_examples_hold_their_names():
-    """Each name's translation, or its beginning where it is inflected, stands in the sentence."""
+    """The sentence contains each name's translation, or its beginning if it is inflected."""
     for code in ("es", "ca", "fr", "de", "ru", "uk", "cs"):
         examples = read_examples("en", code)
         assert len(examples) == 3
@@ -195,7 +195,7 @@ def test_the_key_goes_to_the_server_and_nowhere_else(server, monkeypatch, caplog
     seen = [engine.signature, engine.sign("en", "es"), repr(vars(engine))]
     engine.translate([SENTENCE], "en", "es")
     assert server.bodies[0]["authorization"] == f"Bearer {KEY}"
-    for server.always in ("400", "401", "403", "404", "500"):  # their messages hold the key
+    for server.always in ("400", "401", "403", "404", "500"):  # their messages contain the key
         try:
             seen += [found.problem for found in engine.translate_each(["other"], "en", "es")]
         except PolyprobeError as error:

@@ -1,4 +1,4 @@
-"""Our client against a server that we did not write: `transformers serve`."""
+"""Our client with an independent server: `transformers serve`."""
 
 import shutil
 import socket
@@ -26,9 +26,9 @@ TEXT = " Oslo\n"
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A tiny Llama that says TEXT after a colon: its layers add nothing, its head is a chain.
+    """A tiny Llama that generates TEXT after a colon: its layers add nothing, its head is a chain.
 
-    With attention and feed-forward at zero the last token alone decides on the next: the row of
+    With attention and feed-forward at zero only the last token decides the next: the row of
     the next token in the head is the embedding of the last one.
     """
     folder = tiny.save_model("llama", tmp_path_factory.mktemp("model") / "llama")

@@ -1,4 +1,4 @@
-"""Translation models on the device: real tokenizers, real networks, which learn a few sentences."""
+"""Local translation models: real tokenizers and networks, trained on a few sentences."""
 
 import shutil
 
@@ -30,7 +30,7 @@ ODD = ["Norway has fjords.", "She speaks Italian."]
 
 @pytest.fixture(scope="module")
 def nllb(tmp_path_factory):
-    """Knows Spanish and Catalan; in Galician it repeats one sentence and is silent at another."""
+    """Translates to Spanish and Catalan; in Galician it copies one sentence and omits another."""
     return teach(
         make_nllb(tmp_path_factory.mktemp("models") / "nllb"),
         [
@@ -43,7 +43,7 @@ def nllb(tmp_path_factory):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What the network is asked to generate: the shape of each batch and the forced token."""
+    """Calls of `generate`: the shape of each batch and the forced token."""
     calls = []
     load = transformers.load_network
 
@@ -302,7 +302,7 @@ def test_a_model_of_the_hub_is_known_by_its_commit_and_used_offline(hub, nllb, c
     assert texts == SPANISH[:1]
     commit = signature.partition("me/nllb@")[2].partition("|")[0]
     assert len(commit) == 40
-    (cache / "translations.sqlite").unlink()  # the texts; the model stays
+    (cache / "translations.sqlite").unlink()  # the texts; the model is unchanged
     assert run_client(code, tmp_path / "home", offline=True) == online
     none = run_client(USE.format(model="me/none"), tmp_path / "home", offline=True)
     assert none.startswith("unknown model 'me/none', or the Hub cannot be reached; give an id")

@@ -1,4 +1,4 @@
-"""What is the same for every engine, by one that does what its sentences say."""
+"""Behaviour common to all engines, tested with one that its input sentences control."""
 
 import asyncio
 import signal
@@ -20,7 +20,7 @@ from polyprobe.system.errors import PolyprobeError
 
 
 class Engine(Translator):
-    """Gives capitals; `lost` gets no answer, `odd` breaks one, `two` adds a text, `own` stops."""
+    """Returns capitals; `lost`: no answer, `odd`: broken, `two`: an extra text, `own`: stop."""
 
     name, signature, batch_size, concurrency = "engine", "engine 1", 3, 2
     pace = Pace(tries=2, first_wait=0.001, longest_wait=0.01, give_up=3)
@@ -157,7 +157,7 @@ def interrupts():
 
 @pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_cancels_the_work_of_the_other_thread():
-    """As in Jupyter, whose loop leaves Ctrl-C to Python: it is raised in the waiting thread."""
+    """As in Jupyter, where Python handles Ctrl-C: it is raised in the waiting thread."""
     ended, before = [], threading.active_count()
 
     async def work():

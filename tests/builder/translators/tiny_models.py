@@ -51,11 +51,11 @@ CATALAN = [
     "Ella parla italià.",
     "Oslo i Roma són capitals.",
 ]
-FEW = 3  # what the models of the other families learn
+FEW = 3  # number of sentences for the models of the other families
 
 
 class Lesson(NamedTuple):
-    """Sentences, their translations, and both languages as the tokenizer takes them."""
+    """Sentences, their translations, and the tokenizer's codes of both languages."""
 
     texts: list[str]
     translations: list[str]
@@ -100,7 +100,7 @@ def list_pieces(pieces: Path) -> list[str]:
 
 
 def make_nllb(folder: Path) -> Path:
-    """Write a model as NLLB's: M2M100's network, languages such as `spa_Latn`."""
+    """Write a model like NLLB: M2M100's network, languages such as `spa_Latn`."""
     tokenizer = NllbTokenizer.from_pretrained(
         _spm_folder(folder),
         src_lang="eng_Latn",
@@ -169,7 +169,7 @@ def _save(folder, tokenizer, config, network, more=0, **ids) -> Path:
 
 
 def teach(folder: Path, lessons: list[Lesson], steps: int = 150) -> Path:
-    """Train a model on its lessons until it has them by heart."""
+    """Train a model on its sentences until it reproduces them."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     network = AutoModelForSeq2SeqLM.from_pretrained(folder)
     inputs, labels = [], []

@@ -1,4 +1,4 @@
-"""Averages over relations and facts against plain loops: the same draws, and all swaps."""
+"""Averages over relations and facts, compared with plain loops: same resamples, and all swaps."""
 
 from itertools import product
 
@@ -23,7 +23,7 @@ def compare(first=FIRST, second=SECOND, relations=RELATIONS, **options):
 
 
 def macro(values, relations):
-    """The unweighted mean over relations, then over languages behind them, in plain loops."""
+    """The unweighted mean over relations, then over languages, in plain loops."""
     means = []
     for column in np.asarray(values).T:
         groups = {}

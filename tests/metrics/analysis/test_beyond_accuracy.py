@@ -1,4 +1,4 @@
-"""The accuracy-matched chance against all rankings, and RankC by outcome against plain loops."""
+"""Accuracy-matched chance compared with all rankings, and RankC by outcome with plain loops."""
 
 from itertools import permutations, product
 
@@ -13,7 +13,7 @@ ORDERS = [list(order) for order in permutations(range(4))]
 
 
 def weigh(order, right, accuracy):
-    """The share of an order among all in which the first place is right with that probability."""
+    """The probability of an order, if the first place is correct with the given probability."""
     first = sum(o[0] in right for o in ORDERS)
     if order[0] in right:
         return accuracy / first
@@ -43,7 +43,7 @@ def test_at_chance_accuracy_it_is_chance():
 
 
 def draw(n, shift, shared, seed=0):
-    """Scores of 6 candidates in two languages: the right one lifted, a part of the rest shared."""
+    """Scores of 6 candidates in two languages: raised for the answer, else partly common."""
     random = np.random.default_rng(seed)
     common = shared * random.normal(size=(n, 6))
     scores = {x: common + random.normal(size=(n, 6)) for x in ("en", "fr")}
@@ -59,9 +59,9 @@ def measure_excess(scores, right):
 
 
 def test_accuracy_alone_leaves_no_excess():
-    """Two models that share nothing but the right answers: RankC is far above chance, excess is 0.
+    """Two models that share only correct answers: RankC is far above chance, excess is 0.
 
-    The lifted candidate is nearly always first or random: what accuracy says is all there is.
+    The raised candidate is nearly always first or random: accuracy explains all of RankC.
     """
     random = np.random.default_rng(0)
     scores = {x: random.random((20_000, 6)) for x in ("en", "fr")}
@@ -76,7 +76,7 @@ def test_accuracy_alone_leaves_no_excess():
 
 
 def test_guessing_leaves_no_excess_in_pools_of_any_size():
-    """Constant scores in pools of 2 and of 10: right 1/2 and 1/10 of the time, nothing more."""
+    """Constant scores in pools of 2 and of 10: correct with probability 1/2 and 1/10, no excess."""
     sizes = [2, 10] * 50
     scores = {x: [np.zeros(n) for n in sizes] for x in ("en", "fr")}
     right = {x: [1 / n for n in sizes] for x in scores}

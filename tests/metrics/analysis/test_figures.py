@@ -1,4 +1,4 @@
-"""Figures of all pairs against the modules' own, and those of all languages against counting."""
+"""Figures of all pairs compared with the modules, figures of all languages with counts."""
 
 from itertools import combinations, product
 
@@ -71,7 +71,7 @@ def test_accuracy():
 
 
 def test_facts_are_drawn_for_all_languages_at_once():
-    """Two languages that answer alike differ by nothing in any resample."""
+    """Two languages with equal answers do not differ in any resample."""
     right = {"en": RIGHT["en"], "fr": RIGHT["en"]}
     found = estimate_figure(find_accuracy(right))
     assert found["en_ci"] == found["fr_ci"] == found["mean_ci"]

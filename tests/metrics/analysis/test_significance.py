@@ -1,4 +1,4 @@
-"""Paired tests against scipy and statsmodels, full enumeration, and what chance must give."""
+"""Paired tests compared with scipy, statsmodels, full enumeration, and expected chance."""
 
 from itertools import product
 

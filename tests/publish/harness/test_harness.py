@@ -192,7 +192,7 @@ def test_files_that_are_no_parquet(folder, tmp_path):
 
 
 def test_no_task_of_lighteval_is_a_path_beside_its_file(folder, tmp_path):
-    """lighteval opens such a one as a file that lists tasks."""
+    """lighteval would open it as a file with a list of tasks."""
     for scoring in ("bmlama", "object"):
         file = export_dataset(folder, "lighteval", tmp_path / "out", scoring=scoring)[0]
         line = re.search(r'chat_template=False" \\\n +(\S+) --custom', file.read_text("utf-8"))

@@ -35,7 +35,7 @@ def _installed(request) -> None:
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory) -> Path:
-    """A folder with the embedded model, and with the same model under a tokenizer without BOS."""
+    """A folder with the embedded model, and with the same model with a tokenizer without BOS."""
     work = tmp_path_factory.mktemp("harness")
     for name in ("geolm", "geolm_bare"):
         shutil.copytree(ROOT / "eval/embedded/geolm", work / name)
@@ -47,7 +47,7 @@ def work(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, list[dict]]:
-    """Every 23rd row of geofacts, and one with two right answers, one of them listed twice."""
+    """Every 23rd row of geofacts, and one with two correct answers, one of them listed twice."""
     names = ["prompt", "candidates", "answers"]
     found = {}
     for language in LANGUAGES:
@@ -73,7 +73,7 @@ def run_line(harness: str, file: Path, *others: str, model: str) -> None:
 
 
 def score(model: Path, own: list[dict], **options) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return polyprobe's scores of the rows, and the numbers of tokens they are made of."""
+    """Return polyprobe's scores of the rows, and their numbers of tokens."""
     scorer = load_scorer(str(model), device="cpu", **options)
     asked = ([row[name] for row in own] for name in ("prompt", "candidates"))
     scored = scorer.score_counted(*asked)
@@ -164,7 +164,7 @@ def test_lighteval_has_our_sums_where_the_first_word_is_one_token(work, rows, da
 
 
 def test_lighteval_runs_as_the_head_of_the_file_says(work, rows, dataset):
-    """The head says, too, that an absolute path takes lighteval's cache into the model's folder."""
+    """The head also states that an absolute path puts lighteval's cache into the model's folder."""
     file = export_dataset(dataset, "lighteval", work / "lighteval-line", scoring="object")[0]
     shutil.copytree(work / "geolm", work / "geolm_absolute")
     model = f"{work / 'geolm_absolute'},cache_dir={work / 'cache'},dtype=float32,batch_size=32"
@@ -177,7 +177,7 @@ def test_lighteval_runs_as_the_head_of_the_file_says(work, rows, dataset):
         found = PEERS.read_lighteval(next((file.parent / "answers").rglob(name)))
         scores, _ = score(work / "geolm", own, scoring="object")
         for row, asked, sums in zip(found, own, scores, strict=True):
-            if not asked["prompt"].partition("[Y]")[0].endswith(" "):  # a blank is cut otherwise
+            if not asked["prompt"].partition("[Y]")[0].endswith(" "):  # a space changes the tokens
                 assert_close([row], [sums])
                 compared += 1
     assert compared >= len(rows["ja"])

@@ -1,4 +1,4 @@
-"""The Hub's client in this process, pointed at the stand-in, with a token and without waits."""
+"""The Hub's client in this process, for the stand-in, with a token and without waits."""
 
 import time
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ TOKEN = "hf_abcdefghijklmnopqrstuvwxyz012345"
 
 @pytest.fixture
 def api(hub, monkeypatch) -> HfApi:
-    """An HfApi of the stand-in, with the token of `me`, that does not wait between its tries."""
+    """An HfApi of the stand-in, with the token of `me`, that does not wait between retries."""
     hub.tokens[TOKEN] = hub_token("me")
     monkeypatch.setattr(constants, "ENDPOINT", hub.url)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)

@@ -1,4 +1,4 @@
-"""Small folders that pass all checks, made of the embedded dataset and our metrics."""
+"""Small folders that pass all checks, from the embedded dataset and our metrics."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every check of `polyprobe push` finds the folder made to fail it."""
+"""Every check of `polyprobe push` rejects a folder made to fail it."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""`polyprobe push` with the real client against the stand-in Hub: one commit of the changes."""
+"""`polyprobe push` with the real client and the stand-in Hub: one commit with the changes."""
 
 from urllib.parse import quote
 from urllib.request import Request, urlopen
