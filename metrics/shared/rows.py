@@ -300,7 +300,7 @@ def prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarra
 
 
 def break_ties(scores: np.ndarray) -> np.ndarray:
-    """Return scores (queries x N) without ties, in the same order: of equal scores the first wins."""
+    """Return scores (queries x N) in the same order without ties; the first equal score wins."""
     ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
     return -ranks.astype(np.float64)
 
