@@ -10,11 +10,11 @@ from .grammar import Article, Choice, Prompt, Slot, Text
 from .inflection import CasedLabel, Inflector, capitalise
 from .languages import PLAIN, RULES, load_inflector
 
-KEPT = "labels that stay as they are where a case is asked for"
-GUESSED = "forms by a gender that nothing tells"
-SINGULAR = "forms of the singular with a plural"
+KEPT = "labels left uninflected although a case is required"
+GUESSED = "forms with a guessed gender"
+SINGULAR = "singular forms used with a plural"
 PLACES = "prepositions before places of unknown kind"
-UNWRITTEN = "articles left out, since no rule writes them"
+UNWRITTEN = "articles omitted: no rule generates them"
 
 UNKNOWN = Traits()
 MARKS = {"X": X_MARK, "Y": Y_MARK}

@@ -33,14 +33,17 @@ MARK = "<!-- made by `polyprobe build {name}`"
 EDIT = " from builder/recipes/{folder}/card.md: edit there -->"
 DTYPES = {"float": "float32"}  # name in Arrow: name in `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
-SENTENCE_HEAD = ("language", "asked", "translated", "found", "last", "costs", "kept", "kept last")
+SENTENCE_HEAD = ("language", "rows", "translated", "found", "last", "cost", "kept", "kept last")
 MEANING = """\
-*Translated* are the rows for which the translator gave a sentence, *found* those in which the \
-answer stood, *last* those of them with nothing but punctuation behind it; *costs* are those that \
-every other language has and this one lacks; *kept* are those that all have, of a fact told in \
-several templates all rows or none."""
-STALE = "**Out of date**: `{}` is not what this twin was made of; build it again by the line above."
-PARTIAL = "rows that all have are left out, since another row of their fact is lost."
+*Translated* is the number of rows with a translation, *found* with the answer located in it, \
+*last* with only punctuation after the answer. *Cost* is the number of rows that only this \
+language lacks. *Kept* rows are found in every language; a fact in several templates keeps all of \
+its rows or none."""
+STALE = (
+    "**Out of date**: `{}` has changed since this sentence version was built. Run the command "
+    "above again."
+)
+PARTIAL = "Rows found in every language, but excluded because another row of their fact is lost:"
 FRAMEWORK = "polyprobe"
 
 
@@ -178,7 +181,7 @@ def read_parquet(path: Path) -> pa.Table:
     except (pa.ArrowInvalid, OSError) as error:
         config = path.parent.name
         raise PolyprobeError(
-            f"{path} is no Parquet file; build it again: --config {config}"
+            f"{path} is not a Parquet file; build it again: --config {config}"
         ) from error
 
 
@@ -271,19 +274,19 @@ def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
     """Return one line for each code: the number of queries with it in at least one language."""
     repaired = [config for config in configs if config.repairs]
     if not repaired:
-        return "None of the configurations here is repaired."
+        return "No configuration here is repaired."
     rows = [
         (f"`{code}`", meaning, *(f"{config.repairs[code]:,}" for config in repaired))
         for code, meaning in meanings.items()
     ]
-    return markdown_table(("code", "what", *(f"`{c.name}`" for c in repaired)), rows)
+    return markdown_table(("code", "change", *(f"`{c.name}`" for c in repaired)), rows)
 
 
 def describe_sentences(configs: Sequence[Config], folder: Path) -> dict[str, str]:
-    """Return the part of the card on the twins in a folder, empty without one."""
-    twins = [describe_version(config, folder) for config in configs if "twin_of" in config.notes]
+    """Return the part of the card on sentence versions in a folder, empty without one."""
+    versions = [describe_version(config, folder) for config in configs if "twin_of" in config.notes]
     introduction = files(__package__).joinpath("sentences.md").read_text(encoding="utf-8").rstrip()
-    return {"sentences": "\n\n".join(["", introduction, *twins]) if twins else ""}
+    return {"sentences": "\n\n".join(["", introduction, *versions]) if versions else ""}
 
 
 def describe_version(config: Config, folder: Path) -> str:
@@ -300,16 +303,16 @@ def describe_version(config: Config, folder: Path) -> str:
         f"```\n{notes['command']}\n```",
         *([STALE.format(notes["twin_of"])] if notes.get("base") not in (None, base) else []),
         f"{notes['rows']:,} of {notes['costs'][0][1]:,} rows. Translator: `{notes['translator']}`. "
-        f"Lemmatiser: {', '.join(named)}. Least likeness of object and label: "
+        f"Lemmatizer: {', '.join(named)}. Minimum similarity of object and label: "
         f"{notes['threshold']:g} of 100.",
         markdown_table(SENTENCE_HEAD, costs),
         MEANING,
     ]
     if notes.get("partial"):
-        parts.append(f"{notes['partial']:,} {PARTIAL}")
+        parts.append(f"{PARTIAL} {notes['partial']:,}.")
     if notes["lost"]:
         lost = [(language, status, f"{rows:,}") for language, status, rows in notes["lost"]]
-        parts.append(markdown_table(("language", "lost for", "rows"), lost))
+        parts.append(markdown_table(("language", "reason", "rows"), lost))
     return "\n\n".join(parts)
 
 

@@ -70,8 +70,8 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
 def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
     """Return the paths that a complete or killed build may leave in its folder and in `data`."""
     data = folder / "data"
-    twins = [config + SENTENCE for config in configs]
-    states = {data / state.format(config) for config in (*configs, *twins) for state in STATES}
+    versions = [config + SENTENCE for config in configs]
+    states = {data / state.format(config) for config in (*configs, *versions) for state in STATES}
     states = {path for path in (*states, folder / "sentences") if not path.is_file()}
     return {
         data,

@@ -63,13 +63,13 @@ FILE = re.compile(r"fixed_data/(?P<language>[a-z]+)_(?P<relation>P\d+)_\w+\.tsv"
 SEPARATOR = "|||"
 FAILED = "ERROR"
 
-ERRORS = "prompts left out, since the object was not found (ERROR)"
-NO_FORM = "prompts left out, since the extracted object is empty"
-BLANKS = "prompts without the blanks that stood around them"
+ERRORS = "prompts excluded: object not found (ERROR)"
+NO_FORM = "prompts excluded: extracted object empty"
+BLANKS = "prompts with surrounding spaces removed"
 LISTS = "alias lists split at |||"
-UNCLEAR = "filled templates that do not show their slots"
-STOPS = "templates without the blank before their full stop"
-CONTRADICTIONS = "entities with several labels in a language, that of most rows taken"
+UNCLEAR = "filled templates from which no slots could be recovered"
+STOPS = "templates with the space before the full stop removed"
+CONTRADICTIONS = "entities with several labels in a language, reduced to the most frequent one"
 
 
 class Record(NamedTuple):

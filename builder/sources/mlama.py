@@ -43,8 +43,8 @@ from .bmlama import files as bmlama_files
 from .mpararel import TUPLES
 
 LICENCE = (
-    "CC-BY-NC-4.0, as the repository states; the Hub's copy says CC-BY-NC-SA-4.0: the two do not "
-    "agree; labels from Wikidata (CC0-1.0) and Google's Knowledge Graph, facts from LAMA"
+    "CC-BY-NC-4.0 according to the repository, CC-BY-NC-SA-4.0 according to the Hub's copy; labels "
+    "from Wikidata (CC0-1.0) and Google's Knowledge Graph, facts from LAMA"
 )
 URL = "http://cistern.cis.lmu.de/mlama/mlama1.1.zip"
 SHA256 = "043dc82b1b4b72de10ec98fb3a75341af13a1b439f6ee8e769398f42bd6d5883"
@@ -64,16 +64,16 @@ SLOTS = {"[X]": ("[Х]", "[Χ]", "[x]", "[ X ]"), "[Y]": ("[У]", "[Υ]", "[Ү]"
 
 FULL_STOP = re.compile(r"\s+([.。।።։۔])$")
 
-UNTIDY = "rows with invisible characters or blanks around a label"
-UNLABELLED = "rows left out, since a label is empty"
-REPEATED = "GoogleRE rows left out, since the subject's name stands as the object"
-UNKNOWN = "rows left out, since neither they nor English's have an id or a label"
+UNTIDY = "rows whose labels had invisible characters or surrounding spaces"
+UNLABELLED = "rows excluded: empty label"
+REPEATED = "GoogleRE rows excluded: the subject's name is given as the object"
+UNKNOWN = "rows excluded: no id, and no label in English"
 NO_ID = "rows whose subject or object has no Wikidata id"
-SLOT_REPAIRED = "templates whose slots were repaired"
-SLOT_LOST = "templates left out, since they have not each slot once"
-BLANK = "templates without the blank before their full stop, or another that is too much"
-TWICE = "templates left out, since a later one stands for the relation"
-CONTRADICTIONS = "entities with several labels in a language, that of most rows taken"
+SLOT_REPAIRED = "templates with repaired slots"
+SLOT_LOST = "templates excluded: a slot is missing or repeated"
+BLANK = "templates with superfluous spaces removed, such as one before the full stop"
+TWICE = "templates excluded: the relation has a later one"
+CONTRADICTIONS = "entities with several labels in a language, reduced to the most frequent one"
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:

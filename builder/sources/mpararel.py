@@ -36,10 +36,10 @@ _FOLDERS = (PurePosixPath(path).parts[-3:-1] for path in REPOSITORY.sha256)
 LANGUAGES = tuple(sorted({name for kind, name in _FOLDERS if kind == "tuples"} | MERGED.keys()))
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 
-REPAIRED = "templates from which a stray bracket or zero-width space was taken"
-DOUBLED = "templates left out, since their repair made them equal to another"
-BROKEN = "templates left out, since a bracket is left that is no slot"
-BLANKS = "labels without the blank that stood around them"
+REPAIRED = "templates with a stray bracket or zero-width space removed"
+DOUBLED = "templates excluded: equal to another one after repair"
+BROKEN = "templates excluded: a bracket remains that is not a slot"
+BLANKS = "labels with surrounding spaces removed"
 # Applied in this order; SLOT matches `[X]` and `[Y]`.
 REPAIRS = [
     (re.compile(pattern.replace("SLOT", r"\[[XY]\]")), replacement)

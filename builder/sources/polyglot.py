@@ -39,7 +39,7 @@ from polyprobe.system.progress import track
 from . import mpararel
 
 LICENCE = (
-    "Apache-2.0, as the repository states; facts from CounterFact and CALINET, "
+    "Apache-2.0 according to the repository; facts from CounterFact and CALINET, "
     "ids linked through mParaRel, which states no licence and derives from mLAMA (CC-BY-NC-4.0)"
 )
 REPOSITORY = Repository(
@@ -56,12 +56,12 @@ ENDS = ("subject", "object")
 TEXTS = (*ENDS, "true", "first")
 SEPARATOR = " <br> "
 
-LISTS = "stems cut to the first of several"
-UNTIDY = "rows with invisible characters or blanks around a text"
-SPOILED = "answers whose case was taken from the object column"
-INVERTED = "stems left out, since they ask for the subject"
-ANSWERED = "stems left out, since they end in the answer"
-CONTRADICTIONS = "entities with several labels in a language, that of most rows taken"
+LISTS = "stems reduced to the first of several"
+UNTIDY = "rows whose texts had invisible characters or surrounding spaces"
+SPOILED = "answers corrected to the case of the object column"
+INVERTED = "stems excluded: they ask for the subject"
+ANSWERED = "stems excluded: they end in the answer"
+CONTRADICTIONS = "entities with several labels in a language, reduced to the most frequent one"
 OWN_IDS = "entities without a Wikidata id"
 
 

@@ -60,19 +60,19 @@ SWAPPED = {
     ("bn", "P36"), ("ja", "P1412"), ("mg", "P527"), ("mg", "P1923"), ("pa", "P127"),
     ("pa", "P1923"),
 }  # fmt: skip
-MENDED_SLOTS = "templates whose slot or letter was mended"
+REPAIRED_SLOTS = "templates with a repaired slot or letter"
 SWAPPED_SLOTS = "templates whose subject and object were exchanged"
-BLANKS = "templates without the blanks that were doubled or stood at an end"
-LEFT_OUT = "templates left out, since their reduction would lose more than grammar"
+BLANKS = "templates with double or surrounding spaces removed"
+LEFT_OUT = "templates excluded: their reduction would lose more than grammar"
 CHOSEN = "English labels chosen among several forms in the facts"
-OPEN = "entities without a label in a language, since they have several aliases there"
+OPEN = "entities without a label in a language, because they have several aliases"
 
 CASES = "case marks dropped"
-LOCAL_CASES = "case marks dropped that do the work of a preposition"
+LOCAL_CASES = "case marks dropped that have the function of a preposition"
 ARTICLES = "articles dropped"
-PREPOSITIONS = "prepositions taken without their article"
-GENDERS = "first of the forms by gender taken"
-NUMBERS = "first of the forms by number taken"
+PREPOSITIONS = "prepositions reduced to the form without an article"
+GENDERS = "forms by gender reduced to the first one"
+NUMBERS = "forms by number reduced to the first one"
 COPULAS = "copula endings dropped"
 
 # In languages without prepositions: in, on, from, to, with.
@@ -212,7 +212,7 @@ def parse_prompts(
             template, lost = reduce_prompt(prompt, language, relation)
             if is_template(template):
                 repairs.update(lost)
-                repairs[MENDED_SLOTS] += (language, relation) in FIXES
+                repairs[REPAIRED_SLOTS] += (language, relation) in FIXES
                 repairs[SWAPPED_SLOTS] += (language, relation) in SWAPPED
                 repairs[BLANKS] += " ".join(line[language].split()) != line[language]
                 yield language, relation, f"xfactr:{relation}:0", " ".join(template.split())

@@ -107,7 +107,7 @@ def test_what_is_true_by_facts_without_a_row_is_not_a_distractor():
         {"Q10", "Q11", "Q12"},
         {"Q10", "Q11", "Q12"},
     ]
-    assert left_out(made) == {("relation not asked for", ""): 1}
+    assert left_out(made) == {("relation not requested", ""): 1}
 
 
 def test_max_per_relation_keeps_the_first_by_hash_whatever_it_is():

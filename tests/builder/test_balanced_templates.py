@@ -229,13 +229,13 @@ def test_the_command_builds_the_same_and_the_card_says_that_facts_repeat(monkeyp
     plain = (folder / "README.md").read_text()
     build_balanced(Request("tiny", ("en", "el"), templates=3), None, folder)
     card = (folder / "README.md").read_text()
-    assert "templates: the same row" not in plain
+    assert "templates. The same row" not in plain
     assert (
         "| relation | templates | facts | rows |\n| --- | --- | --- | --- |\n| P36 | 2 | 3 | 6 |"
         in card
     )
-    assert "3 of 4 facts of the source.\n\n6 rows a language: a fact has one for each" in card
-    assert "With `--templates N` the fact has a row for each of its relation's first N" in card
+    assert "3 of 4 facts of the source.\n\n6 rows per language: a fact has one for each" in card
+    assert "With `--templates N`, a fact has a row for each of the first N templates" in card
     given = Request("tiny", ("en", "el"), templates=3).command.split()[1:]
     result = CliRunner().invoke(app, [*given, "--output", str(tmp_path / "b")])
     assert "6 rows of 3 facts; templates (relations): 2 (1)\n" in result.stdout

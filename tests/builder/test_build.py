@@ -117,7 +117,7 @@ def test_a_file_is_not_a_folder(tiny, tmp_path):
 def test_a_damaged_neighbour_is_named(tiny, tmp_path):
     build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "out")
     (tmp_path / "out/data/53/he.parquet").write_bytes(b"rot")
-    with pytest.raises(PolyprobeError, match=r"he\.parquet is no Parquet file; .*--config 53"):
+    with pytest.raises(PolyprobeError, match=r"he\.parquet is not a Parquet file; .*--config 53"):
         build_dataset("bmlama", ["17"], tiny, tmp_path / "out")
 
 

@@ -66,7 +66,7 @@ def test_all_configurations_are_built(sources, tmp_path, capsys):
     assert (krone["fact_id"], krone["published_row"]) == ("P127:Q1:Q20", "17:0003")
     assert "missing_label_removed" in krone["repairs"]
     assert sorted(krone["candidate_ids"]) == ["Q20", "Q419"]
-    assert "17-repaired: 1 of 3 published rows left out" in capsys.readouterr().err
+    assert "17-repaired: 1 of 3 published rows excluded" in capsys.readouterr().err
     for language, norway in (("en", "Norway"), ("he", "נורווגיה"), ("zh", "挪威")):
         for row in read(folder, "53-repaired", language):
             assert row["candidates"][row["candidate_ids"].index("Q20")] == norway

@@ -146,7 +146,7 @@ def test_templates_are_reduced_and_the_repairs_counted(mirror):
         xfactr.OPEN: 2,
         xfactr.BLANKS: 2,  # en P27 and P1923
         xfactr.LEFT_OUT: 1,  # fr P27
-        xfactr.MENDED_SLOTS: 1,  # yo P36
+        xfactr.REPAIRED_SLOTS: 1,  # yo P36
         xfactr.SWAPPED_SLOTS: 1,  # pa P1923
         xfactr.PREPOSITIONS: 2,  # fr P36 and P1923
     }
@@ -219,7 +219,7 @@ def test_reductions_of_the_release(everything):
     assert counts[NUMBERS] == 6 + 3
     assert counts[GENDERS] == 38 + 16 + (11 - 5) + 10 + 7 + 4 + 1
     assert counts[xfactr.LEFT_OUT] == 8 + 1
-    assert (counts[xfactr.MENDED_SLOTS], counts[xfactr.SWAPPED_SLOTS]) == (4, 6)
+    assert (counts[xfactr.REPAIRED_SLOTS], counts[xfactr.SWAPPED_SLOTS]) == (4, 6)
 
 
 @pytest.mark.upstream

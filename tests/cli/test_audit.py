@@ -138,11 +138,11 @@ MISTAKES = {
         lambda here: (
             write(here, "raw/fr.tsv", (HEAD + 'a <mask>\tb\tb, c\t"s').encode()) or ["raw"]
         ),
-        "raw/fr.tsv is no table of four columns: a quotation mark is left open",
+        "raw/fr.tsv is not a table of four columns: it has an unclosed quotation mark",
     ),
     "an empty file": (
         lambda here: write(here, "raw/fr.tsv", b"") or ["raw"],
-        "raw/fr.tsv is no table of four columns",
+        "raw/fr.tsv is not a table of four columns",
     ),
     "a head alone": (
         lambda here: write(here, "raw/fr.tsv", HEAD.encode()) or ["raw"],

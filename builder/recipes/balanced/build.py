@@ -22,16 +22,17 @@ from .rows import draw, total, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
-NOT_ASKED = "relation not asked for"
+NOT_ASKED = "relation not requested"
 NO_LABEL = "no label"
 NO_SENTENCE = "no template"
 NOT_BOTH = "no template or no sentence"
-MENDED = ("mended or passed over in the source", "times")
+ROLES = {"truths": "correct answers"}  # roles with another name in cards
+REPAIRS_HEAD = ("repairs and exclusions in the source", "number")
 PARAPHRASES = (
-    " With `--templates N` the fact has a row for each of its relation's first N templates, or for "
-    "as many as every language has (equal texts are one); a sentence of its own stays its only "
-    "row. The rows of a fact stand together, in the source's order of templates: the same row in "
-    "another language is the same fact, but no translation of the template."
+    " With `--templates N`, a fact has a row for each of the first N templates of its relation, or "
+    "for as many as every language has (without duplicates). A fact with a sentence of its own has "
+    "only that row. The rows of a fact are consecutive, in the source's order of templates. The "
+    "same row in another language is the same fact, but not a translation of the template."
 )
 
 
@@ -238,21 +239,21 @@ def describe_build(config: Config) -> str:
     notes = config.notes
     lent = [f"{count:,} labels of {source}" for source, count in notes["lent"].items()]
     sources = [
-        (name, role, home, f"`{commit[:12]}`" if commit else "", licence)
+        (name, ROLES.get(role, role), home, f"`{commit[:12]}`" if commit else "", licence)
         for name, role, home, commit, licence in notes["sources"]
     ]
     left_out = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
-    mended = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
+    repairs = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
     parts = [
         f"### `{config.name}`",
         f"```\n{notes['command']}\n```",
         f"{notes.get('facts', notes['rows']):,} of {notes['source_facts']:,} facts of the source"
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
         *templates_table(notes),
-        markdown_table(("source", "gave", "home", "commit", "licence"), sources),
-        markdown_table(("left out for", "where", "facts"), left_out),
-        *([markdown_table(MENDED, mended)] if mended else []),
-        "Facts left as languages are added, the one that costs least at each step: "
+        markdown_table(("source", "used for", "home", "commit", "licence"), sources),
+        markdown_table(("reason for exclusion", "where", "facts"), left_out),
+        *([markdown_table(REPAIRS_HEAD, repairs)] if repairs else []),
+        "Remaining facts as languages are added, the one with the lowest cost first: "
         + ", ".join(f"{language} {facts:,}" for language, facts in notes["costs"])
         + ".",
     ]
@@ -265,9 +266,9 @@ def templates_table(notes: dict[str, Any]) -> list[str]:
         return []
     rows = [(relation, *(f"{n:,}" for n in counts)) for relation, *counts in notes["told"]]
     text = (
-        f"{notes['rows']:,} rows a language: a fact has one for each template of its relation, "
+        f"{notes['rows']:,} rows per language: a fact has one for each template of its relation, "
         "with the same `fact_id` and the same candidates. Accuracy, RankC and COverlap count rows, "
-        "so a fact counts as often as it has templates; `polyprobe metrics RUN --cluster subject` "
-        "draws its rows together for the intervals, and mParaRel's consistency compares them."
+        "so a fact counts once for each template. `polyprobe metrics RUN --cluster subject` "
+        "resamples its rows together for the intervals. mParaRel's consistency compares them."
     )
     return [text, markdown_table(("relation", "templates", "facts", "rows"), rows)]

@@ -168,7 +168,7 @@ def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Pa
     if known.prompts.is_empty():
         raise PolyprobeError(
             f"--wording {request.wording}: {request.source} has no sentences of its own; build its "
-            "templates, and then the twin with --config NAME-sentence --translator NAME"
+            "templates, then the sentence version: polyprobe build sentences balanced --config NAME"
         )
     return known
 

@@ -21,10 +21,10 @@ class Request(NamedTuple):
     default: `SOURCE-N` for N languages, `SOURCE-N-Kt` with K templates.
 
     Without `wording`, a fact is asked in the source's own sentences if all languages have one,
-    otherwise in templates. With `wording`, the set is one of two twins with the same facts and
-    candidates, limited to facts that have both. `template` selects the templates, `sentence` the
-    sentences; the name then ends in `-sentence`. `unimorph` is a folder with UniMorph's tables, for
-    rendered sentences (X-FACTR's).
+    otherwise in templates. With `wording`, the set is limited to facts that have both, so that its
+    template and sentence versions have the same facts and candidates. `template` selects the
+    templates, `sentence` the sentences; the name then ends in `-sentence`. `unimorph` is a folder
+    with UniMorph's tables, for rendered sentences (X-FACTR's).
 
     `template_translators` are the arguments of `templates.load_translators`. They
     translate English templates for languages without one. Translations by `trusted` ones need no
@@ -93,8 +93,8 @@ def check_request(request: Request) -> None:
         raise unknown("wording", request.wording, "--wording", WORDINGS)
     if request.wording and request.templates != 1:
         raise PolyprobeError(
-            f"--templates {request.templates}: a sentence is one row a fact, and so is its "
-            "template twin; leave --templates or --wording out"
+            f"--templates {request.templates}: with --wording a fact has one row; omit --templates "
+            "or --wording"
         )
     if unknown_trusted := sorted({*request.trusted} - {*request.template_translators}):
         raise PolyprobeError(

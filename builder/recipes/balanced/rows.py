@@ -1,6 +1,6 @@
 """The rows of a balanced set: candidates drawn for each fact, and a sentence in each language.
 
-No distractor is a correct answer to the question of its fact.
+No distractor of a fact is a correct answer to its question.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -224,7 +224,7 @@ def make_rows(
         if sentence.prompt.count(SLOT) != 1:
             raise PolyprobeError(
                 f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
-                f"leave the relation out with --exclude {fact.relation}"
+                f"exclude the relation with --exclude {fact.relation}"
             )
         forms = dict.fromkeys(filter(None, (labels[fact.object_id], sentence.form)))
         yield Row(

@@ -19,7 +19,7 @@ from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import track
 
-UNLABELLED = "facts without a label in a language, which get no sentence there"
+UNLABELLED = "facts without a sentence: no label in the language"
 
 # {(language, relation): (mark in the file, correct mark)}: marks that are wrong for any label.
 FIXED_MARKS = {

@@ -57,7 +57,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     others = [linked[other] for other in PUBLISHED if other != published]
     rows, dropped = repair(linked[published], others, knowledge, list_replacements(published))
     total = len(linked[published].queries)
-    report(f"{config}: {len(dropped)} of {total} published rows left out, for want of distractors")
+    report(f"{config}: {len(dropped)} of {total} published rows excluded: no distractors")
     return rows
 
 

@@ -103,13 +103,13 @@ def audit_table(lines: Sequence[Line]) -> str:
         ("rows", *(f"{part[0].rows:,}" for part in own)),
         ("parallel in all languages", *(f"{part[0].rows_parallel_in_all:,}" for part in own)),
         ("not parallel to English, worst language", *worst("rows_not_parallel_to_en")),
-        ("with a second right answer, worst language", *worst("rows_with_second_answer")),
-        ("with a label twice", *worst("rows_with_duplicate_labels")),
+        ("with a second correct answer, worst language", *worst("rows_with_second_answer")),
+        ("with a duplicate label", *worst("rows_with_duplicate_labels")),
         ("with invisible characters", *worst("rows_with_invisible_characters")),
-        ("with a word in two alphabets", *worst("rows_with_mixed_alphabets")),
-        ("answer's position, p of uniform", *positions),
+        ("with a word that mixes alphabets", *worst("rows_with_mixed_alphabets")),
+        ("position of the answer, p-value of uniformity", *positions),
         ("RankC ceiling against English, random", *lowest("ceiling_random")),
-        ("the same, answer first", *lowest("ceiling_answer_first")),
+        ("RankC ceiling against English, answer first", *lowest("ceiling_answer_first")),
     ]
     return markdown_table(("", *(f"`{name}`" for name in names)), rows)
 
@@ -148,8 +148,8 @@ def barred() -> str:
     """Return the number of distractors excluded by readers, by verdict."""
     verdicts = Counter(row["verdict"] for row in read_csv(readers.FOUND))
     return (
-        f"{verdicts['found']:,} that are right or can be argued for, {verdicts['possible']:,} that "
-        f"perhaps are (twin cities), and {verdicts['unfit']:,} that would insult"
+        f"{verdicts['found']:,} that are correct or arguably so, {verdicts['possible']:,} that may "
+        f"be correct (twin cities), and {verdicts['unfit']:,} that would be insulting"
     )
 
 
@@ -162,8 +162,8 @@ def second_answers() -> str:
     more = sum(verdicts != {"none"} for verdicts in found.values()) - right
     total = len(found)
     return (
-        f"Of {total} rows, {right} ({share(right, total)}) had a distractor that is right as well, "
-        f"and {more} more ({share(more, total)}) one that can be argued for."
+        f"Of these {total} rows, {right} ({share(right, total)}) had a distractor that is also "
+        f"correct, and {more} more ({share(more, total)}) one that is arguably correct."
     )
 
 

@@ -70,7 +70,7 @@ class SentenceRequest(NamedTuple):
 
 
 class SentenceSettings(NamedTuple):
-    """All settings that a twin's rows depend on, apart from its base configuration.
+    """All settings that the rows of a sentence version depend on, except its base configuration.
 
     `translator` is the signature of the engine, `lemmatizers` {language: lemmatizer}.
     """
@@ -84,10 +84,10 @@ class SentenceSettings(NamedTuple):
 
 
 class SentenceNotes(NamedTuple):
-    """How a twin was built; `costs` are COSTS, `lost` LOST.
+    """How a sentence version was built; `costs` are COSTS, `lost` LOST.
 
     `rows` counts the kept rows. `base` is the `hash_base` of the base splits. `partial` counts rows
-    found in every language but left out because another row of their fact is lost.
+    found in every language but excluded because another row of their fact is lost.
     """
 
     settings: SentenceSettings
@@ -323,12 +323,12 @@ def make_tables(
 def make_row(row: Row, outcome: Outcome, candidates: list[str]) -> dict[str, object]:
     """Return one row of SENTENCES: the base row with a prompt made from the translation."""
     prompt = cut(outcome)
-    twin = row._replace(
+    version = row._replace(
         prompt=prompt,
         candidates=candidates,
         answer_forms=list(dict.fromkeys((outcome.label, outcome.form))),
     )
-    return {**twin._asdict(), "object_last": is_last(prompt), "confidence": outcome.score}
+    return {**version._asdict(), "object_last": is_last(prompt), "confidence": outcome.score}
 
 
 def dump(notes: SentenceNotes) -> str:

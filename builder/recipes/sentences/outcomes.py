@@ -28,9 +28,9 @@ STATUSES = {
     NO_ANSWER: "the translator gave no usable answer",
     EMPTY: "the translation is empty",
     UNCHANGED: "the translation is the sentence of the source language",
-    NO_OBJECT: "no words of the translation are the answer, in the language it is in",
+    NO_OBJECT: "the answer was not found in the translation",
     BAD_SLOT: "the sentence itself contains [X] or [Y]",
-    COLLISION: "two candidates read the same",
+    COLLISION: "two candidates have the same text",
 }
 
 MARKS = (SLOT, "[X]")

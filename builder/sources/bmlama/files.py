@@ -229,7 +229,7 @@ def find_fault(content: bytes) -> str:
                 )
     except csv.Error as error:
         return f": {error}"
-    return " is no table of four columns: a quotation mark is left open, or it is empty"
+    return " is not a table of four columns: it has an unclosed quotation mark, or is empty"
 
 
 def find_relations(records: Sequence[Record]) -> list[str]:

@@ -23,33 +23,34 @@ __all__ = ["REPOSITORY", "read_templates"]
 
 LANGUAGES = tuple(list_paths("53"))
 LICENCE = (
-    "Apache-2.0 by its repository; derived from mLAMA, which is CC-BY-NC-4.0: the stricter one "
-    "holds"
+    "Apache-2.0 according to its repository; derived from mLAMA, which is CC-BY-NC-4.0: the "
+    "stricter one applies"
 )
 
 REPAIRS = {
-    "unlinked": "no Wikidata fact could be found: the ids are the row's own",
-    "parallel": "candidates named other entities than in English; now the same ones",
+    "unlinked": "no Wikidata fact was found; the row has ids of its own",
+    "parallel": "candidates were other entities than in English; now they are the same",
     "missing_label": "distractors without a label in some language were replaced",
     "missing_label_removed": "distractors without a label in some language were removed: the "
-    "relation has nothing to replace them",
-    "subject": "the subject stood among its own distractors and was replaced",
-    "subject_removed": "the subject stood among its own distractors and was removed: the relation "
-    "has nothing to replace it",
-    "second_answer": "distractors that are right as well were replaced",
-    "second_answer_removed": "distractors that are right as well were removed: the relation "
-    "has nothing to replace them",
-    "duplicate_label": "distractors whose label would stand twice, in some language, were replaced",
-    "duplicate_label_removed": "distractors whose label would stand twice, in some language, "
-    "were removed: the relation has nothing to replace them",
-    "label": "labels that the released files cut at a comma, or that are plainly wrong, are whole",
-    "filled": "the row had a single candidate and got distractors",
-    "answer_moved": "the answer no longer stands last",
-    "template": "the published template is plainly wrong; the prompt was made from ours",
+    "relation has no replacement",
+    "subject": "the subject was one of its own distractors and was replaced",
+    "subject_removed": "the subject was one of its own distractors and was removed: the relation "
+    "has no replacement",
+    "second_answer": "distractors that are also correct were replaced",
+    "second_answer_removed": "distractors that are also correct were removed: the relation has no "
+    "replacement",
+    "duplicate_label": "distractors with the label of another candidate in some language were "
+    "replaced",
+    "duplicate_label_removed": "distractors with the label of another candidate in some language "
+    "were removed: the relation has no replacement",
+    "label": "labels cut at a comma in the released files, or plainly wrong, were replaced",
+    "filled": "distractors were added to a row with a single candidate",
+    "answer_moved": "the answer is no longer the last candidate",
+    "template": "the published template is plainly wrong; the prompt uses ours",
     "invisible_characters": "invisible characters in the prompt, the subject or a candidate "
-    "were replaced by blanks or removed",
+    "were replaced by spaces or removed",
     "mixed_alphabets": "words of the prompt, the subject or a candidate that mixed alphabets (a "
-    "Latin A in Greek) are in one",
+    "Latin A in Greek) now use one",
 }
 # Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
 # fmt: off
@@ -126,8 +127,8 @@ class Linked(NamedTuple):
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the linked facts of both configurations, their labels and templates.
 
-    If an entity has several labels in a language, which may differ between relations, the label of
-    most rows is taken.
+    If an entity has several labels in a language, which may differ between relations, the most
+    frequent one is used.
     """
     linked = read_linked(mirror).values()
     triples = [
@@ -147,7 +148,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
         labels=choose_labels(named),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
         repairs={
-            "rows left out, since no Wikidata fact was found": unlinked,
+            "rows excluded: no Wikidata fact found": unlinked,
             "entities with several labels in a language": count_contradictions(named),
         },
     )

@@ -182,7 +182,7 @@ def test_stanza_for_spanish_finds_what_simplemma_finds(apy, folder, tmp_path):
     own = make(apy, tmp_path / "geofacts", lemmatizer="auto", stanza_dir=STANZA)
     card = (own / "README.md").read_text(encoding="utf-8")
     assert "es: stanza " in card
-    assert "Lemmatiser: ca: simplemma" in card
+    assert "Lemmatizer: ca: simplemma" in card
     mine, theirs = read_outcomes(own)["es"], read_outcomes(folder)["es"]
     same = [a["form"] == b["form"] for a, b in zip(mine, theirs, strict=True)]
     assert sum(same) >= 0.99 * len(same)

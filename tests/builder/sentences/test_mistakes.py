@@ -39,7 +39,8 @@ def test_of_a_fact_in_two_templates_there_are_both_rows_or_none(tiny, monkeypatc
     assert (notes.rows, notes.partial) == (6, 1)
     assert [row["row"] for row in read_outcomes(tiny, status="empty")] == [0]
     text = (tiny / "README.md").read_text("utf-8")
-    assert "\n1 rows that all have are left out, since another row of their fact is lost." in text
+    assert "\nRows found in every language, but excluded because another row" in text
+    assert " of their fact is lost: 1.\n" in text
 
 
 def test_the_card_tells_that_the_configuration_was_built_anew(tiny):

@@ -248,7 +248,7 @@ def test_the_configuration_stays_and_the_card_tells_of_both(tiny):
     text = (tiny / "README.md").read_text(encoding="utf-8")
     assert "of its own: default\n" in text  # a source does not mention versions
     assert "config_name: default\n  default: true" in text
-    assert "3 of 4 rows. Translator: `phrasebook|1`. Lemmatiser: hu: none." in text
+    assert "3 of 4 rows. Translator: `phrasebook|1`. Lemmatizer: hu: none." in text
     assert "| hu | 4 | 3 | 3 | 1 | 1 | 3 | 1 |" in text
     assert "| hu | empty | 1 |" in text
     assert "| `object_last` | `bool` |" in text
