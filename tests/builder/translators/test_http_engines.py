@@ -70,7 +70,7 @@ def test_an_object_in_the_place_of_a_text_is_not_a_translation(engine, server):
 
 @pytest.mark.parametrize("kind", ["slow", "drip"])
 def test_a_slow_answer_is_a_timeout(engine, server, kind):
-    engine.timeout, server.always = 0.3, kind
+    engine.timeout, server.always = 0.8, kind
     [found] = engine.translate_each([SENTENCE], "en", "es")
     assert found == ("", "no answer: timeout, 3 times")
     assert len(server.sentences) == 3
