@@ -58,8 +58,7 @@ def as_asked(
     same in every language. `answers` are indices into them.
 
     Args:
-        tables: the whole split of each language, parallel (see `load_facts`), with the columns
-            that the protocol needs (`check_askable`).
+        tables: the whole split of each language, parallel (see `load_facts`).
         scoring: the protocol's name.
         first: the language whose labels identify objects in rows without ids (default: that of the
             first table).
@@ -68,8 +67,9 @@ def as_asked(
         Tables with as many rows; changed rows have the columns of `ASKED` alone.
 
     Raises:
-        PolyprobeError: `answer_forms` that are not lists of text.
+        PolyprobeError: see `check_askable`; `answer_forms` that are not lists of text.
     """
+    check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
         accepted = {}
         for language, table in tables.items():

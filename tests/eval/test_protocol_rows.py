@@ -186,6 +186,13 @@ def test_going_on_with_another_scoring_is_refused(place, tmp_path):
             evaluate_model(model, data, output=tmp_path / was, limit=1, scoring=now)
 
 
+def test_rows_without_subjects_are_refused_for_every_caller():
+    """The training callback has no check of its own."""
+    rows = table(("P36", "Italy", "Italy: [Y].", ["Rome", "Paris"], [0])).drop_columns("subject")
+    with pytest.raises(PolyprobeError, match="needs a column 'subject' of text; it has none"):
+        as_asked({"en": rows}, "mpararel")
+
+
 def test_a_dataset_without_subjects_is_reported_before_a_folder_is_made(place, tmp_path):
     folder = write_facts(tmp_path / "facts", without_ids)
     for file in folder.glob("data/small/*.parquet"):
