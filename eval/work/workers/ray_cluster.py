@@ -16,7 +16,6 @@ import torch
 from polyprobe.eval.run.folder import versions
 from polyprobe.eval.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError, one_line
-from polyprobe.system.extras import explain_missing_extras
 
 from .here import Report, Task, Worker
 
@@ -199,8 +198,13 @@ def connected(address: str) -> Iterator[Any]:
     Raises:
         PolyprobeError: Ray is not installed, or no cluster can be reached.
     """
-    with explain_missing_extras("--ray"):
-        import ray
+    try:
+        import ray  # an extra
+    except ImportError as error:  # missing or broken
+        raise PolyprobeError(
+            f"--ray needs Ray, which cannot be imported ({one_line(error)}); "
+            "pip install 'polyprobe[ray]'"
+        ) from error
     if ray.is_initialized():
         _check_same(address, ray.get_runtime_context().gcs_address)
         yield ray
