@@ -20,6 +20,7 @@ from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
 from .similarity import compare_words
 from .spans import (
     LEAST,
+    Name,
     Span,
     choose_span,
     find_spans,
@@ -191,16 +192,23 @@ class Reader:
         return ObjectSpan(start, end, sentence[start:end], found.score)
 
     def _search(self, sentence: str, name: str) -> list[Span]:
-        """Return the spans above the threshold that are not more similar to another label."""
         if name not in self._names:
             return []
-        own, words = self._names[name], self._words[sentence]
-        for read in dict.fromkeys([own, spare_noun(own, words, self._shared.edges)]):
-            spans = find_spans(sentence, words, read)
-            above = [span for span in spans if span.score >= self._threshold]
-            if found := [span for span in above if not is_beaten(words, span, read, self._rivals)]:
-                return found
-        return []
+        own = self._names[name]
+        found = self._search_name(sentence, own)
+        if found:
+            return found
+        spared = spare_noun(own, self._words[sentence], self._shared.edges)
+        return [] if spared is own else self._search_name(sentence, spared)
+
+    def _search_name(self, sentence: str, own: Name) -> list[Span]:
+        """Return the spans above the threshold that are not more similar to another label."""
+        words = self._words[sentence]
+        return [
+            span
+            for span in find_spans(sentence, words, own)
+            if span.score >= self._threshold and not is_beaten(words, span, own, self._rivals)
+        ]
 
     def _search_alias(self, sentence: str, alias: str) -> list[Span]:
         """Return the spans of an alias; short ones must match exactly and not be lower-case."""
