@@ -107,7 +107,7 @@ def run_evaluation(
         if decoding:
             fill_predictions(run, loaded.scorer, decoding, todo)
         elif todo:
-            store = open_store(run, settings.identity, settings.model_name, who)
+            store = open_store(run, settings, who)
             workers = choose_workers(who, settings.model, loading, loaded)
             del loaded  # free its memory for workers elsewhere
             fill_scores(run, todo, store, workers)

@@ -124,7 +124,8 @@ def preview(
         known = False
     changes = compare(source, remote)
     lines = []
-    for mark, paths in zip("AMD=", changes[:4], strict=True):  # added, changed, deleted, same
+    kinds = (changes.added, changes.changed, changes.deleted, changes.same)
+    for mark, paths in zip("AMD=", kinds, strict=True):
         for path in paths:
             size = f"  {source.files[path].size:,} bytes" if path in source.files else ""
             lines.append(f"{mark} {path}{size}")

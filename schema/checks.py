@@ -98,7 +98,7 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
 
 _TEXTS = pa.list_(pa.string())
 PARALLEL: dict[str, Callable[[pa.Table], pa.ChunkedArray]] = {
-    "another fact_id stands here": lambda table: table["fact_id"],
+    "the fact_id differs": lambda table: table["fact_id"],
     "the number of candidates differs": lambda table: pc.list_value_length(table["candidates"]),
     "the right answers differ": lambda table: pc.binary_join(table["answers"].cast(_TEXTS), " "),
 }

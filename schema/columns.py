@@ -55,7 +55,7 @@ _ARROW: dict[Any, pa.DataType] = {
     list[int]: pa.list_(pa.int32()),
 }
 REPAIRED = pa.schema([(name, _ARROW[kind]) for name, kind in Row.__annotations__.items()])
-SCHEMA = pa.schema([*REPAIRED][:-2])
+SCHEMA = pa.schema([*REPAIRED][:-2])  # without `repairs` and `published_row`
 SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
 
 

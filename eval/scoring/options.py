@@ -23,7 +23,7 @@ class ModelOptions(TypedDict, total=False):
         device: `auto` (CUDA, then MPS, then CPU) or any device of torch.
         dtype: `float32`, `bfloat16` or `float16`; log-softmax is always in float32. Half precision
             changes rankings, so published figures are float32.
-        scoring: the protocol (`FREES` lists the families of each). `bmlama`: equations 8
+        scoring: the protocol (`SCORINGS` lists the families of each). `bmlama`: equations 8
             to 10 of the BMLAMA paper. `mpararel`: all masks at once, with every object of the
             relation as a candidate; `mpararel-released`: logits instead of probabilities.
             `object`: the sum over the object's tokens; `object-tokens`, `object-characters` and

@@ -10,7 +10,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from polyprobe.eval.run.folder import SCORES, Run
+from polyprobe.eval.run.folder import SCORES, Run, Settings
 from polyprobe.eval.scoring.load import Loaded
 from polyprobe.eval.scoring.options import WorkerSettings
 from polyprobe.eval.scoring.scorers import Scored
@@ -233,11 +233,9 @@ def remove_own_store(run: Run) -> None:
     shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)
 
 
-def open_store(
-    run: Run, identity: Mapping[str, str], name: str, chosen: WorkerSettings
-) -> ScoreStore:
+def open_store(run: Run, settings: Settings, chosen: WorkerSettings) -> ScoreStore:
     """Return the score store of a run's model, in the cache or in the run folder."""
-    own = run.folder / OWN_STORE
+    identity, own = settings.identity, run.folder / OWN_STORE
     if chosen.cache and not own.exists():  # a run started without the cache resumes without it
-        return ScoreStore(cache_folder(), identity, name)
+        return ScoreStore(cache_folder(), identity, settings.model_name)
     return ScoreStore(own, identity, remedy="choose another --output")

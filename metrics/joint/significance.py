@@ -52,6 +52,7 @@ class Difference(NamedTuple):
     """The values of one name of a figure (a language, a pair, the mean) in two models.
 
     Attributes:
+        name: as in the figure.
         first, second: the two models' values; None where undefined. Means are over the names that
             are defined in both.
         difference: first - second.

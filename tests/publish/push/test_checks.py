@@ -71,7 +71,7 @@ DATASETS = {
 ROWS = {
     "an answer is no index into the candidates": answers_out_of_range,
     "a value is missing": answers_of_null,
-    "another fact_id stands here": rows_in_another_order,
+    "the fact_id differs": rows_in_another_order,
 }
 METRICS = {
     "incomplete-card": (
