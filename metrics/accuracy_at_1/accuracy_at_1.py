@@ -15,7 +15,8 @@ import evaluate
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import Figure, mean_of, summarize
-from polyprobe.metrics.shared.rows import Answers, Scores, check_ties, mark_right, read_rows
+from polyprobe.metrics.shared.ranks import check_ties
+from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
 
 _DESCRIPTION = """\
 Accuracy@1 is the share of queries whose best-scored candidate is correct; candidates that share \

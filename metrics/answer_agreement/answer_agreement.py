@@ -29,6 +29,7 @@ from polyprobe.metrics.shared.intervals import (
     name_pairs,
     summarize,
 )
+from polyprobe.metrics.shared.ranks import split_by_size
 from polyprobe.metrics.shared.rows import (
     Answers,
     Choices,
@@ -39,7 +40,6 @@ from polyprobe.metrics.shared.rows import (
     read_choices,
     read_columns,
     read_languages,
-    split_by_size,
 )
 
 _DESCRIPTION = """\

@@ -20,8 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from polyprobe.metrics.rank_overlap.rank_overlap import rbo_weights
-from polyprobe.metrics.rankc.rankc import rank_weights, rankc_pairs
+from polyprobe.metrics.rankc.rankc import rankc_pairs
 from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of, name_pairs
+from polyprobe.metrics.shared.ranks import rank_weights
 from polyprobe.metrics.shared.rows import Scores
 
 Right = Mapping[str, Sequence[float] | np.ndarray]

@@ -20,15 +20,8 @@ import evaluate
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, summarize
-from polyprobe.metrics.shared.rows import (
-    Scores,
-    check_ties,
-    count_ties,
-    prefix_shares,
-    read_depths,
-    read_languages,
-    split_by_size,
-)
+from polyprobe.metrics.shared.ranks import check_ties, count_ties, prefix_shares, split_by_size
+from polyprobe.metrics.shared.rows import Scores, read_depths, read_languages
 
 _DESCRIPTION = """\
 Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks the \

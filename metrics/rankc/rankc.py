@@ -3,7 +3,7 @@
     RankC(l, l2) = mean over queries of sum_j w_j * |top_j(l) & top_j(l2)| / j,   j = 1 ... N
 
 Equal scores get the expectation over all orders that the ties allow, independently in each
-language: candidate i is among the first j with the probability p(i, j) (see ties.py), and the
+language: candidate i is among the first j with the probability p(i, j) (shared/ranks.py), and the
 expected overlap at j is sum_i p_l(i, j) * p_l2(i, j). So a language is one vector of values
 p * sqrt(w_j / j), and all pairs of languages are one matrix product.
 
@@ -22,15 +22,17 @@ import evaluate
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, summarize
-from polyprobe.metrics.shared.rows import (
-    Scores,
-    break_ties,
+from polyprobe.metrics.shared.ranks import (
+    CHUNK,
+    Weights,
     check_ties,
+    compare_rankings,
     count_ties,
     prefix_shares,
-    read_languages,
+    rank_weights,
     split_by_size,
 )
+from polyprobe.metrics.shared.rows import Scores, read_languages
 
 _DESCRIPTION = """\
 RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in two \
@@ -78,38 +80,10 @@ _CITATION = """\
 }
 """
 
-WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "softmax": lambda left: np.exp(left - left[0]),
-    "norm1": lambda left: left,
-    "norm2": lambda left: left**2,
-    "norm1-released": lambda left: left + 1,
-    "norm2-released": lambda left: (left + 1) ** 2,
-}
-"""From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
-
-Weights = str | Callable[[int], np.ndarray]
 Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _LARGEST_TABLE = 64  # candidates; the table has N^3 values
-_CHUNK = 100_000  # values at once, so that they stay in the processor's cache
 # OpenBLAS does so many multiplications in one thread; its threads stall on busy cores
 _PRODUCT = 2**18
-
-
-def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
-    """Return w_1 ... w_N, which sum to 1, for a pool of N candidates.
-
-    softmax is e^(N-j) (the paper's equation 5), norm1 is N-j and norm2 is (N-j)^2; the released
-    code has N-j+1 for N-j. A single candidate weighs 1, where the paper's norms would be 0/0. A
-    function from N to weights makes other measures of overlapping tops, such as RBO.
-    """
-    if callable(weights):
-        return weights(size)
-    if weights not in WEIGHTS:
-        raise ValueError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
-    if size == 1:
-        return np.ones(1)
-    raw = WEIGHTS[weights](np.arange(size - 1, -1, -1, dtype=np.float64))
-    return raw / raw.sum()
 
 
 def rankc_chance(sizes: Sequence[int] | np.ndarray, weights: str = "softmax") -> np.ndarray:
@@ -130,19 +104,8 @@ def rankc_per_query(
     Scores are as `rows.read_rows` takes them; unequal pools are an error.
     """
     check_ties(ties)
-    (first, second), sizes = read_languages({"predictions": predictions, "references": references})
-    values = np.empty(len(sizes))
-    for size, queries, items in split_by_size(sizes):
-        share = rank_weights(size, weights) / np.arange(1, size + 1)
-        step = max(1, _CHUNK // size**2)
-        for start in range(0, len(queries), step):
-            part = np.s_[start : start + step]
-            pair = [flat[items[part]] for flat in (first, second)]
-            pair = [break_ties(scores) for scores in pair] if ties == "released" else pair
-            one, other = (prefix_shares(*count_ties(scores), size) for scores in pair)
-            overlaps = np.einsum("iqj,iqj,j->q", one, other, share[:-1])
-            values[queries[part]] = overlaps + share[-1] * size
-    return values
+    scores, sizes = read_languages({"predictions": predictions, "references": references})
+    return compare_rankings(*scores, sizes, weights, ties)
 
 
 def rankc_matrix(
@@ -168,24 +131,33 @@ def rankc_matrix(
     return matrix
 
 
-def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> np.ndarray:
+def rankc_pairs(
+    scores: Mapping[str, Scores],
+    weights: Weights = "softmax",
+    others: Mapping[str, Scores] | None = None,
+) -> np.ndarray:
     """Return the RankC of each query for every pair of languages [queries, pairs].
 
     Pairs are in the order of `itertools.combinations`. Their means are `rankc_matrix`, which is
-    faster; intervals and tests need the values of the queries.
+    faster; intervals and tests need the values of the queries. With `others`, scores of the same
+    languages and candidates in other sentences, a pair's value is the mean of comparing the first
+    language's `scores` with the second one's `others`, and the reverse.
     """
     languages, sizes = read_languages(scores)
+    against = languages if others is None else read_languages(others)[0]
     pairs = np.triu_indices(len(languages), 1)
     values = np.empty((len(sizes), len(pairs[0])))
     for size, queries, items in split_by_size(sizes):
         share = rank_weights(size, weights) / np.arange(1, size + 1)
         curves = _make_curves(size, np.sqrt(share[:-1]))
-        step = max(1, _CHUNK // (len(languages) * size**2))
+        step = max(1, CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
             part = items[start : start + step]
-            shares = np.stack([curves(*count_ties(flat[part])) for flat in languages])
-            vectors = shares.transpose(2, 0, 1, 3).reshape(len(part), len(languages), -1)
-            products = vectors @ vectors.transpose(0, 2, 1)
+            vectors = _stack_curves(languages, part, curves)
+            swapped = vectors if others is None else _stack_curves(against, part, curves)
+            products = vectors @ swapped.transpose(0, 2, 1)
+            if others is not None:
+                products = (products + products.transpose(0, 2, 1)) / 2
             values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
     return values
 
@@ -245,7 +217,7 @@ def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: s
     width = max(1, _PRODUCT // (len(languages) ** 2 * size))
     better, equal = _count_all_ties(languages, items, width)
     sums = np.full((len(languages), len(languages)), queries * size * share[-1])
-    step = width * max(1, _CHUNK // (len(languages) * size * width))
+    step = width * max(1, CHUNK // (len(languages) * size * width))
     for start in range(0, better.shape[1], step):
         part = np.s_[:, start : start + step]
         vectors = curves(better[part], equal[part])
@@ -264,6 +236,12 @@ def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: in
     for i, flat in enumerate(languages):
         stacked[:, i, : items.size] = [counts.ravel() for counts in count_ties(flat[items])]
     return stacked
+
+
+def _stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
+    """Return the vectors of some queries in all languages [queries, languages, values]."""
+    shares = np.stack([curves(*count_ties(flat[items])) for flat in languages])
+    return shares.transpose(2, 0, 1, 3).reshape(len(items), len(languages), -1)
 
 
 def _make_curves(size: int, scale: np.ndarray) -> Curves:

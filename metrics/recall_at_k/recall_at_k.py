@@ -23,14 +23,8 @@ import evaluate
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import summarize
-from polyprobe.metrics.shared.rows import (
-    Answers,
-    Scores,
-    check_ties,
-    mark_right,
-    read_depths,
-    read_rows,
-)
+from polyprobe.metrics.shared.ranks import check_ties
+from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_depths, read_rows
 
 _DESCRIPTION = """\
 Recall@k is the share of queries that have a correct answer among their k best-scored candidates; \

@@ -1,4 +1,4 @@
-"""Read and check the input of metrics (scores, candidates, texts), and rank scores that may tie.
+"""Read and check the input of metrics: scores, candidates, texts.
 
 Scores come as a 2-D array (queries x candidates), a masked array padded at the end of a row, or a
 list of rows of any length, and become one flat array of all scores and the sizes of the rows.
@@ -8,13 +8,6 @@ evaluate checks the first entry of a column of texts only: it converts later num
 and splits a later bare string into letters. Without the checks here, such values would be compared
 as answers.
 
-With `better` candidates above candidate i and `equal` candidates at its score (itself included), i
-is among the first j of a random order that the ties allow with probability
-
-    p(i, j) = clip((j - better) / equal, 0, 1)
-
-The authors' programs sort stably instead: of equal candidates the earlier one comes first.
-
 >>> read_rows([[3.0, 2.0], [1.0]], "predictions")
 (array([3., 2., 1.]), array([2, 1]))
 >>> find_right(read_choices([[0, 2], [1, 1]]), [[0, 2], [0]])
@@ -23,21 +16,13 @@ array([[ True,  True],
 >>> check_lists([["Ulm", "Bern"], "Ulm"], "predictions")
 Traceback (most recent call last):
 ValueError: query 1 of 'predictions' is 'Ulm'; expected a list of texts
->>> count_ties(np.array([[2.0, 1.0, 2.0]]))
-(array([[0],
-       [2],
-       [0]], dtype=uint8), array([[2],
-       [1],
-       [2]], dtype=uint8))
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-
-TIES = ("expected", "released")
 
 
 class Rows(NamedTuple):
@@ -127,14 +112,6 @@ def check_answers(answers: Answers | None, n_queries: int, name: str = "answers"
         if not isinstance(index, int | np.integer) or index < 0:
             raise ValueError(f"answer {index!r} is not an index; expected integers from 0")
     return answers
-
-
-def split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each pool size N, its queries and the flat indices (queries x N) of their scores."""
-    starts = sizes.cumsum() - sizes
-    for size in np.unique(sizes).tolist():
-        queries = np.flatnonzero(sizes == size)
-        yield size, queries, starts[queries, None] + np.arange(size)
 
 
 def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -274,35 +251,6 @@ def check_length(column: Sequence[Any], size: int, name: str) -> None:
 def _check_column(column: Sequence[Any] | None, name: str) -> None:
     if isinstance(column, str) or not hasattr(column, "__len__"):
         raise ValueError(f"{name!r} is {column!r}; expected a list with an entry for each query")
-
-
-def check_ties(ties: str) -> None:
-    """Raise ValueError for a name that is not in TIES."""
-    if ties not in TIES:
-        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
-
-
-def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Count the better and the equal candidates of each, (queries x N) → (N x queries)."""
-    columns = np.ascontiguousarray(scores.T)
-    count = np.min_scalar_type(len(columns))
-    better, equal = np.empty(columns.shape, count), np.empty(columns.shape, count)
-    for i, column in enumerate(columns):
-        np.add.reduce((columns > column).view(np.uint8), axis=0, dtype=count, out=better[i])
-        np.add.reduce((columns == column).view(np.uint8), axis=0, dtype=count, out=equal[i])
-    return better, equal
-
-
-def prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarray:
-    """Return p(i, j) for j = 1 … N-1 as [..., N-1]; j = N is always 1."""
-    depth = np.arange(1, size)
-    return np.clip((depth - better[..., None]) / equal[..., None], 0, 1)
-
-
-def break_ties(scores: np.ndarray) -> np.ndarray:
-    """Return scores (queries x N) in the same order without ties; the first equal score wins."""
-    ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
-    return -ranks.astype(np.float64)
 
 
 def read_depths(k: int | Collection[int]) -> list[int]:

@@ -1,0 +1,112 @@
+"""Rank candidates whose scores may tie, and compare two rankings.
+
+With `better` candidates above candidate i and `equal` candidates at its score (itself included), i
+is among the first j of a random order that the ties allow with probability
+
+    p(i, j) = clip((j - better) / equal, 0, 1)
+
+The authors' programs sort stably instead: of equal candidates the earlier one comes first.
+
+>>> count_ties(np.array([[2.0, 1.0, 2.0]]))
+(array([[0],
+       [2],
+       [0]], dtype=uint8), array([[2],
+       [1],
+       [2]], dtype=uint8))
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+TIES = ("expected", "released")
+CHUNK = 100_000  # values at once, so that they stay in the processor's cache
+WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "softmax": lambda left: np.exp(left - left[0]),
+    "norm1": lambda left: left,
+    "norm2": lambda left: left**2,
+    "norm1-released": lambda left: left + 1,
+    "norm2-released": lambda left: (left + 1) ** 2,
+}
+"""From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
+
+Weights = str | Callable[[int], np.ndarray]
+
+
+def split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield each pool size N, its queries and the flat indices (queries x N) of their scores."""
+    starts = sizes.cumsum() - sizes
+    for size in np.unique(sizes).tolist():
+        queries = np.flatnonzero(sizes == size)
+        yield size, queries, starts[queries, None] + np.arange(size)
+
+
+def check_ties(ties: str) -> None:
+    """Raise ValueError for a name that is not in TIES."""
+    if ties not in TIES:
+        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
+
+
+def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Count the better and the equal candidates of each, (queries x N) → (N x queries)."""
+    columns = np.ascontiguousarray(scores.T)
+    count = np.min_scalar_type(len(columns))
+    better, equal = np.empty(columns.shape, count), np.empty(columns.shape, count)
+    for i, column in enumerate(columns):
+        np.add.reduce((columns > column).view(np.uint8), axis=0, dtype=count, out=better[i])
+        np.add.reduce((columns == column).view(np.uint8), axis=0, dtype=count, out=equal[i])
+    return better, equal
+
+
+def prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarray:
+    """Return p(i, j) for j = 1 … N-1 as [..., N-1]; j = N is always 1."""
+    depth = np.arange(1, size)
+    return np.clip((depth - better[..., None]) / equal[..., None], 0, 1)
+
+
+def break_ties(scores: np.ndarray) -> np.ndarray:
+    """Return scores (queries x N) in the same order without ties; the first equal score wins."""
+    ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+    return -ranks.astype(np.float64)
+
+
+def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
+    """Return w_1 ... w_N, which sum to 1, for a pool of N candidates.
+
+    softmax is e^(N-j) (the paper's equation 5), norm1 is N-j and norm2 is (N-j)^2; the released
+    code has N-j+1 for N-j. A single candidate weighs 1, where the paper's norms would be 0/0. A
+    function from N to weights makes other measures of overlapping tops, such as RBO.
+    """
+    if callable(weights):
+        return weights(size)
+    if weights not in WEIGHTS:
+        raise ValueError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
+    if size == 1:
+        return np.ones(1)
+    raw = WEIGHTS[weights](np.arange(size - 1, -1, -1, dtype=np.float64))
+    return raw / raw.sum()
+
+
+def compare_rankings(
+    first: np.ndarray,
+    second: np.ndarray,
+    sizes: np.ndarray,
+    weights: str = "softmax",
+    ties: str = "expected",
+) -> np.ndarray:
+    """Return the RankC of each query, from the flat scores of the same candidates.
+
+    sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).
+    """
+    values = np.empty(len(sizes))
+    for size, queries, items in split_by_size(sizes):
+        share = rank_weights(size, weights) / np.arange(1, size + 1)
+        step = max(1, CHUNK // size**2)
+        for start in range(0, len(queries), step):
+            part = np.s_[start : start + step]
+            pair = [flat[items[part]] for flat in (first, second)]
+            pair = [break_ties(scores) for scores in pair] if ties == "released" else pair
+            one, other = (prefix_shares(*count_ties(scores), size) for scores in pair)
+            overlaps = np.einsum("iqj,iqj,j->q", one, other, share[:-1])
+            values[queries[part]] = overlaps + share[-1] * size
+    return values
