@@ -127,8 +127,14 @@ MODEL_RECIPES = {
 
 
 def train(family: str, output: Path) -> float:
-    """Train a model, save it and its tokenizer, and return the loss of the last epoch."""
+    """Train a model, save it and its tokenizer, and return the loss of the last epoch.
+
+    One thread, because the order of sums depends on the number of threads: the same machine and
+    versions give the same bytes.
+    """
     recipe = MODEL_RECIPES[family]
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
     torch.manual_seed(_SEED)
     facts = load_facts("geofacts")
     tokenizer = _tokenizer(facts, recipe)

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.embedded.train import MODEL_RECIPES, TRAINED_IN_TESTS
+from polyprobe.eval.embedded.train import MODEL_RECIPES, TRAINED_IN_TESTS, train
 from polyprobe.eval.evaluate import choose_rows
 from polyprobe.schema.load import load_facts
 
@@ -40,6 +41,22 @@ def test_a_model_knows_the_languages_it_was_taught(family, facts):
         assert accuracy(scorer, facts[language]) > 0.8, language
     for language in OTHERS:
         assert accuracy(scorer, facts[language]) < 0.3, language
+
+
+@pytest.mark.slow
+@pytest.mark.acceptance
+def test_training_twice_gives_the_same_bytes(tmp_path, monkeypatch):
+    """One epoch of the recipe of geolm; all of its epochs take five minutes."""
+    monkeypatch.setitem(MODEL_RECIPES, "causal", MODEL_RECIPES["causal"]._replace(epochs=1))
+    threads = torch.get_num_threads()
+    try:
+        for name in ("first", "second"):
+            train("causal", tmp_path / name)
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(False)
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
 
 
 def test_the_models_are_small():
