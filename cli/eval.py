@@ -45,6 +45,14 @@ def evaluate(
     sample: Annotated[
         int | None, typer.Option(help="Only N rows spread over all relations.")
     ] = None,
+    donor: Annotated[
+        bool,
+        typer.Option(
+            "--donor/--no-donor",
+            help="Also score each fact's candidates in another subject's sentence, for the "
+            "subject-corrected figures.",
+        ),
+    ] = True,
     scoring: Annotated[
         str,
         typer.Option(
@@ -131,6 +139,7 @@ def evaluate(
         languages=parse_splits(languages),
         limit=limit,
         sample=sample,
+        donor=donor,
         revision=revision,
         scoring=scoring,
         bos=bos,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Unpack
 import pyarrow as pa
 
 from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.run.donors import annotate, choose_donors
 from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
 from polyprobe.eval.scoring.load import Loaded, load
@@ -21,7 +22,7 @@ from polyprobe.eval.work.fill import (
 )
 from polyprobe.eval.work.predictions import fill_predictions
 from polyprobe.schema.identity import fingerprint
-from polyprobe.schema.load import load_facts
+from polyprobe.schema.load import find_default, load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 
@@ -35,6 +36,7 @@ def evaluate_model(
     languages: Sequence[str] | None = None,
     limit: int | None = None,
     sample: int | None = None,
+    donor: bool = True,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Score a dataset's candidates with a model and return the content of results.json.
@@ -53,6 +55,9 @@ def evaluate_model(
         languages: split names; default: all.
         limit: the first N rows.
         sample: N rows spread over the relations, the same in every language.
+        donor: also score each fact's candidates in the sentence of another subject, for the figures
+            corrected for what does not depend on the subject (see `choose_donors`); without effect
+            where candidates are all objects of the relation, or decoded freely.
         options: revision, device, dtype and so on, see `ModelOptions`; devices, ray and cache, see
             `WorkerChoices`; for `xfactr` also initial, refinement, beam and so on, see
             `DecodingOptions`.
@@ -68,6 +73,7 @@ def evaluate_model(
         languages=languages,
         limit=limit,
         sample=sample,
+        donor=donor,
         **options,
     ).results
 
@@ -81,6 +87,7 @@ def run_evaluation(
     languages: Sequence[str] | None = None,
     limit: int | None = None,
     sample: int | None = None,
+    donor: bool = True,
     **options: Unpack[Options],
 ) -> FinishedRun:
     """Return the run of `evaluate_model` with its results and rows, for a report."""
@@ -88,7 +95,8 @@ def run_evaluation(
     decoding, who = take_decoding(loading), take_workers(loading)
     tables = load_facts(dataset, config, languages)
     rows = choose_rows(next(iter(tables.values())), limit, sample)
-    asked = Asked(_absolute(model), _absolute(dataset), config, tables, rows, limit, sample)
+    config = config or find_default(dataset)
+    asked = Asked(_absolute(model), _absolute(dataset), config, tables, rows, limit, sample, donor)
     run = Run(output)
     if loading.get("batch_tokens") is None:
         loading["batch_tokens"] = run.budget(asked.model)
@@ -99,11 +107,14 @@ def run_evaluation(
     with locked(run.folder):
         settings = run.open(settings)
         first = settings.languages[0]
-        if first not in tables and protocol_of(settings.scoring).whole_relation:
-            tables = load_facts(dataset, config, [first, *tables])  # scored by an earlier call
+        whole = protocol_of(settings.scoring).whole_relation or settings.donor
+        if first not in tables and whole:  # scored by an earlier call
+            tables = load_facts(dataset, config, [first, *tables])
         texts = as_asked(tables, settings.scoring, first)
         missing = run.missing(asked.tables)
-        todo = {language: texts[language].take(asked.rows) for language in missing}
+        donors = choose_donors(texts[first]) if settings.donor and missing else None
+        noted = annotate({language: texts[language] for language in missing}, donors)
+        todo = {language: table.take(asked.rows) for language, table in noted.items()}
         if decoding:
             fill_predictions(run, loaded.scorer, decoding, todo)
         elif todo:
@@ -124,6 +135,7 @@ class Asked(NamedTuple):
         tables: the whole split of each language.
         rows: numbers of the rows to score.
         limit, sample: how the rows were chosen.
+        donor: whether a second question was asked for.
     """
 
     model: str
@@ -133,18 +145,20 @@ class Asked(NamedTuple):
     rows: list[int]
     limit: int | None
     sample: int | None
+    donor: bool
 
     def describe(self, loaded: Loaded, decoding: DecodingOptions | None) -> Settings:
         """Return the settings of the run with a loaded model."""
         scorer = loaded.scorer
         scoring = decoding.name if decoding else scorer.scoring
-        also = protocol_of(scoring).columns
+        protocol = protocol_of(scoring)
+        columns = protocol.columns
         return Settings(
             model=self.model,
             revision=loaded.revision,
             dataset=self.dataset,
             config=self.config,
-            fingerprint={x: fingerprint(table, also) for x, table in self.tables.items()},
+            fingerprint={x: fingerprint(table, columns) for x, table in self.tables.items()},
             languages=list(self.tables),
             limit=self.limit,
             sample=self.sample,
@@ -155,6 +169,7 @@ class Asked(NamedTuple):
             attention=str(scorer.model.config._attn_implementation or "eager"),
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
+            donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,
         )
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints of splits and keys of rows."""
+"""Fingerprints of splits, keys of rows, names of subjects and candidates."""
 
 import hashlib
 import json
@@ -30,3 +30,31 @@ def key_rows(ids: Sequence[str]) -> list[tuple[str, int]]:
         keys.append((fact, seen.get(fact, 0)))
         seen[fact] = seen.get(fact, 0) + 1
     return keys
+
+
+def name_subjects(table: pa.Table) -> list[str]:
+    """Return each row's subject: from the fact id (RELATION:SUBJECT:OBJECT), else the columns.
+
+    Without an id and a label of the subject, the prompt is its name.
+    """
+    columns = [
+        table[name].to_pylist() if name in table.column_names else [None] * len(table)
+        for name in ("subject_id", "subject", "prompt")
+    ]
+    facts = [fact.split(":") for fact in table["fact_id"].to_pylist()]
+    return [
+        parts[1] if len(parts) == 3 else next(str(name) for name in names if name)
+        for parts, *names in zip(facts, *columns, strict=True)
+    ]
+
+
+def name_candidates(table: pa.Table) -> list[list[str]]:
+    """Return each row's candidates by id, or by label in rows without ids."""
+    labels = table["candidates"].to_pylist()
+    if "candidate_ids" not in table.column_names:
+        return labels
+    ids = table["candidate_ids"].to_pylist()
+    return [
+        known if known and len(known) == len(row) else row
+        for known, row in zip(ids, labels, strict=True)
+    ]

@@ -53,6 +53,13 @@ def read_splits(
         return {language: _read(splits[language]) for language in chosen}
 
 
+def find_default(dataset: str) -> str | None:
+    """Return the name of a dataset's default configuration; None without one."""
+    place = locate(dataset)
+    with _plain_errors(dataset, place):
+        return datasets.get_dataset_default_config_name(place)
+
+
 def _name(dataset: str, config: str | None) -> str:
     return f"{dataset}/{config}" if config else dataset
 

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
-from polyprobe.eval.results.table import format_interval, format_p_value, list_left_out, number
+from polyprobe.eval.results.floors import FLOORS
+from polyprobe.eval.results.table import (
+    format_interval,
+    format_p_value,
+    is_above_floor,
+    list_floors,
+    list_left_out,
+    number,
+)
 from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
@@ -20,19 +28,20 @@ from .examples import collect_examples, read_answers
 
 HERE = Path(__file__).parent
 BUDGET = 2_000_000  # bytes of examples in a page, shared by its runs
+BY_PAPERS = tuple(figure.name for figure in HEADLINE if not figure.twice)
 NEEDED = {
     "languages": list,
     "n_queries": int,
     "signature": str,
-    **dict.fromkeys((*HEADLINES, "mean", "chance", "left_out"), dict),
+    **dict.fromkeys((*BY_PAPERS, "mean", "chance", "left_out"), dict),
 }
 
 
 PAIRS = 10  # at most, in each list of pairs
 _WITH_CHANCE = [figure for figure in HEADLINE if callable(figure.chance)]
-MEASURES = {figure.name: figure.title for figure in HEADLINE_PAIRS}
 TERMS = [
     *((figure.title, figure.says) for figure in HEADLINE),
+    *((f"floor: {floor.title}", floor.says) for floor in FLOORS),
     ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
 ]
 
@@ -52,11 +61,30 @@ class RunPart(NamedTuple):
 
     @property
     def language_rows(self) -> list[list[str]]:
-        """Return accuracy and its interval by language, then chance."""
+        """Return accuracy, its interval and whether it is above the floor, by language."""
         bounds = self.results.get("intervals", {}).get("accuracy", {})
-        accuracy = self.results["accuracy"]
-        rows = [[x, number(accuracy[x]), format_interval(bounds.get(x))] for x in accuracy]
-        return [*rows, ["chance", number(self.results["chance"]["accuracy"]), ""]]
+        words = {True: "yes", False: "no", None: "–"}
+        return [
+            [
+                x,
+                number(value),
+                format_interval(bounds.get(x)),
+                words[is_above_floor(self.results, x)],
+            ]
+            for x, value in self.results["accuracy"].items()
+        ]
+
+    @property
+    def floor_rows(self) -> list[list[str]]:
+        """Return the means of the headline figures, chance and all floors."""
+        shown = [figure for figure in HEADLINE if figure.name in self.results]
+        rows = [("mean", self.results["mean"]), *list_floors(self.results)]
+        return [[name, *(number(values.get(f.name)) for f in shown)] for name, values in rows]
+
+    @property
+    def floor_head(self) -> list[str]:
+        """Return the head of `floor_rows`."""
+        return ["", *(figure.title for figure in HEADLINE if figure.name in self.results)]
 
     @property
     def mean_rows(self) -> list[list[str]]:
@@ -112,15 +140,17 @@ def write_pages(runs: Sequence[FinishedRun], output: Path) -> None:
         _make_part(finished, name, BUDGET // len(runs))
         for finished, name in zip(runs, names, strict=True)
     ]
+    pairs = [f for f in HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
+    measures = {figure.name: figure.title for figure in pairs}
     write_page(
         output,
         HERE / "report.html",
         [HERE / "plot.js", HERE / "report.js"],
         title="polyprobe: " + (f"{len(parts)} runs" if len(parts) > 1 else parts[0].name),
-        data={"measures": MEASURES, "runs": [_select_data(part) for part in parts]},
+        data={"measures": measures, "runs": [_select_data(part) for part in parts]},
         parts=parts,
         terms=TERMS,
-        measures=MEASURES,
+        measures=measures,
         comparison=compare_parts(parts),
         differing=list_differing(parts),
     )
@@ -169,7 +199,7 @@ def _select_data(part: RunPart) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
     results = {
-        **{name: part.results[name] for name in ("languages", "chance", *HEADLINES)},
+        **{name: part.results.get(name) for name in ("languages", "chance", "floors", *HEADLINES)},
         "intervals": {name: bounds[name] for name in HEADLINES if name in bounds},
     }
     return {"name": part.name, "results": results, **part.examples}
@@ -177,7 +207,8 @@ def _select_data(part: RunPart) -> dict[str, Any]:
 
 def compare_parts(parts: Sequence[RunPart]) -> dict[str, Any]:
     """Return the table that compares several runs: `head` and `rows`."""
-    head = ["run", "data", "scoring", "languages", "facts", *(f.title for f in HEADLINE)]
+    shown = [figure for figure in HEADLINE if any(figure.name in p.results for p in parts)]
+    head = ["run", "data", "scoring", "languages", "facts", *(f.title for f in shown)]
     rows = [
         [
             part.name,
@@ -185,7 +216,7 @@ def compare_parts(parts: Sequence[RunPart]) -> dict[str, Any]:
             part.settings.scoring,
             str(len(part.results["languages"])),
             f"{part.results['n_queries']:,}",
-            *(number(part.results["mean"][figure.name]) for figure in HEADLINE),
+            *(number(part.results["mean"].get(figure.name)) for figure in shown),
             *(number(part.results["chance"][figure.name]) for figure in _WITH_CHANCE),
         ]
         for part in parts

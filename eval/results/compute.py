@@ -15,6 +15,7 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import (
 )
 from polyprobe.metrics.joint.measures import count_right
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
+from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of, name_pairs, take
 from polyprobe.system.errors import PolyprobeError
@@ -22,6 +23,7 @@ from polyprobe.system.progress import track
 
 from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
+from .floors import find_floors
 
 CLUSTERS = ("none", "relation", "subject")
 Estimates = dict[str, dict[str, Any]]
@@ -85,16 +87,19 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         Every figure of `FIGURES`: by language or pair (`en-fr`), with `mean` over the defined
         values and `intervals`, the same tree with [low, high]; figures of all languages with
         `_ci`, from two languages on; modules' figures by language, macro-averaged over relations.
-        `chance`; k_correct, the number of facts right in exactly 0, 1, 2, … languages; `left_out`,
+        `chance`; `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
+        tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
+        right in exactly 0, 1, 2, … languages; `left_out`,
         counts of undefined values.
     """
     clusters = read_clusters(facts.table, bootstrap.clusters)
     options = bootstrap._asdict() | {"clusters": clusters}
+    figures = [figure for figure in SEPARATE if figure.applies(facts)]
     found = {
         figure.name: estimate_figure(figure.measure(facts), **options)
-        for figure in track(SEPARATE, "figures and intervals")
+        for figure in track(figures, "figures and intervals")
     }
-    chance = {f.name: f.chance(facts) for f in SEPARATE if callable(f.chance)}
+    chance = {f.name: f.chance(facts) for f in figures if callable(f.chance)}
     values = {name: _values(estimates) for name, estimates in found.items()}
     return {
         "languages": list(facts.tables),
@@ -106,10 +111,27 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         "k_correct": count_right(facts.right).sum(axis=0).tolist(),
         **measure_languages(facts, scoring, options),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
-        "left_out": {
-            f.name: f.left_out.find(facts, values[f.name]) for f in SEPARATE if f.left_out
-        },
+        "floors": find_floors(facts),
+        "p_values": _test_second(facts, options) if bootstrap.n_resamples else {},
+        "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
     }
+
+
+def _test_second(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the p-values of the sign-flip tests: second questions against the first ones."""
+    second = facts.second
+    if second is None:
+        return {}
+    tested = {
+        "rankc_difference": (name_pairs(second.languages), second.rankc_difference),
+        "accuracy_gain": (second.languages, second.accuracy_gain),
+    }
+    found = {}
+    for figure, (names, values) in tested.items():
+        columns = np.column_stack([values, values.mean(axis=1)]) if names else values
+        p = flip_signs(columns, options["clusters"], options["n_resamples"], options["seed"])
+        found[figure] = dict(zip([*names, "mean"], p.tolist(), strict=False))
+    return found
 
 
 def read_clusters(table: pa.Table, kind: str) -> list[str] | None:

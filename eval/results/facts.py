@@ -1,6 +1,7 @@
 """The scored facts of a run: validated scores and answers in every language."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,37 @@ import pyarrow as pa
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.metrics.rankc.rankc import rankc_pairs
 from polyprobe.metrics.shared.rows import Rows, read_rows
+
+
+class SecondQuestions(NamedTuple):
+    """The facts in another subject's sentence; `donor` arrays are 0 where a fact is not asked.
+
+    Attributes:
+        languages: their codes.
+        asked: whether a fact has a second question, in every language [facts].
+        rankc: RankC with the right subject in both languages [facts, pairs].
+        donor_rankc: RankC with the right subject in one language and the other one in the second,
+            the mean of both ways.
+        right: probability that each fact is right [facts, languages].
+        donor_right: the same in the other subject's sentence.
+    """
+
+    languages: list[str]
+    asked: np.ndarray
+    rankc: np.ndarray
+    donor_rankc: np.ndarray
+    right: np.ndarray
+    donor_right: np.ndarray
+
+    @property
+    def rankc_difference(self) -> np.ndarray:
+        """Return R - P of each fact and pair, 0 where not asked."""
+        return np.where(self.asked[:, None], self.rankc - self.donor_rankc, 0)
+
+    @property
+    def accuracy_gain(self) -> np.ndarray:
+        """Return right less right in the other sentence, by fact and language, 0 if not asked."""
+        return np.where(self.asked[:, None], self.right - self.donor_right, 0)
 
 
 class ScoredFacts:
@@ -23,6 +55,7 @@ class ScoredFacts:
         kinds: numbers of candidates and of correct ones [facts, 2].
         rankc: RankC of each fact and pair of languages.
         right: probability that each fact is right, by language (1 or 0 without ties).
+        second: the facts in another subject's sentence; None without any.
 
     Raises:
         ValueError: scores that are not numbers, with the language.
@@ -39,6 +72,44 @@ class ScoredFacts:
             [self.sizes, [len(set(right)) for right in self.answers]]
         )
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
+        self.second = self._read_second()
+
+    def _read_second(self) -> SecondQuestions | None:
+        valid = [table["donor_scores"].is_valid().to_numpy() for table in self.tables.values()]
+        asked = np.logical_and.reduce(valid)
+        if not asked.any():
+            return None
+        places = np.flatnonzero(asked)
+        own, donor = (
+            {
+                x: Rows(*read_rows(masked_scores(table.take(places), column), x))
+                for x, table in self.tables.items()
+            }
+            for column in ("scores", "donor_scores")
+        )
+        answers = [self.answers[place] for place in places]
+        rankc = np.zeros_like(self.rankc)
+        rankc[places] = rankc_pairs(own, others=donor)
+        right = np.column_stack([*self.right.values()]).astype(np.float64)
+        donor_right = np.zeros_like(right)
+        for column, rows in enumerate(donor.values()):
+            donor_right[places, column] = right_probability(rows, answers)
+        return SecondQuestions(self.languages, asked, self.rankc, rankc, right, donor_right)
+
+    @property
+    def baseline(self) -> dict[str, np.ndarray] | None:
+        """Return the probability that the most frequent answer is right, by language, if known."""
+        columns = {x: table["baseline"] for x, table in self.tables.items()}
+        if any(column.null_count for column in columns.values()):
+            return None
+        return {x: column.to_numpy().astype(np.float64) for x, column in columns.items()}
+
+    def rank_by(self, column: str) -> np.ndarray | None:
+        """Return RankC [facts, pairs] of rankings by a list column, the smallest number first."""
+        if any(table[column].null_count for table in self.tables.values()):
+            return None
+        flat = {x: -masked_scores(t, column).compressed() for x, t in self.tables.items()}
+        return rankc_pairs({x: Rows(numbers, self.sizes) for x, numbers in flat.items()})
 
     @property
     def table(self) -> pa.Table:
@@ -46,9 +117,9 @@ class ScoredFacts:
         return next(iter(self.tables.values()))
 
 
-def masked_scores(table: pa.Table) -> np.ma.MaskedArray:
+def masked_scores(table: pa.Table, column: str = "scores") -> np.ma.MaskedArray:
     """Return the scores as [queries, most candidates]; absent candidates are masked."""
-    lists = table["scores"].combine_chunks()
+    lists = table[column].combine_chunks()
     counts = np.diff(lists.offsets.to_numpy())
     mask = np.arange(counts.max(initial=0)) >= counts[:, None]
     values = np.zeros(mask.shape, dtype=np.float32)

@@ -6,7 +6,7 @@ report, every export, `compare` and the training callback iterate over these ent
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, find_accuracy
 from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
@@ -19,7 +19,8 @@ from polyprobe.metrics.joint.measures import (
 )
 from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall
 from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_chance
-from polyprobe.metrics.shared.intervals import Figure, find_coverlap
+from polyprobe.metrics.rankc_subject.rankc_subject import find_rankc_subject
+from polyprobe.metrics.shared.intervals import Figure, find_coverlap, mean_of, name_pairs
 
 from .facts import ScoredFacts
 
@@ -43,11 +44,13 @@ class RunFigure(NamedTuple):
         title: printed name.
         says: one sentence for the report and for archives.
         per: `language`, `pair`, or `all` languages together.
-        sums: kernel; None for a module's figure (see `compute.MODULES`).
+        sums: kernel of `ScoredFacts`, or with `twice` of their `SecondQuestions`; None for a
+            module's figure (see `compute.MODULES`).
         short: column heading in the terminal, where the title is too wide.
         lowest, highest: range of the value.
         lower_is_better: direction.
         chance: value of a random ranking: a constant, or a kernel whose result is stored.
+        floor: name of the floor in `floors.FLOORS` that the value should exceed.
         left_out: cases without a value, counted in results.json.
         conditional: averaged over fewer facts than the run has; their number is not stored.
         compared: tested by `compare`.
@@ -55,18 +58,20 @@ class RunFigure(NamedTuple):
         noted: printed below the terminal table.
         counted: key of a module's number of facts.
         paper: heading and description in the LaTeX table.
+        twice: needs the second questions of the facts; a run without them has no such figure.
     """
 
     name: str
     title: str
     says: str
     per: str
-    sums: Callable[[ScoredFacts], Figure] | None = None
+    sums: Callable[[Any], Figure] | None = None
     short: str = ""
     lowest: float = 0.0
     highest: float = 1.0
     lower_is_better: bool = False
     chance: float | Callable[[ScoredFacts], float] | None = None
+    floor: str = ""
     left_out: LeftOut | None = None
     conditional: bool = False
     compared: bool = False
@@ -74,11 +79,16 @@ class RunFigure(NamedTuple):
     noted: bool = False
     counted: str = "n_queries"
     paper: tuple[str, str] = ("", "")
+    twice: bool = False
 
     def measure(self, facts: ScoredFacts) -> Figure:
         """Return the sums of the facts, of a figure with a kernel."""
         assert self.sums, self.name
-        return self.sums(facts)
+        return self.sums(facts.second if self.twice else facts)
+
+    def applies(self, facts: ScoredFacts) -> bool:
+        """Return whether the facts have what the figure is computed from."""
+        return not self.twice or facts.second is not None
 
 
 _of_module = partial(RunFigure, per=LANGUAGE)
@@ -92,9 +102,31 @@ FIGURES = (
         LANGUAGE,
         lambda facts: find_accuracy(facts.right),
         chance=lambda facts: float(chance_accuracy(facts.first_scores, facts.answers).mean()),
+        floor="frequency",
         compared=True,
         training="each",
         paper=("Acc", "mean accuracy (Acc)"),
+    ),
+    RunFigure(
+        "rankc_subject",
+        "subject-corrected RankC",
+        "(R - P) / (1 - P): R is RankC, P what remains of it if one language is asked about "
+        "another subject of the relation.",
+        PAIR,
+        lambda second: find_rankc_subject(
+            second.languages, second.rankc, second.donor_rankc, second.asked
+        ),
+        short="corrected",
+        lowest=-INFINITE,
+        chance=0.0,
+        left_out=LeftOut(
+            "facts without another subject to ask about: not in corrected RankC and gain",
+            lambda facts, values: int((~facts.second.asked).sum()) if facts.second else 0,
+        ),
+        conditional=True,
+        compared=True,
+        paper=("Cor", "RankC corrected for the subject (Cor)"),
+        twice=True,
     ),
     RunFigure(
         "rankc",
@@ -103,6 +135,7 @@ FIGURES = (
         PAIR,
         lambda facts: find_rankc(facts.languages, facts.rankc),
         chance=lambda facts: float(rankc_chance(facts.sizes).mean()),
+        floor="donor",
         compared=True,
         training="each",
         paper=("CLC", "cross-lingual consistency (CLC, mean RankC)"),
@@ -116,6 +149,7 @@ FIGURES = (
         short="adjusted",
         lowest=-INFINITE,
         chance=0.0,
+        floor="donor",
         left_out=LeftOut(
             "facts with one candidate: no adjusted RankC",
             lambda facts, values: int((facts.sizes == 1).sum()),
@@ -130,12 +164,52 @@ FIGURES = (
         "Facts right in both languages among those right in either (Jiang 2020).",
         PAIR,
         lambda facts: find_coverlap(facts.right),
+        floor="independence",
         left_out=LeftOut(
             "pairs without COverlap: nothing right in either",
             lambda facts, values: list(values.values()).count(None),
         ),
         conditional=True,
         compared=True,
+    ),
+    RunFigure(
+        "rankc_donor",
+        "RankC, another subject",
+        "P: RankC with the right subject in one language and another one in the second.",
+        PAIR,
+        lambda second: mean_of(name_pairs(second.languages), second.donor_rankc, second.asked),
+        conditional=True,
+        twice=True,
+    ),
+    RunFigure(
+        "rankc_difference",
+        "RankC, R - P",
+        "RankC less RankC with another subject, over the same facts.",
+        PAIR,
+        lambda second: mean_of(name_pairs(second.languages), second.rankc_difference, second.asked),
+        lowest=-1.0,
+        conditional=True,
+        twice=True,
+    ),
+    RunFigure(
+        "accuracy_donor",
+        "accuracy, another subject",
+        "Share of facts whose right answer comes first in another subject's sentence.",
+        LANGUAGE,
+        lambda second: mean_of(second.languages, second.donor_right, second.asked),
+        conditional=True,
+        twice=True,
+    ),
+    RunFigure(
+        "accuracy_gain",
+        "accuracy gain",
+        "Accuracy less accuracy in another subject's sentence, over the same facts.",
+        LANGUAGE,
+        lambda second: mean_of(second.languages, second.accuracy_gain, second.asked),
+        lowest=-1.0,
+        conditional=True,
+        compared=True,
+        twice=True,
     ),
     RunFigure(
         "agreement",

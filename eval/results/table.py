@@ -18,13 +18,15 @@ from .figures import (
     SEPARATE,
     RunFigure,
 )
+from .floors import FLOORS
 
 
 def results_table(results: dict[str, Any]) -> RenderableType:
-    """Return a run's headline figures for a rich console: languages, means, chance, signature.
+    """Return a run's headline figures for a rich console: languages, means, floors, signature.
 
-    A pair figure of a language is its mean over the other languages. Undefined values are printed
-    as `–`, excluded from means, and counted below the table.
+    A pair figure of a language is its mean over the other languages. An accuracy whose interval is
+    not above that of the most frequent answers is bold. Undefined values are printed as `–`,
+    excluded from means, and counted below the table.
     """
     table = Table(header_style="bold", highlight=False)
     table.add_column("language", no_wrap=True)
@@ -32,17 +34,42 @@ def results_table(results: dict[str, Any]) -> RenderableType:
     for figure in shown:
         table.add_column(figure.short or figure.title, justify="right", overflow="fold")
     for language in results["languages"]:
-        values = (_of_language(results, figure, language) for figure in shown)
-        table.add_row(Text(language), *map(number, values))
+        cells = [Text(number(_of_language(results, figure, language))) for figure in shown]
+        if is_above_floor(results, language) is False:
+            cells[0].stylize("bold")
+        table.add_row(Text(language), *cells)
     table.add_section()
-    means = (results["mean"][figure.name] for figure in shown)
-    table.add_row("mean", *map(number, means), style="bold")
-    bounds = results.get("intervals", {}).get("mean")
-    if bounds:
-        table.add_row("95 %", *(format_interval(bounds.get(figure.name)) for figure in shown))
-    if results.get("chance"):
-        table.add_row("chance", *(number(find_chance(results, figure.name)) for figure in shown))
+    table.add_row("mean", *(number(results["mean"][figure.name]) for figure in shown))
+    bounds = results.get("intervals", {}).get("mean", {})
+    for side, name in enumerate(("95 % from", "95 % to")):
+        ends = [bounds.get(figure.name) for figure in shown]
+        if any(ends):
+            table.add_row(name, *(number(None if end is None else end[side]) for end in ends))
+    table.add_section()
+    for title, values in list_floors(results):
+        table.add_row(title, *(number(values.get(figure.name)) for figure in shown))
     return Group(table, *map(Text, _notes(results)), Text(results["signature"], overflow="fold"))
+
+
+def list_floors(results: Mapping[str, Any]) -> list[tuple[str, dict[str, float | None]]]:
+    """Return chance, if known, and each floor of a run: name of the row, figure to value."""
+    found = []
+    if results.get("chance"):
+        found.append(("chance", {name: find_chance(results, name) for name in BY_NAME}))
+    known = results.get("floors", {})
+    return [*found, *((floor.title, known[floor.name]) for floor in FLOORS if floor.name in known)]
+
+
+def find_floor(results: Mapping[str, Any], name: str) -> float | None:
+    """Return the floor that a figure should exceed; None where unknown."""
+    return results.get("floors", {}).get(BY_NAME[name].floor, {}).get(name)
+
+
+def is_above_floor(results: Mapping[str, Any], language: str) -> bool | None:
+    """Return whether a language's accuracy, with its interval, is above the frequent answers'."""
+    floor = find_floor(results, "accuracy")
+    bounds = results.get("intervals", {}).get("accuracy", {}).get(language)
+    return None if floor is None or bounds is None else bounds[0] > floor
 
 
 def _of_language(results: dict[str, Any], figure: RunFigure, language: str) -> float | None:
@@ -98,9 +125,22 @@ def _notes(results: dict[str, Any]) -> list[str]:
     if resampling and resampling["n_resamples"]:
         drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
         notes.append(f"95 %: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}")
+    notes += _notes_of_tests(results)
     if len(results["languages"]) < 2:
         notes.append(f"at least two languages are needed for {measures}")
     return [*notes, *list_left_out(results), *_notes_of_modules(results)]
+
+
+def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the mean gain over questions about another subject, with interval and p-value."""
+    for name, p_values in results.get("p_values", {}).items():
+        value, bounds = results["mean"][name], results["intervals"]["mean"][name]
+        p = p_values.get("mean")
+        if value is not None and p is not None:
+            yield (
+                f"{BY_NAME[name].title}: {number(value)} ({format_interval(bounds)}), "
+                f"p = {format_p_value(p)} (sign-flip test)"
+            )
 
 
 def list_left_out(results: dict[str, Any]) -> list[str]:

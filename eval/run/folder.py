@@ -26,8 +26,14 @@ SCORES = pa.schema(
         ("answers", pa.list_(pa.int32())),
         ("scores", pa.list_(pa.float32())),
         ("n_tokens", pa.list_(pa.int32())),
+        ("n_characters", pa.list_(pa.int32())),  # like the rest, null in runs of older versions
+        ("flags", pa.list_(pa.string())),
+        ("baseline", pa.float32()),  # see metrics/shared/frequency.py
+        ("donor", pa.string()),  # see donors.py; null for a fact without one
+        ("donor_scores", pa.list_(pa.float32())),
     ]
 )
+_OLDER = 5  # columns of older versions
 # Free predictions; a fact that was not asked has nulls from `prediction` on.
 PREDICTIONS = pa.schema(
     [
@@ -61,7 +67,8 @@ class Settings:
 
     `fingerprint` has a hash of each language's split; `path` is the engine's strategy. Languages
     can be added later, and the token budget, which changes scores only by rounding, can be changed;
-    every other field is fixed once the first score is written.
+    every other field is fixed once the first score is written. `donor` says whether each fact has a
+    second question about another subject.
     """
 
     model: str
@@ -79,6 +86,7 @@ class Settings:
     attention: str = "unknown"  # like the next two in runs of older versions
     path: str = "unknown"
     batch_tokens: int | None = None
+    donor: bool = False
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -105,6 +113,7 @@ class Settings:
             "data": self.data_name,
             "languages": "+".join(f"{x}@{self.fingerprint[x][:6]}" for x in self.languages),
             "rows": rows,
+            "donor": "subject" if self.donor else "none",
             **self._way,
         }
         return "|".join(f"{key}:{value}" for key, value in parts.items())
@@ -214,6 +223,9 @@ class Run:
                 f"{file} is not readable Parquet ({error}); delete it and run the same "
                 "`polyprobe eval` again: the other languages are kept"
             ) from error
+        if schema is SCORES and table.schema.equals(pa.schema([*SCORES][:_OLDER])):
+            for column in [*SCORES][_OLDER:]:
+                table = table.append_column(column, pa.nulls(len(table), column.type))
         if not table.schema.equals(schema):
             columns = ", ".join(f"{column.name} ({column.type})" for column in schema)
             raise PolyprobeError(f"{file} has other columns than {columns}")

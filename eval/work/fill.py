@@ -10,6 +10,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from polyprobe.eval.run.donors import DONOR, DONOR_PROMPT
 from polyprobe.eval.run.folder import SCORES, Run, Settings
 from polyprobe.eval.scoring.load import Loaded
 from polyprobe.eval.scoring.options import WorkerSettings
@@ -97,14 +98,18 @@ def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore) -> Work:
 
 
 def queries_of(table: pa.Table) -> list[Query]:
-    """Return the prompt and candidates of each row."""
+    """Return the prompt and candidates of each row, then the second questions of those with one."""
     lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows share lists: one copy in memory
-    queries = []
-    for part in table.select(["prompt", "candidates"]).to_batches(max_chunksize=256):
+    queries, second = [], []
+    names = [x for x in ("prompt", "candidates", DONOR_PROMPT) if x in table.column_names]
+    for part in table.select(names).to_batches(max_chunksize=256):
         for row in part.to_pylist():
             candidates = tuple(row["candidates"])
-            queries.append((row["prompt"], lists.setdefault(candidates, candidates)))
-    return queries
+            candidates = lists.setdefault(candidates, candidates)
+            queries.append((row["prompt"], candidates))
+            if row.get(DONOR_PROMPT):
+                second.append((row[DONOR_PROMPT], candidates))
+    return [*queries, *second]
 
 
 def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task]:
@@ -112,12 +117,14 @@ def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task
 
     The boundaries between the tasks of a language depend on its own rows only. Queries that are
     known or belong to an earlier task are then left out. A resumed run, which knows the queries of
-    complete tasks, therefore forms the same batches and computes the same bits.
+    complete tasks, therefore forms the same batches and computes the same bits. Queries with the
+    same prompt are neighbours: they share the prompt, and equal sentences are run once.
     """
     tasks: list[Task] = []
     seen = set(known)
     for language, queries in asked.items():
-        for part in _parts(list(dict.fromkeys(queries))):
+        first = {prompt: place for place, (prompt, _) in reversed([*enumerate(queries)])}
+        for part in _parts(sorted(dict.fromkeys(queries), key=lambda query: first[query[0]])):
             new = [query for query in part if query not in seen]
             seen.update(new)
             if new:
@@ -165,10 +172,22 @@ def take(
 
 
 def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
-    """Return the scores of a table's rows with the columns of `SCORES`."""
-    columns = table.select(SCORES.names[:3]).to_pydict()
-    columns |= {"scores": [k.scores for k in known], "n_tokens": [k.n_tokens for k in known]}
-    return pa.table(columns, schema=SCORES)
+    """Return the scores of a table's rows with the columns of `SCORES`.
+
+    `known` are those of `queries_of`. Columns that the table lacks (see `donors.annotate`) are
+    null.
+    """
+    own, second = known[: len(table)], iter(known[len(table) :])
+    given = [name for name in SCORES.names if name in table.column_names]
+    columns = table.select(given).to_pydict()
+    donors = columns.get(DONOR, [None] * len(table))
+    columns |= {
+        "scores": [k.scores for k in own],
+        "n_tokens": [k.n_tokens for k in own],
+        "donor_scores": [next(second).scores if donor else None for donor in donors],
+    }
+    empty = [None] * len(table)
+    return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
 
 
 def count_bars(console: Console) -> Progress:

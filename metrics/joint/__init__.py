@@ -1,4 +1,4 @@
 """Figures of all languages at once: intervals, tests between models, chance levels."""
 
 # The figures of a run that every table, page and benchmark shows, in this order.
-HEADLINES = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
+HEADLINES = ("accuracy", "rankc_subject", "rankc", "rankc_adjusted", "coverlap")

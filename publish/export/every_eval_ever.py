@@ -83,6 +83,8 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
     """Return one figure of a language, of all languages, or a mean."""
     settings, figure = exported.settings, describe(row.figure, exported.settings.kind)
     known = row.figure == "accuracy" and settings.kind == "scores"  # a name of the archive
+    known_levels = {"chance": row.chance, "floor": row.floor}
+    levels = {name: repr(level) for name, level in known_levels.items() if level is not None}
     protocol = {"scoring": settings.scoring, "bos": settings.bos or "tokenizer"}
     return {
         "evaluation_result_id": f"{row.figure}.{row.language}",
@@ -100,7 +102,7 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
         },
         "score_details": {
             "score": row.value,
-            **({} if row.chance is None else {"details": {"chance": repr(row.chance)}}),
+            **({"details": levels} if levels else {}),
             **({} if row.low is None else {"uncertainty": describe_interval(exported, row)}),
         },
         "generation_config": {"additional_details": {**protocol, "rows": exported.asked}},

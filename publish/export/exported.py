@@ -13,7 +13,7 @@ from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
 from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES
-from polyprobe.eval.results.table import find_chance
+from polyprobe.eval.results.table import find_chance, find_floor
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.load import locate
@@ -32,7 +32,8 @@ class Row(NamedTuple):
 
     `language` is a split, MEAN or ALL; `other_language` the second of a pair, else "". `low` and
     `high` bound the 95 % bootstrap interval, `chance` is the value of guessing, `n` the number of
-    facts; None if unknown. `value` is None if the figure is undefined.
+    facts, `floor` the value to exceed (see eval/results/floors.py); None if unknown. `value` is
+    None if the figure is undefined.
     """
 
     figure: str
@@ -43,6 +44,7 @@ class Row(NamedTuple):
     high: float | None
     chance: float | None
     n: int | None
+    floor: float | None = None
 
 
 class Exported(NamedTuple):
@@ -224,13 +226,14 @@ def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
     for figure, mean in results["mean"].items():
         values, bounds = results[figure], intervals.get(figure, {})
         chance, n = find_chance(results, figure), _count(results, figure)
+        floor = find_floor(results, figure)
         for name, place in {**singles, **pairs}.items():
             if name in values:
                 low, high = bounds.get(name) or (None, None)
                 of_language = chance if values[name] is not None else None
-                yield Row(figure, *place, values[name], low, high, of_language, n)
+                yield Row(figure, *place, values[name], low, high, of_language, n, floor)
         low, high = intervals.get(MEAN, {}).get(figure) or (None, None)
-        yield Row(figure, MEAN, "", mean, low, high, chance, n)
+        yield Row(figure, MEAN, "", mean, low, high, chance, n, floor)
 
 
 def _count(results: Mapping[str, Any], figure: str) -> int | None:

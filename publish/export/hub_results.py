@@ -16,7 +16,7 @@ from huggingface_hub import (
 )
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
-from polyprobe.eval.results.figures import describe
+from polyprobe.eval.results.figures import BY_NAME, describe
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import write_whole
@@ -59,7 +59,8 @@ def make_entry(exported: Exported, row: Row) -> EvalResultEntry:
     bounds = None if row.low is None else f"95 % {row.low:.4f} to {row.high:.4f}"
     chance = None if row.chance is None else f"chance {row.chance:.4f}"
     scoring = f"scoring {exported.settings.scoring}"
-    notes = (exported.asked, scoring, bounds, chance, exported.signature)
+    floor = None if row.floor is None else f"floor {row.floor:.4f} ({BY_NAME[row.figure].floor})"
+    notes = (exported.asked, scoring, bounds, chance, floor, exported.signature)
     return EvalResultEntry(
         dataset_id=exported.dataset_id,
         task_id=f"{exported.config}_{row.figure}",

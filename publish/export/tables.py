@@ -100,7 +100,7 @@ def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> I
             yield r"\midrule"
         yield _line(["Model" if not start else "", *(escape(head) for head, _ in block)])
         yield r"\midrule"
-        values = [_percent(row.value) if head else "" for head, row in block]
+        values = [_emphasise(row) if head else "" for head, row in block]
         yield _line([escape(model) if not start else "", *values])
         if any(row.low is not None for _, row in block):
             for name, bound in (("from", "low"), ("to", "high")):
@@ -115,6 +115,14 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     known = [row for row in means if row.chance is not None]
     chances = ", ".join(f"{COLUMNS[row.figure][0]} {_percent(row.chance)}" for row in known)
     chance = f" Chance: {chances}." if known else ""
+    levels = [(COLUMNS[row.figure][0], row.floor) for row in means if row.floor is not None]
+    floors = ", ".join(f"{head} {_percent(level)}" for head, level in levels)
+    bold = " Bold: accuracies not above it with their intervals." if floors else ""
+    floor = (
+        f" Floors (frequent answers, another subject, independence): {floors}.{bold}"
+        if floors
+        else ""
+    )
     resampling = exported.results["resampling"]
     drawn = f" 95 % intervals by bootstrap, {resampling['n_resamples']:,} resamples."
     intervals = drawn if resampling["n_resamples"] else ""
@@ -123,7 +131,7 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     scoring = f"scoring {exported.settings.scoring}"
     return escape(
         f"{listed[:1].upper()}{listed[1:]} and accuracy by language in percent on {data}; {rows}; "
-        f"{scoring}.{chance}{intervals}"
+        f"{scoring}.{chance}{floor}{intervals}"
     )
 
 
@@ -138,6 +146,13 @@ def escape(text: str) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
+
+
+def _emphasise(row: Row) -> str:
+    """Return a value in percent, an accuracy bold if its interval is not above its floor."""
+    known = row.figure == "accuracy" and row.low is not None and row.floor is not None
+    text = _percent(row.value)
+    return rf"\textbf{{{text}}}" if known and row.low <= row.floor else text
 
 
 def _percent(value: float | None) -> str:

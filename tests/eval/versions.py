@@ -106,7 +106,7 @@ def write_run(folder: Path, dataset: Path, config: str, languages=("en", "ru"), 
         columns = table.select(SCORES.names[:3]).to_pydict()
         columns["scores"] = made_scores(config, language, len(table), pool)
         columns["n_tokens"] = [[1] * pool] * len(table)
-        run.write(language, pa.table(columns, schema=SCORES))
+        run.write(language, pa.table(columns, schema=pa.schema([*SCORES][:5])))
     return run
 
 

@@ -1,0 +1,123 @@
+"""The second question of each fact: the same candidates in a sentence about another subject.
+
+Rankings that agree between a sentence and this one do not depend on the subject. The donor of a
+fact is another subject of its relation, chosen by hash, the same in every language.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.schema.identity import name_candidates, name_subjects
+from polyprobe.system.hashing import hash_text
+
+# Columns that `annotate` adds; DONOR_PROMPT is asked and the others are stored with the scores.
+DONOR, DONOR_PROMPT, LENGTHS, BASELINE, FLAGS = (
+    "donor",
+    "donor_prompt",
+    "n_characters",
+    "baseline",
+    "flags",
+)
+
+
+class Question(NamedTuple):
+    """What decides whether a row may be another one's donor."""
+
+    row: int
+    subject: str
+    prompt: str
+    answers: frozenset[str]
+
+
+def choose_donors(table: pa.Table) -> list[int | None]:
+    """Return the row whose sentence is each row's second question; None if there is none.
+
+    A donor is a row of the same relation and template about another subject, none of whose answers
+    in the relation is among the candidates. The eligible subjects are in the order of the SHA-256
+    of their names; the hash of the fact id says where the search begins. So the choice depends on
+    the split alone, not on the rows that a run samples.
+    """
+    columns = table.select(["fact_id", "relation", "prompt", "answers"]).to_pydict()
+    subjects, names = name_subjects(table), name_candidates(table)
+    places = _templates(table)
+    right: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row, (relation, answers) in enumerate(
+        zip(columns["relation"], columns["answers"], strict=True)
+    ):
+        right[relation, subjects[row]].update(names[row][k] for k in answers)
+    pools: dict[tuple[str, str], dict[str, Question]] = defaultdict(dict)
+    for row, relation in enumerate(columns["relation"]):
+        subject = subjects[row]
+        question = Question(
+            row, subject, columns["prompt"][row], frozenset(right[relation, subject])
+        )
+        pools[relation, places[row]].setdefault(subject, question)
+    ordered = {
+        key: sorted(pool.values(), key=lambda one: (hash_text(one.subject), one.subject))
+        for key, pool in pools.items()
+    }
+    return [
+        _find(ordered[relation, places[row]], subjects[row], prompt, names[row], fact)
+        for row, (fact, relation, prompt) in enumerate(
+            zip(columns["fact_id"], columns["relation"], columns["prompt"], strict=True)
+        )
+    ]
+
+
+def _find(
+    pool: Sequence[Question], subject: str, prompt: str, candidates: Sequence[str], fact: str
+) -> int | None:
+    """Return the row of the first eligible question from a place that the fact's hash gives."""
+    start, offered = hash_text(f"{fact}|donor") % len(pool), set(candidates)
+    for question in (*pool[start:], *pool[:start]):
+        other = question.subject != subject and question.prompt != prompt
+        if other and offered.isdisjoint(question.answers):
+            return question.row
+    return None
+
+
+def _templates(table: pa.Table) -> list[str]:
+    """Return the template of each row; rows of a dataset without templates are alike."""
+    if "template_id" not in table.column_names:
+        return [""] * len(table)
+    return [str(name) for name in table["template_id"].to_pylist()]
+
+
+def annotate(
+    tables: Mapping[str, pa.Table], donors: Sequence[int | None] | None
+) -> dict[str, pa.Table]:
+    """Return the tables with the columns of the second question and of the baselines.
+
+    Args:
+        tables: whole splits as a protocol asks them.
+        donors: from `choose_donors`; None: no second question.
+    """
+    return {language: _annotate(table, donors) for language, table in tables.items()}
+
+
+def _annotate(table: pa.Table, donors: Sequence[int | None] | None) -> pa.Table:
+    columns = table.select(["fact_id", "relation", "prompt", "candidates", "answers"]).to_pydict()
+    chosen: Sequence[int | None] = [None] * len(table) if donors is None else donors
+    baseline = answer_frequency(
+        columns["relation"], columns["fact_id"], name_candidates(table), columns["answers"]
+    )
+    lengths = [[len(text) for text in row] for row in columns["candidates"]]
+    added = {
+        DONOR: pa.array(_pick(columns["fact_id"], chosen), pa.string()),
+        DONOR_PROMPT: pa.array(_pick(columns["prompt"], chosen), pa.string()),
+        LENGTHS: pa.array(lengths, pa.list_(pa.int32())),
+        BASELINE: pa.array(baseline, pa.float32()),
+    }
+    if FLAGS not in table.column_names:
+        added[FLAGS] = pa.array([[]] * len(table), pa.list_(pa.string()))
+    for name, column in added.items():
+        table = table.append_column(name, column)
+    return table
+
+
+def _pick(values: Sequence[str], places: Sequence[int | None]) -> list[str | None]:
+    return [None if place is None else values[place] for place in places]

@@ -1,0 +1,199 @@
+"""Measure how much of the consistency of two languages depends on the subject of the question.
+
+A model that ranks candidates by length, script or frequency, whatever the subject, agrees with
+itself in every language. Each query is therefore asked a second time, about a donor: another
+subject of the same relation, none of whose answers is among the candidates. With C the RankC of one
+query (Qi et al. 2023), s its subject and d the donor:
+
+    R = mean C(r_l(s), r_l2(s))
+    P = mean (C(r_l(s), r_l2(d)) + C(r_l(d), r_l2(s))) / 2
+    rankc_subject = (R - P) / (1 - P), 0 where P = 1
+
+If neither ranking depends on the subject, the expectation of R - P is 0, whatever the order of the
+candidates. The test flips the sign of R - P, query by query or cluster by cluster.
+
+>>> right = [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
+>>> donor = [[2.0, 1.0, 3.0], [2.0, 3.0, 1.0]]
+>>> found = measure_rankc_subject(right, right, donor, donor, n_resamples=0)
+>>> round(found["rankc"], 4), round(found["rankc_donor"], 4), round(found["rankc_subject"], 4)
+(1.0, 0.2124, 1.0)
+>>> found = measure_rankc_subject(right, right, right, right, n_resamples=0)
+>>> round(found["rankc"], 4), round(found["rankc_donor"], 4), found["rankc_subject"]
+(1.0, 1.0, 0.0)
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import datasets
+import evaluate
+import numpy as np
+
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Resampling,
+    add_mean,
+    estimate,
+    index_labels,
+    name_pairs,
+    sum_by,
+)
+from polyprobe.metrics.shared.ranks import check_ties, compare_rankings
+from polyprobe.metrics.shared.rows import Scores, read_languages
+
+_DESCRIPTION = """\
+RankC corrected for the subject is the part of the consistency of two languages that depends on \
+the subject of the question: 0 for a model that ranks the same candidates alike whatever the \
+subject, 1 for equal rankings that another subject does not give.
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions (list of list of float): one row for each query with one score for each candidate;
+        higher is better.
+    references (list of list of float): the same candidates' scores in the other language.
+    donor_predictions (list of list of float): scores of the same candidates in the first language
+        in the sentence about another subject of the relation, none of whose answers is among the
+        candidates.
+    donor_references (list of list of float): the same in the other language, the same subject.
+    weights (str): softmax (default), norm1, norm2, norm1-released or norm2-released, as in `rankc`.
+    ties (str): expected (default) or released, as in `rankc`.
+    groups (list, optional): label of each query, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
+    n_resamples (int): resamples of the bootstrap over queries, and of the test; 0: neither.
+    seed (int): of both; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws and the
+        test flips whole clusters. Give it if queries share their subjects.
+
+Returns:
+    rankc_subject (float): (rankc - rankc_donor) / (1 - rankc_donor), of the means; 0 where
+        rankc_donor is 1. It can be negative, where only one language depends on the subject.
+    rankc (float): RankC with the right subject in both languages, mean over the queries.
+    rankc_donor (float): RankC with the right subject in one language and the other one in the
+        second, mean of both ways.
+    difference (float): rankc - rankc_donor.
+    NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single query.
+    p_value (float or None): two-sided sign-flip test of the difference.
+    by_group (dict): the same for each group, without p_value, if `groups` is given.
+    n_queries (int): number of queries.
+
+Examples:
+    >>> rankc_subject = evaluate.load("rankc_subject")
+    >>> scores, donor = [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]], [[2.0, 1.0, 3.0], [2.0, 3.0, 1.0]]
+    >>> result = rankc_subject.compute(predictions=scores, references=scores,
+    ...     donor_predictions=donor, donor_references=donor, n_resamples=0)
+    >>> round(result["rankc"], 4), round(result["rankc_donor"], 4), result["rankc_subject"]
+    (1.0, 0.2124, 1.0)
+"""
+
+_CITATION = """\
+@inproceedings{qi-etal-2023-cross,
+    title = "Cross-Lingual Consistency of Factual Knowledge in Multilingual Language Models",
+    author = "Qi, Jirui and Fern{\\'a}ndez, Raquel and Bisazza, Arianna",
+    booktitle = "Proceedings of EMNLP", year = "2023",
+    url = "https://aclanthology.org/2023.emnlp-main.658",
+}
+"""
+
+NAMES = ("rankc_subject", "rankc", "rankc_donor", "difference")
+INPUTS = ("predictions", "references", "donor_predictions", "donor_references")
+_ROOM = 1e-9  # P this close to 1 leaves nothing to correct
+_FLIPS = 2**22  # at once
+
+
+def measure_rankc_subject(
+    predictions: Scores,
+    references: Scores,
+    donor_predictions: Scores,
+    donor_references: Scores,
+    weights: str = "softmax",
+    ties: str = "expected",
+    **options: Any,
+) -> dict[str, Any]:
+    """Return RankC, RankC with another subject, their difference and the corrected value.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    check_ties(ties)
+    given = (predictions, references, donor_predictions, donor_references)
+    (one, two, one_donor, two_donor), sizes = read_languages(dict(zip(INPUTS, given, strict=True)))
+    own = compare_rankings(one, two, sizes, weights, ties)
+    ways = ((one, two_donor), (one_donor, two))
+    crossed = [compare_rankings(*pair, sizes, weights, ties) for pair in ways]
+    donor = np.mean(crossed, axis=0)
+    chosen = Resampling(**options)
+    table = np.column_stack([own, donor, np.ones(len(own))])
+    result = estimate(table, NAMES, _compare, chosen)
+    p = None
+    if chosen.n_resamples and len(own) > 1:
+        difference = (own - donor)[:, None]
+        p = float(flip_signs(difference, chosen.clusters, chosen.n_resamples, chosen.seed)[0])
+    return {**result, "p_value": p, "n_queries": len(own)}
+
+
+def _compare(sums: np.ndarray) -> np.ndarray:
+    """Return the figures of NAMES from sums of R, of P and of queries."""
+    counts = np.where(sums[..., 2] > 0, sums[..., 2], np.nan)
+    own, donor = sums[..., 0] / counts, sums[..., 1] / counts
+    return np.stack([correct(own, donor), own, donor, own - donor], axis=-1)
+
+
+def correct(own: np.ndarray, donor: np.ndarray) -> np.ndarray:
+    """Return (R - P) / (1 - P), 0 where P is 1; NaN stays NaN."""
+    room = 1 - donor
+    tight = room < _ROOM
+    return np.where(tight, 0, (own - donor) / np.where(tight, 1, room)) + 0 * donor
+
+
+def find_rankc_subject(
+    languages: Sequence[str], own: np.ndarray, donor: np.ndarray, counted: np.ndarray
+) -> Figure:
+    """Return the corrected RankC by pair, over the counted queries.
+
+    Args:
+        languages: their names.
+        own: RankC of each query with the right subject [queries, pairs], from `rankc_pairs`.
+        donor: the same with another subject in one of the languages, from its option `others`.
+        counted: whether a query has both [queries].
+    """
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        counts = np.where(sums[..., -1:] > 0, sums[..., -1:], np.nan)
+        first, second = np.split(sums[..., :-1] / counts, 2, axis=-1)
+        return add_mean(correct(first, second))
+
+    weight = np.asarray(counted, dtype=np.float64)[:, None]
+    table = np.concatenate([weight * own, weight * donor, weight], axis=1)
+    return Figure([*name_pairs(languages), "mean"], table, statistic)
+
+
+def flip_signs(
+    differences: np.ndarray, clusters: Sequence[Any] | None, n_resamples: int, seed: int = 0
+) -> np.ndarray:
+    """Return the two-sided p-value of each column's mean difference from 0 [columns].
+
+    The sign-flip test (Fisher's randomisation test for paired differences): the signs of a query's
+    differences, or of a cluster's, are flipped together in all columns;
+    p = (1 + flips with a mean as far from 0) / (1 + flips).
+    """
+    codes = index_labels(clusters, len(differences), "clusters")[1]
+    units = differences if clusters is None else sum_by(codes, differences)
+    observed, random = np.abs(units.sum(axis=0)), np.random.default_rng(seed)
+    reached = np.zeros(units.shape[1])
+    step = max(1, _FLIPS // len(units))
+    for start in range(0, n_resamples, step):
+        signs = random.integers(2, size=(min(step, n_resamples - start), len(units))) * 2.0 - 1
+        # equal sums must count as equal, whatever the order of summation
+        reached += (np.abs(signs @ units) >= observed * (1 - 1e-9) - 1e-12).sum(axis=0)
+    return (1 + reached) / (1 + n_resamples)
+
+
+class RankcSubject(evaluate.Metric):
+    """Compare two languages' scores of the same candidates about two subjects."""
+
+    _compute = staticmethod(measure_rankc_subject)
+
+    def _info(self) -> evaluate.MetricInfo:
+        row = datasets.Sequence(datasets.Value("float64"))
+        features = datasets.Features(dict.fromkeys(INPUTS, row))
+        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
