@@ -13,7 +13,6 @@ from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, 
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
-    find_excess,
     find_rbo,
     find_right_counts,
 )
@@ -144,14 +143,6 @@ FIGURES = (
         PAIR,
         lambda facts: find_agreement(facts.scores),
         compared=True,
-    ),
-    RunFigure(
-        "rankc_excess",
-        "RankC excess",
-        "RankC less what unrelated rankings of the same accuracies reach.",
-        PAIR,
-        lambda facts: find_excess(facts.right, facts.rankc, facts.kinds),
-        lowest=-1.0,
     ),
     _of_outcome(
         "rankc_right_right",
