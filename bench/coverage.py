@@ -147,7 +147,7 @@ def of_rankings(name: str, n: int) -> Design:
         }[name]()
         return estimate_figure(figure, n_resamples=n_resamples)
 
-    key = {"RankC en-fr": "en-fr", "kappa": "fleiss_kappa"}.get(name, "mean")
+    key = {"RankC en-fr": "en-fr", "kappa": "kappa"}.get(name, "mean")
     parts = [measure(rank(np.random.default_rng(k), LARGE // 20), 0)[key] for k in range(100, 120)]
 
     def draw(random: np.random.Generator) -> list[float]:

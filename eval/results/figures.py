@@ -116,7 +116,7 @@ FIGURES = (
         lowest=-INFINITE,
         chance=0.0,
         left_out=LeftOut(
-            "facts with one candidate: no adjusted RankC",
+            "facts with one candidate: no adjusted RankC, no kappa",
             lambda facts, values: int((facts.sizes == 1).sum()),
         ),
         compared=True,
@@ -178,9 +178,9 @@ FIGURES = (
         lowest=-1.0,
     ),
     RunFigure(
-        "fleiss_kappa",
-        "Fleiss' kappa",
-        "Agreement of all languages on the first candidate, above chance.",
+        "kappa",
+        "kappa (free-marginal)",
+        "Agreement of all languages on the first candidate, 0 for uniform random choices.",
         ALL,
         lambda facts: find_kappa(facts.scores),
         lowest=-1.0,
