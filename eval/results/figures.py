@@ -121,7 +121,7 @@ FIGURES = (
         ),
         compared=True,
         training="mean",
-        paper=("Adj", "CLC adjusted for chance (Adj), the one to compare between datasets"),
+        paper=("Adj", "CLC adjusted for chance (Adj)"),
     ),
     RunFigure(
         "coverlap",
@@ -172,7 +172,7 @@ FIGURES = (
     RunFigure(
         "kendall_tau_b",
         "Kendall's tau-b",
-        "Rank correlation of two languages' scores.",
+        "Rank correlation of two languages' scores, comparable between pools of different size.",
         PAIR,
         lambda facts: find_kendall(facts.scores),
         lowest=-1.0,
