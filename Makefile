@@ -70,6 +70,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m bench rankc
 	$(BIN)/python -m bench intervals
 	$(BIN)/python -m bench coverage
+	$(BIN)/python -m bench pool_size
 	$(BIN)/python -m bench smollm2 $(UPSTREAM)
 	$(BIN)/python -m bench harness
 	$(BIN)/python -m bench engine $(PEERS:%=--peers %) $(UPSTREAM:%=--mirror %)

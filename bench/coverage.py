@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from polyprobe.metrics.answer_agreement.answer_agreement import find_kappa
-from polyprobe.metrics.joint.measures import find_excess
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs
 from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, summarize
@@ -140,19 +139,15 @@ def of_rankings(name: str, n: int) -> Design:
     """A figure of the rankings in three languages: of one pair, or the mean of the pairs."""
 
     def measure(scores: dict[str, np.ndarray], n_resamples: int) -> dict:
-        size = len(scores["en"])
         figure = {
             "RankC en-fr": lambda: find_rankc(list(scores), rankc_pairs(scores)),
             "mean RankC": lambda: find_rankc(list(scores), rankc_pairs(scores)),
             "mean COverlap": lambda: find_coverlap(mark_first(scores)),
-            "mean RankC excess": lambda: find_excess(
-                mark_first(scores), rankc_pairs(scores), np.tile([8, 1], (size, 1))
-            ),
             "kappa": lambda: find_kappa(scores),
         }[name]()
         return estimate_figure(figure, n_resamples=n_resamples)
 
-    key = {"RankC en-fr": "en-fr", "kappa": "fleiss_kappa"}.get(name, "mean")
+    key = {"RankC en-fr": "en-fr", "kappa": "kappa"}.get(name, "mean")
     parts = [measure(rank(np.random.default_rng(k), LARGE // 20), 0)[key] for k in range(100, 120)]
 
     def draw(random: np.random.Generator) -> list[float]:
@@ -190,7 +185,6 @@ DESIGNS = (
     lambda: of_rankings("RankC en-fr", 100),
     lambda: of_rankings("mean RankC", 300),
     lambda: of_rankings("mean COverlap", 300),
-    lambda: of_rankings("mean RankC excess", 300),
     lambda: of_rankings("kappa", 300),
 )
 

@@ -62,7 +62,13 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
     parts, languages = matched.tables, matched.languages
     facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
     units = read_clusters(facts[0].table, clusters)
-    compared = [f for f in SEPARATE if f.compared and (f.per == LANGUAGE or len(languages) > 1)]
+    compared = [
+        figure
+        for figure in SEPARATE
+        if figure.compared
+        and (figure.per == LANGUAGE or len(languages) > 1)
+        and all(map(figure.applies, facts))
+    ]
     try:
         differences = {
             f.name: compare_figures(*map(f.measure, facts), clusters=units, **options)

@@ -52,7 +52,6 @@ class ScoredFacts:
         first_scores: those of the first language.
         answers: indices of the correct candidates of each fact.
         sizes: number of candidates of each fact.
-        kinds: numbers of candidates and of correct ones [facts, 2].
         rankc: RankC of each fact and pair of languages.
         right: probability that each fact is right, by language (1 or 0 without ties).
         second: the facts in another subject's sentence; None without any.
@@ -68,9 +67,6 @@ class ScoredFacts:
         self.first_scores = next(iter(self.scores.values()))
         self.sizes = self.first_scores.sizes
         self.rankc = rankc_pairs(self.scores)  # before the rest: its errors name the language
-        self.kinds: np.ndarray = np.column_stack(
-            [self.sizes, [len(set(right)) for right in self.answers]]
-        )
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
         self.second = self._read_second()
 

@@ -13,7 +13,6 @@ from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, 
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
-    find_excess,
     find_rbo,
     find_right_counts,
 )
@@ -151,12 +150,12 @@ FIGURES = (
         chance=0.0,
         floor="donor",
         left_out=LeftOut(
-            "facts with one candidate: no adjusted RankC",
+            "facts with one candidate: no adjusted RankC, no kappa",
             lambda facts, values: int((facts.sizes == 1).sum()),
         ),
         compared=True,
         training="mean",
-        paper=("Adj", "CLC adjusted for chance (Adj), the one to compare between datasets"),
+        paper=("Adj", "CLC adjusted for chance (Adj)"),
     ),
     RunFigure(
         "coverlap",
@@ -219,14 +218,6 @@ FIGURES = (
         lambda facts: find_agreement(facts.scores),
         compared=True,
     ),
-    RunFigure(
-        "rankc_excess",
-        "RankC excess",
-        "RankC less what unrelated rankings of the same accuracies reach.",
-        PAIR,
-        lambda facts: find_excess(facts.right, facts.rankc, facts.kinds),
-        lowest=-1.0,
-    ),
     _of_outcome(
         "rankc_right_right",
         "RankC, both right",
@@ -255,15 +246,15 @@ FIGURES = (
     RunFigure(
         "kendall_tau_b",
         "Kendall's tau-b",
-        "Rank correlation of two languages' scores.",
+        "Rank correlation of two languages' scores, comparable between pools of different size.",
         PAIR,
         lambda facts: find_kendall(facts.scores),
         lowest=-1.0,
     ),
     RunFigure(
-        "fleiss_kappa",
-        "Fleiss' kappa",
-        "Agreement of all languages on the first candidate, above chance.",
+        "kappa",
+        "kappa (free-marginal)",
+        "Agreement of all languages on the first candidate, 0 for uniform random choices.",
         ALL,
         lambda facts: find_kappa(facts.scores),
         lowest=-1.0,

@@ -51,6 +51,13 @@ PREDICTIONS = pa.schema(
 KINDS = {"scores": (SCORES, ("fact_id", "answers")), "predictions": (PREDICTIONS, ("fact_id",))}
 
 
+def fill_columns(table: pa.Table) -> pa.Table:
+    """Return scores of an older version with the columns that it did not have, null."""
+    for column in [*SCORES][_OLDER:]:
+        table = table.append_column(column, pa.nulls(len(table), column.type))
+    return table
+
+
 def versions() -> dict[str, str]:
     """Return the versions of the packages that scores depend on."""
     return {name: version(name) for name in ("polyprobe", "torch", "transformers")}
@@ -224,8 +231,7 @@ class Run:
                 "`polyprobe eval` again: the other languages are kept"
             ) from error
         if schema is SCORES and table.schema.equals(pa.schema([*SCORES][:_OLDER])):
-            for column in [*SCORES][_OLDER:]:
-                table = table.append_column(column, pa.nulls(len(table), column.type))
+            table = fill_columns(table)
         if not table.schema.equals(schema):
             columns = ", ".join(f"{column.name} ({column.type})" for column in schema)
             raise PolyprobeError(f"{file} has other columns than {columns}")

@@ -22,7 +22,9 @@ import numpy as np
 
 from polyprobe.metrics.shared.intervals import (
     Figure,
+    Ratio,
     Resampling,
+    divide,
     estimate,
     index_labels,
     mean_of,
@@ -35,6 +37,7 @@ from polyprobe.metrics.shared.rows import (
     Choices,
     Scores,
     check_answers,
+    check_length,
     find_right,
     name_languages,
     read_choices,
@@ -44,8 +47,8 @@ from polyprobe.metrics.shared.rows import (
 
 _DESCRIPTION = """\
 Answer agreement is the share of facts on which two languages choose the same candidate, as a mean \
-over all pairs of languages: agreement on right and on wrong answers, Fleiss' kappa, and the facts \
-that are correct in all languages or in any.
+over all pairs of languages: agreement on right and on wrong answers, kappa (agreement above \
+chance), and the facts that are correct in all languages or in any.
 """
 
 _KWARGS_DESCRIPTION = """
@@ -54,6 +57,7 @@ Args:
         each language; two languages at least.
     languages (list of str, optional): their names, one for each column.
     answers (list of list of int, optional): indices of the correct candidates, at least one.
+    n_candidates (list of int, optional): number of candidates of each fact; gives `kappa`.
     groups (list, optional): label of each fact, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over facts.
     n_resamples (int): of the bootstrap over facts, each drawn for all languages, 1000; 0 for none.
@@ -65,7 +69,11 @@ Returns:
     agreement (float): share of facts with the same choice, mean over unordered pairs of languages.
     agree_right, agree_wrong, one_right, both_wrong_different, both_right_different (float): with
         answers, the parts of the facts of a pair; they sum to 1.
-    fleiss_kappa (float or None): agreement of all languages beyond chance; None where chance is 1.
+    kappa (float or None): with n_candidates, agreement of all languages above that of uniform
+        random choices: 0 is chance, 1 is agreement; None if no fact has several candidates.
+    fleiss_kappa (float or None): without n_candidates, agreement above that of the choices'
+        frequencies; the predictions must be entity numbers, which mean the same in every row. None
+        where chance is 1.
     right_in_all, right_in_any (float): with answers, share of facts right in all languages, in one
         at least.
     NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single fact.
@@ -73,6 +81,7 @@ Returns:
     pairs (dict): "en-fr" to agreement, agreement_ci and the parts, for each pair of languages.
     k_correct (list of int): with answers, number of facts correct in exactly 0, 1, … languages.
     n_queries, n_languages (int): the facts and the languages.
+    n_kappa (int): with n_candidates, the facts with several candidates.
 
 Examples:
     >>> agreement = evaluate.load("answer_agreement")
@@ -85,6 +94,19 @@ Examples:
 """
 
 _CITATION = """\
+@article{brennan-prediger-1981-coefficient,
+    title = "Coefficient Kappa: Some Uses, Misuses, and Alternatives",
+    author = "Brennan, Robert L. and Prediger, Dale J.",
+    journal = "Educational and Psychological Measurement",
+    volume = "41", number = "3", year = "1981",
+}
+@inproceedings{randolph-2005-free,
+    title = "Free-Marginal Multirater Kappa (multirater kappa-free): An Alternative to {F}leiss'
+      Fixed-Marginal Multirater Kappa",
+    author = "Randolph, Justus J.",
+    booktitle = "Joensuu Learning and Instruction Symposium", year = "2005",
+    url = "https://eric.ed.gov/?id=ED490661",
+}
 @article{fleiss-1971-measuring,
     title = "Measuring Nominal Scale Agreement among Many Raters",
     author = "Fleiss, Joseph L.",
@@ -107,28 +129,36 @@ def measure_agreement(
     predictions: Choices,
     languages: Sequence[str] | None = None,
     answers: Answers | None = None,
+    n_candidates: Sequence[int] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Return agreement, its parts and kappa over all languages, and agreement pair by pair.
 
-    `options` are those of `intervals.Resampling`.
+    Kappa is `kappa` if the pool sizes `n_candidates` are given, else `fleiss_kappa`. `options`
+    are those of `intervals.Resampling`.
     """
     chosen = read_choices(predictions)
     names = name_languages(languages, chosen.shape[1])
     counts = {"n_queries": len(chosen), "n_languages": len(names)}
     right = None if answers is None else find_right(chosen, check_answers(answers, len(chosen)))
     parts = divide_pairs(chosen, right)
-    shares = {name: part.mean(axis=1) for name, part in parts.items()}
+    shares: dict[str, Any] = {name: part.mean(axis=1) for name, part in parts.items()}
     if right is not None:
         shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
         in_languages = np.bincount(right.sum(axis=1), minlength=len(names) + 1)
         counts = {"k_correct": in_languages.tolist(), **counts}
+    fleiss: dict[str, Any] = {}
+    if n_candidates is None:
+        fleiss = estimate_fleiss(chosen, shares["agreement"], Resampling(**options))
+    else:
+        sizes = check_pools(n_candidates, chosen)
+        shares["kappa"] = correct_chance(shares["agreement"], sizes)
+        counts["n_kappa"] = int((sizes > 1).sum())
     figures = summarize(shares, **options)
-    kappa = estimate_kappa(chosen, shares["agreement"], Resampling(**options))
-    for group, values in kappa.pop("by_group", {}).items():
+    for group, values in fleiss.pop("by_group", {}).items():
         figures["by_group"][group] |= values
     pairs = report_pairs(names, parts, Resampling(**options))
-    return {**figures, **kappa, "pairs": pairs, **counts}
+    return {**figures, **fleiss, "pairs": pairs, **counts}
 
 
 def divide_pairs(chosen: np.ndarray, right: np.ndarray | None = None) -> dict[str, np.ndarray]:
@@ -154,7 +184,32 @@ def divide_pairs(chosen: np.ndarray, right: np.ndarray | None = None) -> dict[st
     }
 
 
-def estimate_kappa(
+def check_pools(n_candidates: Sequence[int], chosen: np.ndarray) -> np.ndarray:
+    """Return the pool sizes as an array; each is at least the number of different choices."""
+    check_length(n_candidates, len(chosen), "n_candidates")
+    different = 1 + (np.diff(np.sort(chosen, axis=1), axis=1) > 0).sum(axis=1)
+    for query, (size, least) in enumerate(zip(n_candidates, different, strict=True)):
+        if not isinstance(size, int | np.integer) or size < least:
+            raise ValueError(
+                f"query {query} has {size!r} in 'n_candidates', {least} different choices in "
+                "'predictions'; expected the number of its candidates"
+            )
+    return np.asarray(n_candidates, dtype=np.intp)
+
+
+def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> Ratio:
+    """Return kappa, a ratio of sums over facts, from each fact's agreement and pool size N.
+
+    (P - P_e) / (1 - P_e): P is the mean agreement of all pairs of languages, P_e the mean of 1 / N,
+    the agreement of uniform random choices. With equal pools it is the free-marginal kappa of
+    Brennan and Prediger (1981), for many raters of Randolph (2005). A fact with one candidate adds
+    0 to P - P_e and to 1 - P_e.
+    """
+    chance = 1 / sizes
+    return Ratio(agreement - chance, 1 - chance)
+
+
+def estimate_fleiss(
     chosen: np.ndarray, agreement: np.ndarray, options: Resampling
 ) -> dict[str, Any]:
     """Return `fleiss_kappa` of all languages and by group, with intervals.
@@ -167,10 +222,10 @@ def estimate_kappa(
     counts = np.bincount(cells.ravel(), minlength=len(chosen) * len(indices))
     shares = counts.reshape(len(chosen), -1) / chosen.shape[1]
     table = np.column_stack([agreement, shares])
-    return estimate(table, ["fleiss_kappa"], compute_kappa, options._replace(average="micro"))
+    return estimate(table, ["fleiss_kappa"], compute_fleiss, options._replace(average="micro"))
 
 
-def compute_kappa(sums: np.ndarray) -> np.ndarray:
+def compute_fleiss(sums: np.ndarray) -> np.ndarray:
     """Return Fleiss' kappa [..., 1] from sums over facts [..., 1 + indices]; NaN where P_e is 1.
 
     The sums are those of the agreement of all pairs and of the share of languages that choose index
@@ -275,25 +330,13 @@ def find_agreement(scores: Mapping[str, Scores]) -> Figure:
 
 
 def find_kappa(scores: Mapping[str, Scores]) -> Figure:
-    """Return Fleiss' kappa (Fleiss 1971) of all languages; categories are candidates' places."""
-    agreement = agreement_per_query(scores).mean(axis=1)
-    table = np.column_stack([agreement, choose(scores).mean(axis=0)])
-    return Figure(["fleiss_kappa"], table, compute_kappa)
+    """Return kappa of all languages, by `correct_chance`; ties in expectation.
 
-
-def choose(scores: Mapping[str, Scores]) -> np.ndarray:
-    """Return the probability that each candidate is chosen [languages, facts, most candidates].
-
-    The best-scored candidates share it equally; the padding of smaller pools has 0.
+    Facts with one candidate are excluded; NaN if no other is left.
     """
-    languages, sizes = read_languages(scores)
-    chosen = np.zeros((len(languages), len(sizes), sizes.max()))
-    for size, queries, items in split_by_size(sizes):
-        for i, flat in enumerate(languages):
-            values = flat[items]
-            best = values == values.max(axis=1, keepdims=True)
-            chosen[i, queries, :size] = best / best.sum(axis=1, keepdims=True)
-    return chosen
+    agreement = agreement_per_query(scores).mean(axis=1)
+    sums = correct_chance(agreement, read_languages(scores)[1])
+    return Figure(["kappa"], np.column_stack(sums), divide)
 
 
 class AnswerAgreement(evaluate.Metric):

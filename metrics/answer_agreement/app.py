@@ -38,8 +38,9 @@ of a polyprobe run are accepted too, uploaded together.
 READING = """\
 **agreement** is the share of queries with the same answer, **1** if all are; the five figures below
 it divide the queries and sum to 1. *all pairs* is their mean. **Chance**, 1 of N candidates, is
-known where scores are given. The interval comes from resampled queries. In the picture each
-cell is the agreement of a pair. Agreement on wrong answers is not knowledge.
+known where scores are given; **kappa** is agreement above it: 0 is chance, 1 is agreement. The
+interval comes from resampled queries. In the picture each cell is the agreement of a pair.
+Agreement on wrong answers is not knowledge.
 """
 
 
@@ -48,14 +49,21 @@ def compute(sheets: Sheets) -> Output:
     choices, module = read_language_choices(sheets), load_module(__file__)
     table = np.column_stack([*choices.chosen.values()])
     found = module.measure_agreement(
-        table.tolist(), [*choices.chosen], choices.answers, clusters=choices.clusters
+        table.tolist(),
+        [*choices.chosen],
+        choices.answers,
+        choices.sizes,
+        clusters=choices.clusters,
     )
-    name, n, chance = "agreement", found["n_queries"], choices.chance
+    name, n = "agreement", found["n_queries"]
+    chance = None if choices.sizes is None else float(np.mean(1 / np.array(choices.sizes)))
     same = module.divide_pairs(table)[name].astype(np.float64)
     [joint, *_] = list_pairs([*choices.chosen], [(name, same, chance)], choices.clusters)
     found["agreement_ci"] = joint.interval
     parts = (*PARTS, "right_in_all", "right_in_any")
     entries = [pick(found, ("all pairs",), name, n, chance)]
+    if choices.sizes is not None:
+        entries.append(pick(found, ("all pairs",), "kappa", found["n_kappa"], 0.0))
     entries += [pick(found, ("all pairs",), part, n) for part in parts]
     pairs = combinations(choices.chosen, 2)
     for pair, of_pair in zip(pairs, found["pairs"].values(), strict=True):

@@ -47,7 +47,7 @@ Args:
 Returns:
     rbo (float): mean of the extrapolated rank-biased overlap over the queries.
     kendall_tau_b (float or None): mean over the queries where it is defined: with at least two
-        candidates, and not all tied in a language.
+        candidates, and not all tied in a language. Comparable between pools of different size.
     top_k_overlap@K (float): for each k, mean share of the top k that both languages have.
     rbo_chance, top_k_overlap@K_chance (float): their exact expectations for independent random
         rankings of the same pools; that of tau-b is 0.
@@ -166,7 +166,11 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
 
 
 def find_kendall(scores: Mapping[str, Scores]) -> Figure:
-    """Return Kendall's tau-b by pair, over the facts where it is defined in both languages."""
+    """Return Kendall's tau-b by pair, over the facts where it is defined in both languages.
+
+    For bivariate normal scores with the correlation rho its expectation is (2 / pi) asin(rho) in
+    pools of any size (Greiner 1909).
+    """
     values = kendall_pairs(scores)
     known = ~np.isnan(values)
     return mean_of(name_pairs(list(scores)), np.where(known, values, 0), known)

@@ -58,7 +58,8 @@ Returns:
     rankc (float): mean over the queries.
     chance (float): its exact expectation for independent random rankings of the same pools.
     rankc_adjusted (float or None): mean of (rankc - chance) / (1 - chance) over the queries with
-        at least two candidates; None if there is none.
+        at least two candidates; None if there is none. Not comparable between pools of different
+        size: it falls with the number of candidates.
     rankc_ci, chance_ci, rankc_adjusted_ci (list of float or None): 95 % bootstrap intervals; None
         for a single query.
     by_group (dict): the same for each group, if `groups` is given.
@@ -170,7 +171,11 @@ def find_rankc(languages: Sequence[str], values: np.ndarray) -> Figure:
 def find_rankc_adjusted(
     languages: Sequence[str], values: np.ndarray, sizes: np.ndarray, weights: str = "softmax"
 ) -> Figure:
-    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates."""
+    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates.
+
+    0 is chance in every pool, but values are not comparable between pools of different size; those
+    of `rank_overlap.find_kendall` are.
+    """
     several = sizes > 1
     chance = np.where(several, rankc_chance(sizes, weights), 0)[:, None]
     return mean_of(

@@ -41,15 +41,15 @@ class LanguageChoices(NamedTuple):
     """Chosen indices by language, one for each query, and the correct ones.
 
     `right` are probabilities [queries, languages]: candidates that share the best score, which
-    happens `tied` times, are chosen equally often. `chance` is that of two equal random choices;
-    None if pools are unknown. `clusters` are as in LanguageScores.
+    happens `tied` times, are chosen equally often. `sizes` are the numbers of candidates; None if
+    unknown. `clusters` are as in LanguageScores.
     """
 
     chosen: dict[str, list[int]]
     answers: list[list[int]]
     right: np.ndarray
     tied: int = 0
-    chance: float | None = None
+    sizes: list[int] | None = None
     clusters: list[str] | None = None
 
 
@@ -110,8 +110,9 @@ def read_language_choices(sheets: Sheets) -> LanguageChoices:
     marks = np.split(mark_right(answers, sizes), np.cumsum(sizes)[:-1])
     right = [[m[b].mean() for m, b in zip(marks, rows, strict=True)] for rows in best]
     tied = sum(int(row.sum() > 1) for rows in best for row in rows)
-    chance = float(np.mean(1 / sizes))
-    return LanguageChoices(chosen, answers, np.array(right).T, tied, chance, scores.clusters)
+    return LanguageChoices(
+        chosen, answers, np.array(right).T, tied, sizes.tolist(), scores.clusters
+    )
 
 
 def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:

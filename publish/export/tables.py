@@ -47,8 +47,8 @@ def write_latex(exported: Exported, output: Path | None) -> Path:
     """Write `table.tex`, with the columns of table 5 of Qi, Fernández and Bisazza (2023).
 
     One row has CLC (mean RankC), mean accuracy and the accuracy of each language in percent, as in
-    the paper, and 95 % intervals below. CLC adjusted for chance is added, because RankC is not
-    comparable between datasets with other numbers of candidates; the caption has the chance levels.
+    the paper, and 95 % intervals below. CLC adjusted for chance is added, because the chance
+    level of RankC depends on the number of candidates; the caption has the chance levels.
     Tables of more than 17 languages, the paper's number, continue in further blocks. The file
     begins with the signature and needs the LaTeX package booktabs.
     """

@@ -58,7 +58,7 @@ def test_scores_are_those_of_the_results_and_lie_within_their_bounds(run):
         assert scores[f"accuracy.{language}"] == value
         assert found[f"accuracy.{language}"]["metric_config"]["metric_id"] == "accuracy"
     assert scores["rankc.mean"] == results["mean"]["rankc"]
-    assert scores["fleiss_kappa.all"] == results["fleiss_kappa"]
+    assert scores["kappa.all"] == results["kappa"]
     assert not any("-" in name for name in found)  # pairs are for csv
     interval = found["rankc.mean"]["score_details"]["uncertainty"]["confidence_interval"]
     assert [interval["lower"], interval["upper"]] == results["intervals"]["mean"]["rankc"]

@@ -54,7 +54,7 @@ def test_what_was_left_out_is_counted_and_the_signature_is_whole():
     lines = printed(RESULTS)
     text = "\n".join(lines)
     assert "6,792 facts" in text
-    assert "34 facts with one candidate: no adjusted RankC" in text
+    assert "34 facts with one candidate: no adjusted RankC, no kappa" in text
     assert "1 pairs without COverlap" in text
     assert "".join(lines).endswith(RESULTS["signature"])
 

@@ -162,6 +162,52 @@ def test_interval_of_kappa_is_that_of_all_facts():
     assert result["fleiss_kappa_ci"][0] < result["fleiss_kappa"] < result["fleiss_kappa_ci"][1]
 
 
+def test_kappa_by_hand():
+    """Three languages, pools of 2, 4 and 1: 1 of 3 pairs agree, 3 of 3, and 3 of 3."""
+    chosen = [[0, 0, 1], [3, 3, 3], [0, 0, 0]]
+    result = measure_agreement(chosen, n_candidates=[2, 4, 1], n_resamples=0)
+    observed, chance = (1 / 3 + 3 / 3) / 2, (1 / 2 + 1 / 4) / 2
+    assert result["kappa"] == pytest.approx((observed - chance) / (1 - chance))
+    assert (result["n_kappa"], "fleiss_kappa" in result) == (2, False)
+
+
+@pytest.mark.parametrize("n_candidates", [3, 8])
+def test_kappa_of_equal_pools_is_randolph_s(n_candidates):
+    generator = np.random.default_rng(n_candidates)
+    chosen = generator.integers(0, 3, (200, 5))
+    chosen[:80] = chosen[:80, :1]
+    counts = aggregate_raters(chosen, n_cat=n_candidates)[0]
+    expected = fleiss_kappa(counts, method="randolph")
+    for numbers in (chosen, chosen + 1000 * np.arange(200)[:, None]):  # places, entity numbers
+        found = measure_agreement(numbers, n_candidates=[n_candidates] * 200, n_resamples=0)
+        assert found["kappa"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_kappa_is_averaged_over_groups_as_agreement_is():
+    chosen, sizes = [[0, 0], [0, 1], [0, 1], [2, 2]], [2, 4, 2, 3]
+    options = {"groups": ["a", "a", "b", "b"], "n_candidates": sizes, "n_resamples": 0}
+    parts = [((1 + 0) - (1 / 2 + 1 / 4)) / (2 - 3 / 4), ((0 + 1) - (1 / 2 + 1 / 3)) / (2 - 5 / 6)]
+    result = measure_agreement(chosen, **options)
+    assert [result["by_group"][group]["kappa"] for group in "ab"] == pytest.approx(parts)
+    assert result["kappa"] == pytest.approx(fmean(parts))
+    whole = measure_agreement(chosen, average="micro", **options)["kappa"]
+    assert whole == pytest.approx((2 - 19 / 12) / (4 - 19 / 12))
+
+
+def test_kappa_of_random_choices_in_unequal_pools_is_0():
+    """200 samples: the mean is 0 within four standard errors, and 95 % of intervals contain 0."""
+    generator = np.random.default_rng(6)
+    sizes = generator.integers(1, 11, 120)
+    found = [
+        measure_agreement(generator.integers(sizes[:, None], size=(120, 4)), n_candidates=sizes)
+        for _ in range(200)
+    ]
+    kappas = [result["kappa"] for result in found]
+    assert abs(fmean(kappas)) < 4 * np.std(kappas) / 200**0.5
+    held = fmean(low <= 0 <= high for low, high in (result["kappa_ci"] for result in found))
+    assert held == pytest.approx(0.95, abs=4 * (0.95 * 0.05 / 200) ** 0.5)
+
+
 def test_right_in_all_in_any_and_in_exactly_k():
     chosen = [[0, 0, 0], [0, 1, 2], [1, 1, 1], [1, 0, 0], [2, 2, 1]]
     answers = [[0], [0, 1], [0], [0], [2]]  # correct in 3, 2, 0, 2, 2 languages
@@ -241,6 +287,15 @@ ERRORS = {
     "empty answers": ([[0, 1]], {"answers": [[]]}, "query 0 has no correct answer"),
     "answer no list": ([[0, 1]], {"answers": [1]}, r"answers of query 0 are 1; expected a list"),
     "groups": ([[0, 1]] * 2, {"groups": ["a"]}, "1 in 'groups', 2 queries"),
+    "pools": ([[0, 1]] * 2, {"n_candidates": [2]}, "2 queries in 'predictions', 1 in 'n_cand"),
+    "one pool": ([[0, 1]], {"n_candidates": 2}, "'n_candidates' is 2; expected a list"),
+    "small pool": (
+        [[0, 0], [0, 5]],
+        {"n_candidates": [1, 1]},
+        "query 1 has 1 in 'n_candidates', 2 different choices in 'predictions'; expected the n",
+    ),
+    "no pool": ([[0, 0]], {"n_candidates": [0]}, "query 0 has 0 in 'n_candidates', 1 different"),
+    "pool of text": ([[0, 0]], {"n_candidates": ["3"]}, "query 0 has '3' in 'n_candidates'"),
 }
 
 

@@ -167,6 +167,7 @@ def run(tmp_path):
         ("rank_overlap", ("en – es", "top_k_overlap@1"), (1 + 1 / 2) / 2),
         ("coverlap", ("en – es", "coverlap"), 1 / (1 + 1 / 2)),
         ("answer_agreement", ("en – es", "agreement"), (1 + 0) / 2),
+        ("answer_agreement", ("all pairs", "kappa"), (1 / 2 - 5 / 12) / (1 - 5 / 12)),
     ],
 )
 def test_the_scores_of_a_run(name, key, value, run):

@@ -8,6 +8,7 @@ import pytest
 
 from polyprobe.eval.results.compute import summarize
 from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.run.folder import fill_columns
 from polyprobe.metrics.space import entries
 from polyprobe.tests.metrics.test_spaces_input import compute, import_app, write_table
 
@@ -35,7 +36,7 @@ def make_tables(templates, ties):
             scores = [[min(score, 1.0) for score in row] for row in scores]
             scores[LANGUAGES.index(language) + 1] = [0.0] * sizes[LANGUAGES.index(language) + 1]
         tables[language] = columns | {"scores": pa.array(scores, pa.list_(pa.float32()))}
-    return {language: pa.table(table) for language, table in tables.items()}
+    return {language: fill_columns(pa.table(table)) for language, table in tables.items()}
 
 
 def find_in_results(results, figure):

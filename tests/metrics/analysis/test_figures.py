@@ -7,7 +7,7 @@ import pytest
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy, right_probability
-from polyprobe.metrics.answer_agreement.answer_agreement import choose, find_agreement, find_kappa
+from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
 from polyprobe.metrics.coverlap.coverlap import coverlap_matrix
 from polyprobe.metrics.joint.measures import count_right, find_rbo, find_right_counts
 from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall, overlap_per_query
@@ -78,22 +78,56 @@ def test_facts_are_drawn_for_all_languages_at_once():
 
 
 def test_agreement_by_counting_all_choices():
-    chosen = choose(SCORES)
     found = values(find_agreement(SCORES))
     for name, (one, other) in zip(name_pairs(LANGUAGES), PAIRS, strict=True):
-        shares = [
-            sum(a[i] * b[j] for i, j in product(range(len(a)), repeat=2) if i == j)
-            for a, b in zip(chosen[one], chosen[other], strict=True)
-        ]
+        shares = count_agreement(SCORES[LANGUAGES[one]], SCORES[LANGUAGES[other]])
         assert found[name] == pytest.approx(np.mean(shares))
 
 
-def test_kappa_is_statsmodels():
+def count_agreement(one, other):
+    """Return the share of equal choices among all choices of best candidates, fact by fact."""
+    best = ([np.flatnonzero(np.equal(row, max(row))) for row in rows] for rows in (one, other))
+    choices = (list(product(first, second)) for first, second in zip(*best, strict=True))
+    return [np.mean([i == j for i, j in fact]) for fact in choices]
+
+
+def test_kappa_by_counting_all_choices():
+    """Observed and chance agreement over the facts with several candidates, pools of 2 to 6."""
+    several = SIZES > 1
+    rows = [np.array(count_agreement(SCORES[x], SCORES[y])) for x, y in combinations(LANGUAGES, 2)]
+    observed, chance = np.mean([row[several] for row in rows]), np.mean(1 / SIZES[several])
+    assert 0 < several.sum() < len(SIZES)
+    assert values(find_kappa(SCORES))["kappa"] == pytest.approx((observed - chance) / (1 - chance))
+
+
+def test_kappa_of_equal_pools_is_randolph_s():
     random = np.random.default_rng(2)
     scores = {x: random.random((60, 5)) + np.eye(5)[random.integers(5, size=60)] for x in LANGUAGES}
     chosen = np.column_stack([rows.argmax(axis=1) for rows in scores.values()])
-    expected = fleiss_kappa(aggregate_raters(chosen)[0])
-    assert values(find_kappa(scores))["fleiss_kappa"] == pytest.approx(expected)
+    counts = aggregate_raters(chosen, n_cat=5)[0]
+    found = values(find_kappa(scores))["kappa"]
+    assert found == pytest.approx(fleiss_kappa(counts, method="randolph"))
+    assert found != pytest.approx(fleiss_kappa(counts), abs=1e-4)
+
+
+def test_kappa_of_constant_scores_is_0():
+    scores = {x: [np.zeros(n) for n in SIZES] for x in LANGUAGES}
+    found = estimate_figure(find_kappa(scores))
+    assert [found["kappa"], *found["kappa_ci"]] == pytest.approx([0, 0, 0], abs=1e-12)
+
+
+def test_kappa_does_not_depend_on_the_order_of_candidates():
+    """The same answers with the candidates sorted: the best of English first in every list."""
+    orders = [np.argsort(row)[::-1] for row in SCORES["en"]]
+    moved = {x: [r[o] for r, o in zip(rows, orders, strict=True)] for x, rows in SCORES.items()}
+    found, expected = (estimate_figure(find_kappa(scores)) for scores in (moved, SCORES))
+    assert found["kappa"] == pytest.approx(expected["kappa"], abs=1e-12)
+    assert found["kappa_ci"] == pytest.approx(expected["kappa_ci"], abs=1e-12)
+    assert expected["kappa_ci"][0] < expected["kappa"] < expected["kappa_ci"][1]
+
+
+def test_kappa_of_single_candidates_is_undefined():
+    assert values(find_kappa({"en": [[1.0]], "fr": [[2.0]]})) == {"kappa": None}
 
 
 def test_right_in_how_many():
