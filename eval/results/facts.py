@@ -76,13 +76,12 @@ class ScoredFacts:
         if not asked.any():
             return None
         places = np.flatnonzero(asked)
-        own, donor = (
-            {
-                x: Rows(*read_rows(masked_scores(table.take(places), column), x))
-                for x, table in self.tables.items()
-            }
-            for column in ("scores", "donor_scores")
-        )
+        kept = np.repeat(asked, self.sizes)
+        own = {x: Rows(rows.flat[kept], rows.sizes[asked]) for x, rows in self.scores.items()}
+        donor = {
+            x: Rows(*read_rows(masked_scores(table.take(places), "donor_scores"), x))
+            for x, table in self.tables.items()
+        }
         answers = [self.answers[place] for place in places]
         rankc = np.zeros_like(self.rankc)
         rankc[places] = rankc_pairs(own, others=donor)

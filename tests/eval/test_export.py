@@ -129,7 +129,8 @@ def test_csv_is_read_by_pandas_with_the_same_floats(run):
     results = read_results(run)
     table = pd.read_csv(export_run(run, "csv"))
     assert list(table) == [
-        "figure", "language", "other_language", "value", "low", "high", "chance", "n", "signature",
+        "figure", "language", "other_language", "value", "low", "high", "chance", "n", "floor",
+        "signature",
     ]  # fmt: skip
     assert set(table.signature) == {results["signature"]}
     assert not table.duplicated(["figure", "language", "other_language"]).any()
@@ -158,6 +159,7 @@ def test_csv_holds_every_number_of_the_results(run):
     """Every figure of results.json is in the table."""
     told = set(pd.read_csv(export_run(run, "csv")).figure)
     left = {"signature", "languages", "n_queries", "mean", "chance", "intervals", "left_out"}
+    left |= {"floors", "p_values"}
     for name, value in read_results(run).items():
         if name in left | {"resampling", "k_correct"} or name.endswith("_ci"):
             continue

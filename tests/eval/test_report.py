@@ -13,12 +13,14 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.report import page, write_report
-from polyprobe.eval.report.page import MEASURES, RunPart
+from polyprobe.eval.report.page import RunPart
+from polyprobe.eval.results.figures import HEADLINE_PAIRS
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.reader import Reader
 from tests.eval.runs import COUNTS, SCORES, write_run
 
+MEASURES = {figure.name: figure.title for figure in HEADLINE_PAIRS if not figure.twice}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 

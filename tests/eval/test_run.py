@@ -65,10 +65,18 @@ def test_the_folder_holds_what_design_says(place, done):
     ):
         assert part in said["signature"]
     table = pq.read_table(folder / "scores" / "ru.parquet")
-    assert table.schema.names == ["fact_id", "relation", "answers", "scores", "n_tokens"]
+    assert table.schema.names == [
+        "fact_id", "relation", "answers", "scores", "n_tokens", "n_characters", "flags", "baseline",
+        "donor", "donor_scores",
+    ]  # fmt: skip
     assert [str(t) for t in table.schema.types][3:] == [
         "list<element: float>",
         "list<element: int32>",
+        "list<element: int32>",
+        "list<element: string>",
+        "float",
+        "string",
+        "list<element: float>",
     ]
     assert table["fact_id"].to_pylist() == [row.fact_id for row in rows("ru")]
 

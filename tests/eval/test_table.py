@@ -46,8 +46,9 @@ def test_a_row_is_a_language_with_its_means_over_the_others():
 def test_intervals_are_below_the_means():
     means = {"accuracy": [0.25, 0.75], "rankc": [0.5, 0.7], "rankc_adjusted": [-0.1, 0.4]}
     lines = printed({**RESULTS, "intervals": {"mean": {**means, "coverlap": None}}})
-    row = cells(lines)["95 %"]
-    assert row == ["0.250 to 0.750", "0.500 to 0.700", "-0.100 to 0.400", "–"]
+    rows = cells(lines)
+    assert rows["95 % from"] == ["0.250", "0.500", "-0.100", "–"]
+    assert rows["95 % to"] == ["0.750", "0.700", "0.400", "–"]
 
 
 def test_what_was_left_out_is_counted_and_the_signature_is_whole():
