@@ -198,8 +198,9 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
 def _select_data(part: RunPart) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
+    names = ("languages", "chance", "floors", *HEADLINES)
     results = {
-        **{name: part.results.get(name) for name in ("languages", "chance", "floors", *HEADLINES)},
+        **{name: part.results[name] for name in names if name in part.results},
         "intervals": {name: bounds[name] for name in HEADLINES if name in bounds},
     }
     return {"name": part.name, "results": results, **part.examples}

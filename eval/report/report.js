@@ -84,14 +84,18 @@ function accuracyTrace(run, index, order, lying) {
 }
 
 function chanceLines(runs, lying) {
-  const chances = [...new Set(runs.map((run) => run.results.chance.accuracy))];
-  const shapes = chances.map((value) => ({
-    type: "line", line: { color: css("--ink"), width: 1.5, dash: "dash" },
+  const levels = [["chance", "dash", (results) => results.chance.accuracy],
+    ["frequent answers", "dot", (results) => results.floors?.frequency?.accuracy]];
+  const lines = levels.flatMap(([name, dash, of]) =>
+    [...new Set(runs.map((run) => of(run.results)).filter((value) => value !== undefined))]
+      .map((value, index) => ({ name, dash, value, named: index === 0 })));
+  const shapes = lines.map(({ value, dash }) => ({
+    type: "line", line: { color: css("--ink"), width: 1.5, dash },
     ...(lying ? { x0: value, x1: value, y0: 0, y1: 1, yref: "paper" }
       : { y0: value, y1: value, x0: 0, x1: 1, xref: "paper" }),
   }));
-  const annotations = chances.slice(0, 1).map((value) => ({
-    text: `chance ${(100 * value).toFixed(1)} %`, showarrow: false, font: { color: css("--ink") },
+  const annotations = lines.filter(({ named }) => named).map(({ name, value }) => ({
+    text: `${name} ${(100 * value).toFixed(1)} %`, showarrow: false, font: { color: css("--ink") },
     bgcolor: css("--back"), opacity: 0.9,
     ...(lying ? { x: value, y: 0, yref: "paper", yanchor: "bottom", xanchor: "left", xshift: 4 }
       : { x: 1, xref: "paper", y: value, xanchor: "right", yanchor: "bottom" }),

@@ -56,7 +56,7 @@ def drawn(run):
     results = run.read_json("results.json")
     measures = ("accuracy", *MEASURES)
     intervals = {name: results["intervals"][name] for name in measures}
-    figures = {name: results[name] for name in ("languages", "chance", *measures)}
+    figures = {name: results[name] for name in ("languages", "chance", "floors", *measures)}
     return {**figures, "intervals": intervals}
 
 
