@@ -23,10 +23,12 @@ import numpy as np
 from polyprobe.metrics.shared.intervals import (
     Figure,
     Resampling,
+    choose_resamples,
     estimate,
     index_labels,
     mean_of,
     name_pairs,
+    share,
     summarize,
 )
 from polyprobe.metrics.shared.rows import (
@@ -123,11 +125,14 @@ def measure_agreement(
         shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
         in_languages = np.bincount(right.sum(axis=1), minlength=len(names) + 1)
         counts = {"k_correct": in_languages.tolist(), **counts}
-    figures = summarize(shares, **options)
-    kappa = estimate_kappa(chosen, shares["agreement"], Resampling(**options))
+    if options.get("n_resamples") is None:  # the same number for all figures
+        options["n_resamples"] = choose_resamples(*parts["agreement"].shape)
+    resampling = Resampling(**options)
+    figures = summarize({name: share(values) for name, values in shares.items()}, **options)
+    kappa = estimate_kappa(chosen, shares["agreement"], resampling)
     for group, values in kappa.pop("by_group", {}).items():
         figures["by_group"][group] |= values
-    pairs = report_pairs(names, parts, Resampling(**options))
+    pairs = report_pairs(names, parts, resampling)
     return {**figures, **kappa, "pairs": pairs, **counts}
 
 
@@ -167,7 +172,8 @@ def estimate_kappa(
     counts = np.bincount(cells.ravel(), minlength=len(chosen) * len(indices))
     shares = counts.reshape(len(chosen), -1) / chosen.shape[1]
     table = np.column_stack([agreement, shares])
-    return estimate(table, ["fleiss_kappa"], compute_kappa, options._replace(average="micro"))
+    figure = Figure(["fleiss_kappa"], table, compute_kappa)
+    return estimate(figure, options._replace(average="micro"))
 
 
 def compute_kappa(sums: np.ndarray) -> np.ndarray:
@@ -207,13 +213,14 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
         return np.where(counts > 0, sums[..., :-1] / np.maximum(counts, 1), np.nan)
 
     groups = 1 if options.groups is None else len(set(options.groups))
-    step = max(1, _TABLE // (options.n_resamples * groups))
+    step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
     intervals = []
     for start in range(0, same.shape[1], step):
         part = same[:, start : start + step]
         names = [str(pair) for pair in range(part.shape[1])]
         table = np.column_stack([part, np.ones(len(part))])
-        found = estimate(table, names, average, options, by_group=False)
+        figure = Figure(names, table, average, shares=table[:, -1:])
+        found = estimate(figure, options, by_group=False)
         intervals += [found[f"{name}_ci"] for name in names]
     return intervals
 
@@ -271,7 +278,7 @@ def pair_agreement(choices: np.ndarray) -> np.ndarray:
 def find_agreement(scores: Mapping[str, Scores]) -> Figure:
     """Return the share of facts on which both languages of a pair choose the same candidate."""
     values = agreement_per_query(scores)
-    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)))
+    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
 
 
 def find_kappa(scores: Mapping[str, Scores]) -> Figure:
