@@ -30,7 +30,7 @@ def compare(
         int, typer.Option(min=1, help="Number of permutations and bootstrap resamples.")
     ] = 10_000,
     seed: Seed = 0,
-    cluster: Cluster = "none",
+    cluster: Cluster = "auto",
     output: Annotated[
         Path | None, typer.Option("--json", help="Write the full comparison as JSON.")
     ] = None,

@@ -187,10 +187,15 @@ def group_means(pairs: dict[str, float]) -> dict[str, float]:
 def metrics(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     resamples: Annotated[
-        int, typer.Option(min=0, help="Bootstrap resamples for the 95 % intervals; 0 for none.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Bootstrap resamples for the 95 % intervals; 0 for none.",
+            show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
+        ),
+    ] = None,
     seed: Seed = 0,
-    cluster: Cluster = "none",
+    cluster: Cluster = "auto",
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
     from polyprobe.eval.results.compute import Bootstrap, compute_results

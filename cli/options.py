@@ -8,7 +8,11 @@ from rich.console import Console
 
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Cluster = Annotated[
-    str, typer.Option(help="Resampling unit: none (each fact), relation or subject.")
+    str,
+    typer.Option(
+        help="Resampling unit: subject, relation, none (each fact), or auto: subject if the fact "
+        "ids name it, else none."
+    ),
 ]
 
 

@@ -90,11 +90,11 @@ def compare_folders(
 def list_notes(found: Comparison) -> Iterator[str]:
     """Yield the notes below the table, one line each."""
     clusters, correction = found.settings["clusters"], found.settings["correction"]
-    units = "" if clusters == "none" else f" in {found.n_units:,} {clusters}s"
+    units = "facts" if clusters == "none" else f"{clusters}s"
     yield (
-        f"{found.n_queries:,} rows{units}, {len(found.languages)} languages: "
+        f"{found.n_queries:,} rows, {len(found.languages)} languages: "
         f"{', '.join(found.languages)}; {found.settings['test']}, "
-        f"{found.settings['n_resamples']:,} resamples"
+        f"{found.settings['n_resamples']:,} resamples of {found.n_units:,} {units}"
     )
     if found.left_out_languages:
         yield f"excluded (only in one run): languages {', '.join(found.left_out_languages)}"

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.eval.results.compute import read_clusters, read_facts
+from polyprobe.eval.results.compute import read_clusters, read_facts, resolve_clusters
 from polyprobe.eval.results.figures import LANGUAGE, SEPARATE
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.metrics.joint.significance import Difference, compare_figures
@@ -24,7 +24,7 @@ class Comparison(NamedTuple):
         n_units: facts or clusters that are swapped and drawn.
         left_out: rows that only the first, only the second has.
         differences: by figure, a row a language or pair, `mean` last.
-        settings: test, correction, resamples, seed and clusters.
+        settings: test, correction, resamples, seed and clusters, `auto` resolved.
     """
 
     runs: tuple[str, str]
@@ -49,7 +49,7 @@ class Matched(NamedTuple):
     left_out: tuple[int, int]
 
 
-def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: Any) -> Comparison:
+def compare_runs(first: Run, second: Run, *, clusters: str = "auto", **options: Any) -> Comparison:
     """Return the paired differences (first - second) of all figures that both runs have.
 
     Runs may differ in model, dtype, scoring; facts and languages that only one of them has are left
@@ -61,6 +61,7 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "none", **options: 
     matched = match_runs(first, second)
     parts, languages = matched.tables, matched.languages
     facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
+    clusters = resolve_clusters(facts[0].table, clusters)
     units = read_clusters(facts[0].table, clusters)
     compared = [
         figure

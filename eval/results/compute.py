@@ -17,7 +17,14 @@ from polyprobe.metrics.joint.measures import count_right
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
-from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of, name_pairs, take
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    choose_resamples,
+    estimate_figure,
+    mean_of,
+    name_pairs,
+)
+from polyprobe.metrics.shared.rows import take
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -25,7 +32,7 @@ from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
 from .floors import find_floors
 
-CLUSTERS = ("none", "relation", "subject")
+CLUSTERS = ("auto", "none", "relation", "subject")
 Estimates = dict[str, dict[str, Any]]
 
 
@@ -33,14 +40,23 @@ class Bootstrap(NamedTuple):
     """Options of a run's bootstrap intervals.
 
     Attributes:
-        n_resamples: resamples of the facts, for all languages at once; 0 for no intervals.
+        n_resamples: resamples of the facts, for all languages at once; 0 for no intervals; None:
+            `intervals.choose_resamples` of the facts and pairs of languages.
         seed: random seed.
-        clusters: resampling unit: `none` (each fact), `relation` or `subject`.
+        clusters: resampling unit: `none` (each fact), `relation`, `subject`, or `auto`, see
+            `resolve_clusters`.
     """
 
-    n_resamples: int = 1000
+    n_resamples: int | None = None
     seed: int = 0
-    clusters: str = "none"
+    clusters: str = "auto"
+
+    def resolve(self, table: pa.Table, n_languages: int) -> "Bootstrap":
+        """Return the options with the number of resamples and the unit that the rows get."""
+        n_resamples, pairs = self.n_resamples, n_languages * (n_languages - 1) // 2
+        if n_resamples is None:
+            n_resamples = choose_resamples(len(table), max(pairs, 1))
+        return Bootstrap(n_resamples, self.seed, resolve_clusters(table, self.clusters))
 
 
 DEFAULT = Bootstrap()
@@ -54,11 +70,12 @@ def compute_results(run: Run, bootstrap: Bootstrap = DEFAULT) -> dict[str, Any]:
     COverlap without a correct answer in either language) is null and excluded from the mean;
     `left_out` counts it. `intervals` has the 95 % bootstrap interval of every figure.
     """
-    settings = run.settings()
+    settings, tables = run.settings(), read_aligned(run)
+    bootstrap = bootstrap.resolve(next(iter(tables.values())), len(tables))
     if settings.kind == "predictions":
-        figures = summarize_predictions(read_aligned(run), bootstrap._asdict())
+        figures = summarize_predictions(tables, bootstrap._asdict())
     else:
-        figures = summarize(read_facts(run), settings.scoring, bootstrap)
+        figures = summarize(read_facts(run, tables), settings.scoring, bootstrap)
     resampled = {"resampling": bootstrap._asdict()}
     results = {"signature": settings.signature, **figures, **resampled}
     run.write_json("results.json", results)
@@ -92,6 +109,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         right in exactly 0, 1, 2, … languages; `left_out`,
         counts of undefined values.
     """
+    bootstrap = bootstrap.resolve(facts.table, len(facts.tables))
     clusters = read_clusters(facts.table, bootstrap.clusters)
     options = bootstrap._asdict() | {"clusters": clusters}
     figures = [figure for figure in SEPARATE if figure.applies(facts)]
@@ -134,16 +152,30 @@ def _test_second(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, di
     return found
 
 
+def resolve_clusters(table: pa.Table, kind: str) -> str:
+    """Return the resampling unit: for `auto` `subject` if all fact ids name one, else `none`.
+
+    Raises:
+        PolyprobeError: an unknown kind.
+    """
+    if kind not in CLUSTERS:
+        raise PolyprobeError(f"unknown --cluster {kind!r}; known: {', '.join(CLUSTERS)}")
+    if kind != "auto":
+        return kind
+    return (
+        "subject" if all(name.count(":") == 2 for name in table["fact_id"].to_pylist()) else "none"
+    )
+
+
 def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
     """Return the relation of each row, or the subject in its fact id; None for `none`.
 
-    Rows of one fact (its templates) are one cluster even with `none`.
+    Rows of one fact (its templates) are one cluster even with `none`; `auto` is resolved.
 
     Raises:
         PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
     """
-    if kind not in CLUSTERS:
-        raise PolyprobeError(f"unknown --cluster {kind!r}; known: {', '.join(CLUSTERS)}")
+    kind = resolve_clusters(table, kind)
     if kind == "none":
         facts = table["fact_id"].to_pylist()
         return facts if len(set(facts)) < len(facts) else None
@@ -350,7 +382,7 @@ def compare_predictions(right: Mapping[str, np.ndarray]) -> Figure:
     asked = ~np.isnan(first + second)
     both = np.where(asked, first * second, 0)
     either = np.where(asked, np.maximum(first, second), 0)
-    return mean_of(name_pairs(list(right)), both, either)
+    return mean_of(name_pairs(list(right)), both, either, share=True)
 
 
 def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict[str, Any]:

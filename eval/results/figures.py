@@ -176,7 +176,9 @@ FIGURES = (
         "RankC, another subject",
         "P: RankC with the right subject in one language and another one in the second.",
         PAIR,
-        lambda second: mean_of(name_pairs(second.languages), second.donor_rankc, second.asked),
+        lambda second: mean_of(
+            name_pairs(second.languages), second.donor_rankc, second.asked * 1.0, share=True
+        ),
         conditional=True,
         twice=True,
     ),
@@ -195,7 +197,9 @@ FIGURES = (
         "accuracy, another subject",
         "Share of facts whose right answer comes first in another subject's sentence.",
         LANGUAGE,
-        lambda second: mean_of(second.languages, second.donor_right, second.asked),
+        lambda second: mean_of(
+            second.languages, second.donor_right, second.asked * 1.0, share=True
+        ),
         conditional=True,
         twice=True,
     ),

@@ -14,7 +14,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, summarize
+from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
 from polyprobe.metrics.shared.ranks import check_ties
 from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
 
@@ -99,15 +99,15 @@ def measure_accuracy(
     right = right_probability(predictions, answers, ties)
     flat, sizes = read_rows(predictions, "predictions")
     best = _count(_find_best(flat, sizes), sizes.cumsum() - sizes)
-    measures = {"accuracy_at_1": right, "chance": chance_accuracy(predictions, answers)}
+    chance = chance_accuracy(predictions, answers)
     counts = {"n_queries": len(right), "n_tied": int((best > 1).sum())}
-    return {**summarize(measures, **options), **counts}
+    return {**summarize({"accuracy_at_1": share(right), "chance": chance}, **options), **counts}
 
 
 def find_accuracy(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
     """Return accuracy by language, from the probability that each fact is correct."""
     values = np.column_stack(list(right.values()))
-    return mean_of(list(right), values, np.ones(len(values)))
+    return mean_of(list(right), values, np.ones(len(values)), share=True)
 
 
 class AccuracyAt1(evaluate.Metric):

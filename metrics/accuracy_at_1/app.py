@@ -46,7 +46,8 @@ def compute(sheets: Sheets, ties: str = "expected") -> Output:
             notes.append(f"{language}: the best score is shared in {share} queries.")
     of, values = [(language,) for language in scores.rows], np.column_stack(right)
     whole, name = "all languages", "accuracy_at_1"
-    entries = list_means(of, whole, name, values, chances, clusters=scores.clusters)
+    clusters = scores.clusters
+    entries = list_means(of, whole, name, values, chances, share=True, clusters=clusters)
     return Output(entries, notes)
 
 

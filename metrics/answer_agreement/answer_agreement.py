@@ -24,11 +24,13 @@ from polyprobe.metrics.shared.intervals import (
     Figure,
     Ratio,
     Resampling,
+    choose_resamples,
     divide,
     estimate,
     index_labels,
     mean_of,
     name_pairs,
+    share,
     summarize,
 )
 from polyprobe.metrics.shared.ranks import split_by_size
@@ -147,17 +149,21 @@ def measure_agreement(
         shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
         in_languages = np.bincount(right.sum(axis=1), minlength=len(names) + 1)
         counts = {"k_correct": in_languages.tolist(), **counts}
+    if options.get("n_resamples") is None:  # the same number for all figures
+        options["n_resamples"] = choose_resamples(*parts["agreement"].shape)
+    resampling = Resampling(**options)
     fleiss: dict[str, Any] = {}
+    measures: dict[str, Any] = {name: share(values) for name, values in shares.items()}
     if n_candidates is None:
-        fleiss = estimate_fleiss(chosen, shares["agreement"], Resampling(**options))
+        fleiss = estimate_fleiss(chosen, shares["agreement"], resampling)
     else:
         sizes = check_pools(n_candidates, chosen)
-        shares["kappa"] = correct_chance(shares["agreement"], sizes)
+        measures["kappa"] = correct_chance(shares["agreement"], sizes)
         counts["n_kappa"] = int((sizes > 1).sum())
-    figures = summarize(shares, **options)
+    figures = summarize(measures, **options)
     for group, values in fleiss.pop("by_group", {}).items():
         figures["by_group"][group] |= values
-    pairs = report_pairs(names, parts, Resampling(**options))
+    pairs = report_pairs(names, parts, resampling)
     return {**figures, **fleiss, "pairs": pairs, **counts}
 
 
@@ -222,7 +228,8 @@ def estimate_fleiss(
     counts = np.bincount(cells.ravel(), minlength=len(chosen) * len(indices))
     shares = counts.reshape(len(chosen), -1) / chosen.shape[1]
     table = np.column_stack([agreement, shares])
-    return estimate(table, ["fleiss_kappa"], compute_fleiss, options._replace(average="micro"))
+    figure = Figure(["fleiss_kappa"], table, compute_fleiss)
+    return estimate(figure, options._replace(average="micro"))
 
 
 def compute_fleiss(sums: np.ndarray) -> np.ndarray:
@@ -262,13 +269,14 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
         return np.where(counts > 0, sums[..., :-1] / np.maximum(counts, 1), np.nan)
 
     groups = 1 if options.groups is None else len(set(options.groups))
-    step = max(1, _TABLE // (options.n_resamples * groups))
+    step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
     intervals = []
     for start in range(0, same.shape[1], step):
         part = same[:, start : start + step]
         names = [str(pair) for pair in range(part.shape[1])]
         table = np.column_stack([part, np.ones(len(part))])
-        found = estimate(table, names, average, options, by_group=False)
+        figure = Figure(names, table, average, shares=table[:, -1:])
+        found = estimate(figure, options, by_group=False)
         intervals += [found[f"{name}_ci"] for name in names]
     return intervals
 
@@ -326,7 +334,7 @@ def pair_agreement(choices: np.ndarray) -> np.ndarray:
 def find_agreement(scores: Mapping[str, Scores]) -> Figure:
     """Return the share of facts on which both languages of a pair choose the same candidate."""
     values = agreement_per_query(scores)
-    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)))
+    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
 
 
 def find_kappa(scores: Mapping[str, Scores]) -> Figure:

@@ -58,7 +58,7 @@ def compute(sheets: Sheets) -> Output:
     name, n = "agreement", found["n_queries"]
     chance = None if choices.sizes is None else float(np.mean(1 / np.array(choices.sizes)))
     same = module.divide_pairs(table)[name].astype(np.float64)
-    [joint, *_] = list_pairs([*choices.chosen], [(name, same, chance)], choices.clusters)
+    [joint, *_] = list_pairs([*choices.chosen], [(name, same, chance, True)], choices.clusters)
     found["agreement_ci"] = joint.interval
     parts = (*PARTS, "right_in_all", "right_in_any")
     entries = [pick(found, ("all pairs",), name, n, chance)]

@@ -19,7 +19,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import check_name, summarize
+from polyprobe.metrics.shared.intervals import check_name, share, summarize
 from polyprobe.metrics.shared.rows import Scores, read_rows
 
 _DESCRIPTION = """\
@@ -115,9 +115,9 @@ def measure_knowledge(
     check_name(ties, TIE_VALUES, "ties")
     signs = compare_contrasts(predictions)
     recalled = np.where(signs == 0, 0.5 if ties == "half" else 0, signs > 0)
-    measures = {"accuracy": recalled, "tie_share": signs == 0}
+    measures = {"accuracy": share(recalled), "tie_share": share(signs == 0)}
     result = summarize(measures, n_resamples=n_resamples, **options)
-    if n_resamples:
+    if "accuracy_ci" in result:
         for figures in (result, *result.get("by_group", {}).values()):
             bounds = figures["accuracy_ci"]
             figures["half_width"] = None if bounds is None else (bounds[1] - bounds[0]) / 2

@@ -75,7 +75,7 @@ def compare_right(
     right = find_right(chosen, answers)
     both, either = np.asarray(right.all(axis=1)), np.asarray(right.any(axis=1))
     counts = {"both": int(both.sum()), "either": int(either.sum()), "n_queries": len(right)}
-    return {**summarize({"coverlap": Ratio(both, either)}, **options), **counts}
+    return {**summarize({"coverlap": Ratio(both, either, share=True)}, **options), **counts}
 
 
 def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:

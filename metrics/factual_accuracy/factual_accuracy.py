@@ -18,8 +18,15 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import count_by_group, pick_counted, summarize, take
-from polyprobe.metrics.shared.rows import check_length, check_lists, check_texts
+from polyprobe.metrics.shared.intervals import share, summarize
+from polyprobe.metrics.shared.rows import (
+    check_length,
+    check_lists,
+    check_texts,
+    count_by_group,
+    pick_counted,
+    take,
+)
 
 _DESCRIPTION = """\
 Factual accuracy is the share of facts whose predicted text reads like an accepted one, averaged \
@@ -210,7 +217,7 @@ def _summarize_part(
     places = pick_counted(counted, groups)
     for column in ("groups", "clusters"):
         options[column] = take(options.get(column), places)
-    result = summarize({name: np.where(counted, right, np.nan)[places]}, **options)
+    result = summarize({name: share(np.where(counted, right, np.nan)[places])}, **options)
     count = "n_queries" if name == "all" else f"n_{name}"
     if groups is not None:
         for group, size in count_by_group(counted, groups).items():

@@ -15,7 +15,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import share, summarize
 
 _DESCRIPTION = """\
 Inflection delta is by how many ranks, on average, a model puts the inflected form of an answer \
@@ -84,9 +84,12 @@ def measure_preference(predictions: Ranks, references: Ranks, **options: Any) ->
     `options` are those of `intervals.Resampling`.
     """
     delta = rank_delta(predictions, references)
-    measures = {"inflection_delta": delta, "share_inflected": (np.sign(delta) + 1) / 2}
+    higher = share((np.sign(delta) + 1) / 2)
     counts = {"n_queries": len(delta), "n_tied": int((delta == 0).sum())}
-    return {**summarize(measures, **options), **counts}
+    return {
+        **summarize({"inflection_delta": delta, "share_inflected": higher}, **options),
+        **counts,
+    }
 
 
 class InflectionDelta(evaluate.Metric):

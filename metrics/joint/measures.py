@@ -37,7 +37,7 @@ OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def find_rbo(scores: Mapping[str, Scores]) -> Figure:
     """Return RBO_EXT (p = .9) by pair: overlapping tops as in RankC, with geometric weights."""
     values = rankc_pairs(scores, rbo_weights)
-    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)))
+    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
 
 
 def find_right_counts(right: Right) -> Figure:
@@ -45,8 +45,8 @@ def find_right_counts(right: Right) -> Figure:
     counts = count_right(right)
     values = np.column_stack([counts[:, -1], 1 - counts[:, 0], counts[:, 0]])
     names = ["right_in_all", "right_in_any", "right_in_none"]
-    figure = mean_of(names, values, np.ones(len(values)))
-    return Figure(names, figure.table, lambda sums: figure.statistic(sums)[..., :-1])
+    figure = mean_of(names, values, np.ones(len(values)), share=True)
+    return figure._replace(names=names, statistic=lambda sums: figure.statistic(sums)[..., :-1])
 
 
 def count_right(right: Right) -> np.ndarray:
@@ -71,4 +71,4 @@ def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
     table = np.column_stack(list(right.values())).astype(np.float64)
     one, other = np.triu_indices(table.shape[1], 1)
     weight = OUTCOMES[outcome](table[:, one], table[:, other])
-    return mean_of(name_pairs(list(right)), weight * values, weight)
+    return mean_of(name_pairs(list(right)), weight * values, weight, share=True)

@@ -29,9 +29,9 @@ from polyprobe.metrics.shared.intervals import (
     AVERAGES,
     Figure,
     Ratio,
-    Resampling,
     add_mean,
     check_name,
+    choose_resamples,
     divide,
     estimate_figure,
     index_labels,
@@ -39,12 +39,12 @@ from polyprobe.metrics.shared.intervals import (
     resample,
     sum_by,
     thin_out,
+    weigh,
 )
 
 TESTS = ("randomisation", "bootstrap")
 CORRECTIONS = ("holm", "bh", "none")
 _SWAPS = 2**22  # at once
-_BAND = 1000  # resamples of a run's own interval, as results.json has them
 _SUMS = 2**24  # resampled sums that are held at once
 
 
@@ -94,7 +94,7 @@ def compare_figures(
     units = index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units
     tables = (sum_by(units, first.table), sum_by(units, second.table))
-    values = _pair(first, second, tables[0].sum(axis=0), tables[1].sum(axis=0))
+    values = _pair(first, second, first.table.sum(axis=0), second.table.sum(axis=0))
     observed = values[0] - values[1]
     drawn, freedom = _bootstrap(first, second, units, n_resamples, seed)
     if test == "bootstrap":
@@ -160,7 +160,7 @@ def _bootstrap(
 ) -> tuple[np.ndarray, float]:
     """Return the differences [resamples, names] over units drawn for both models at once."""
     both = np.concatenate([first.table, second.table], axis=1)
-    drawn = resample(both, np.zeros_like(units), units, Resampling(n_resamples=n, seed=seed))
+    drawn = resample(both, np.zeros_like(units), units, n, seed)
     one, other = np.split(drawn.sums[:, 0], [first.table.shape[1]], axis=1)
     return np.subtract(*_pair(first, second, one, other)), drawn.freedom_of_all
 
@@ -184,9 +184,9 @@ def _randomise(
 class Paired(NamedTuple):
     """The values of one language (or `mean`, of all languages) in two runs, as in `Difference`.
 
-    `first_ci` and `second_ci` are the runs' own 95 % bootstrap intervals, from at most 1,000
-    resamples; for `ci` facts are drawn for both runs and all languages at once. `p_adjusted` is
-    corrected over the languages, and not for `mean`.
+    `first_ci` and `second_ci` are the runs' own 95 % intervals, from no more resamples than
+    `intervals.choose_resamples`; for `ci` facts are drawn for both runs and all languages at once.
+    `p_adjusted` is corrected over the languages, and not for `mean`.
     """
 
     name: str
@@ -221,8 +221,12 @@ def find_averages(
     known, codes = index_labels(relations, len(relations), "relations")
     shape = (len(languages), len(known))
     parts = [
-        _spread(np.asarray(part, np.float64), codes) for pair in values.values() for part in pair
+        _spread(np.asarray(part, np.float64), codes)
+        for ratio in values.values()
+        for part in (ratio.numerators, ratio.denominators)
     ]
+    weights = [_weigh_averages(ratio, codes) for ratio in values.values()]
+    shares = np.column_stack([*weights, np.full(len(codes), np.nan)])
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
@@ -232,7 +236,7 @@ def find_averages(
         return add_mean(np.concatenate(found, axis=-1))
 
     names = [" ".join(name) for name in product(values, AVERAGES, (*languages, "mean"))]
-    return Figure([*names, "mean"], np.concatenate(parts, axis=1), statistic)
+    return Figure([*names, "mean"], np.concatenate(parts, axis=1), statistic, shares)
 
 
 def compare_averages(
@@ -252,7 +256,7 @@ def compare_averages(
     columns = 2 * (len(languages) + 1) * len(set(relations))
     size = max(1, _SUMS // (columns * n_resamples))
     band: dict[str, Any] = {name: options[name] for name in ("seed", "clusters") if name in options}
-    band["n_resamples"] = min(n_resamples, _BAND)
+    band["n_resamples"] = min(n_resamples, choose_resamples(len(relations), columns))
     found: dict[str, Averages] = {}
     for start in range(0, len(measures), size):
         part = dict(islice(measures.items(), start, start + size))
@@ -271,7 +275,10 @@ def _define_alike(first: Ratio, second: Ratio) -> tuple[Ratio, Ratio]:
     defined = np.logical_and(
         *((np.asarray(ratio.denominators) > 0).any(axis=0) for ratio in (first, second))
     )
-    one, other = (Ratio(*(np.asarray(part) * defined for part in x)) for x in (first, second))
+    one, other = (
+        Ratio(np.asarray(x.numerators) * defined, np.asarray(x.denominators) * defined, x.share)
+        for x in (first, second)
+    )
     return one, other
 
 
@@ -280,6 +287,16 @@ def _spread(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     table = np.zeros((*values.shape, codes.max() + 1))
     table[np.arange(len(values)), :, codes] = values
     return table.reshape(len(values), -1)
+
+
+def _weigh_averages(ratio: Ratio, codes: np.ndarray) -> np.ndarray:
+    """Return `Figure.shares` of a measure's macro and micro averages [facts, 2 (L + 1)]."""
+    counts = np.broadcast_to(ratio.denominators, np.shape(ratio.numerators)).astype(np.float64)
+    if not ratio.share:
+        return np.full((len(counts), 2 * (counts.shape[1] + 1)), np.nan)
+    totals = sum_by(codes, counts)[codes]
+    equal = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    return np.concatenate([weigh(equal), weigh(counts)], axis=1)
 
 
 def _average(

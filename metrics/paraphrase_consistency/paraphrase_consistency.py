@@ -22,8 +22,15 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Labels, count_by_group, pick_counted, summarize, take
-from polyprobe.metrics.shared.rows import check_length, check_lists, check_texts
+from polyprobe.metrics.shared.intervals import Labels, share, summarize
+from polyprobe.metrics.shared.rows import (
+    check_length,
+    check_lists,
+    check_texts,
+    count_by_group,
+    pick_counted,
+    take,
+)
 
 _DESCRIPTION = """\
 Paraphrase consistency is the share of pairs of templates for the same fact to which a model gives \
@@ -147,7 +154,8 @@ def measure_consistency(
         ambiguous = find_ambiguous(subjects, references, groups)
     counted = several & ~ambiguous
     places = pick_counted(counted, groups)
-    measures = {name: np.where(counted, v, np.nan)[places] for name, v in shares._asdict().items()}
+    parts = shares._asdict().items()
+    measures = {name: share(np.where(counted, v, np.nan)[places]) for name, v in parts}
     options |= {"groups": take(groups, places), "clusters": take(clusters, places)}
     result = summarize(measures, **options)
     if groups is not None:

@@ -56,7 +56,7 @@ def compute(sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
     sizes = [len(row) for row in next(iter(scores.values()))]
     chance = {name: by.mean() for name, by in module.overlap_chance(sizes, k=depths).items()}
     measures = [
-        (name, np.column_stack([values[name] for values in found]), chance.get(name, 0))
+        (name, np.column_stack([x[name] for x in found]), chance.get(name, 0), name in chance)
         for name in found[0]
     ]
     return Output(list_pairs([*scores], measures, clusters))

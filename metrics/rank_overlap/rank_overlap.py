@@ -19,7 +19,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, summarize
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, share, summarize
 from polyprobe.metrics.shared.ranks import check_ties, count_ties, prefix_shares, split_by_size
 from polyprobe.metrics.shared.rows import Scores, read_depths, read_languages
 
@@ -191,9 +191,10 @@ def measure_rank_overlap(
     values = overlap_per_query(predictions, references, p, k, ties)
     sizes = read_languages({"predictions": predictions})[1]
     chance = {f"{name}_chance": by for name, by in overlap_chance(sizes, p, k).items()}
-    n_tau = int((~np.isnan(values["kendall_tau_b"])).sum())
-    counts = {"n_queries": len(sizes), "n_tau": n_tau}
-    return {**summarize({**values, **chance}, **options), **counts}
+    tau = values["kendall_tau_b"]
+    shares = {name: share(v) for name, v in values.items()}
+    counts = {"n_queries": len(sizes), "n_tau": int((~np.isnan(tau)).sum())}
+    return {**summarize({**shares, "kendall_tau_b": tau, **chance}, **options), **counts}
 
 
 class RankOverlap(evaluate.Metric):

@@ -55,7 +55,7 @@ def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") ->
     chance = module.rankc_chance(sizes, weights)
     room = np.where(sizes > 1, 1 - chance, np.nan)
     adjusted = (values - chance[:, None]) / room[:, None]
-    measures = [("rankc", values, chance.mean()), ("rankc_adjusted", adjusted, 0)]
+    measures = [("rankc", values, chance.mean(), True), ("rankc_adjusted", adjusted, 0, False)]
     return Output(list_pairs([*scores], measures, clusters))
 
 

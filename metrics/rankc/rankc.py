@@ -21,7 +21,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, summarize
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, share, summarize
 from polyprobe.metrics.shared.ranks import (
     CHUNK,
     Weights,
@@ -165,7 +165,7 @@ def rankc_pairs(
 
 def find_rankc(languages: Sequence[str], values: np.ndarray) -> Figure:
     """Return RankC by pair, from `rankc_pairs`."""
-    return mean_of(name_pairs(languages), values, np.ones(len(values)))
+    return mean_of(name_pairs(languages), values, np.ones(len(values)), share=True)
 
 
 def find_rankc_adjusted(
@@ -198,7 +198,8 @@ def measure_rankc(
     sizes = read_languages({"predictions": predictions})[1]
     chance = rankc_chance(sizes, weights)
     room = np.where(sizes > 1, 1 - chance, np.nan)
-    measures = {"rankc": values, "chance": chance, "rankc_adjusted": (values - chance) / room}
+    adjusted = (values - chance) / room
+    measures = {"rankc": share(values), "chance": chance, "rankc_adjusted": adjusted}
     counts = {"n_queries": len(values), "n_adjusted": int((sizes > 1).sum())}
     return {**summarize(measures, **options), **counts}
 

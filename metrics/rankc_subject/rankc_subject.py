@@ -33,6 +33,7 @@ from polyprobe.metrics.shared.intervals import (
     Figure,
     Resampling,
     add_mean,
+    choose_resamples,
     estimate,
     index_labels,
     name_pairs,
@@ -60,7 +61,8 @@ Args:
     ties (str): expected (default) or released, as in `rankc`.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries, and of the test; 0: neither.
+    n_resamples (int): resamples of the bootstrap over queries, and of the test; default: by size,
+        10,000 or 1,000; 0: neither.
     seed (int): of both; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws and the
         test flips whole clusters. Give it if queries share their subjects.
@@ -122,8 +124,11 @@ def measure_rankc_subject(
     crossed = [compare_rankings(*pair, sizes, weights, ties) for pair in ways]
     donor = np.mean(crossed, axis=0)
     chosen = Resampling(**options)
+    if chosen.n_resamples is None:
+        chosen = chosen._replace(n_resamples=choose_resamples(len(own), 1))
     table = np.column_stack([own, donor, np.ones(len(own))])
-    result = estimate(table, NAMES, _compare, chosen)
+    shares = np.array([[np.nan, 1, 1, np.nan]]) * np.ones((len(own), 1))
+    result = estimate(Figure([*NAMES], table, _compare, shares), chosen)
     p = None
     if chosen.n_resamples and len(own) > 1:
         difference = (own - donor)[:, None]

@@ -78,7 +78,8 @@ def compute(sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected") -> Outpu
         means = []
         for name, table in zip(names, find_values(module, scores, depths, ties), strict=True):
             chances = [found[f"{name}_chance"] for found in results.values()]
-            means += list_means(of, "all languages", name, table, chances, **options)[:1]
+            is_share, whole = name != "mean_rank", "all languages"
+            means += list_means(of, whole, name, table, chances, share=is_share, **options)[:1]
         entries = means + entries
     return Output(entries, notes)
 

@@ -22,7 +22,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import summarize
+from polyprobe.metrics.shared.intervals import share, summarize
 from polyprobe.metrics.shared.ranks import check_ties
 from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_depths, read_rows
 
@@ -157,9 +157,10 @@ def measure_recall(
     check_ties(ties)
     depths = read_depths(k)
     standing = find_standing(predictions, references)
+    own = _name_figures(standing if ties == "expected" else sort_stably(standing), depths)
     chance = _name_figures(shuffle(standing), depths)
     figures = {
-        **_name_figures(standing if ties == "expected" else sort_stably(standing), depths),
+        **{name: values if name == "mean_rank" else share(values) for name, values in own.items()},
         **{f"{name}_chance": values for name, values in chance.items()},
     }
     n_tied = int((standing.equal > standing.right).sum())

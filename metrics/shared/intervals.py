@@ -4,14 +4,15 @@ A measure is a ratio of two sums over queries (for a mean, each query counts 1),
 several such sums. All resamples are therefore one matrix product: how often each query was drawn,
 times its values.
 
->>> result = summarize({"accuracy": [1, 0, 1, 1]}, groups=["P36", "P36", "P19", "P19"])
->>> result["accuracy"], result["accuracy_ci"]
+>>> result = summarize({"gain": [1, 0, 1, 1]}, groups=["P36", "P36", "P19", "P19"])
+>>> result["gain"], result["gain_ci"]
 (0.75, [0.5, 1.0])
 >>> result["by_group"]["P36"]
-{'accuracy': 0.5, 'accuracy_ci': [0.0, 1.0], 'n_queries': 2}
+{'gain': 0.5, 'gain_ci': [0.0, 1.0], 'n_queries': 2}
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -19,11 +20,14 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr, stdtrit
 
-AVERAGES = ("macro", "micro")
-EMPTY = ("skip", "zero")
+AVERAGES, EMPTY = ("macro", "micro"), ("skip", "zero")
+_MOST, _LEAST, _CHEAP = 10_000, 1_000, 50_000  # resamples; facts times figures
 _CHUNK = 2**21  # draws at once
 _NARROW = 16  # columns; in wider tables the search for equal rows takes longer than it saves
+_NOTHING = 1e-24  # variance of equal values that are summed in several orders
 _SPARSE = 16  # a sparse product is faster if at most one value in 16 is not 0
+
+_NO_SHARES = np.array([[np.nan]])
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 Labels = Sequence[Hashable] | None
@@ -32,10 +36,14 @@ Intervals = list[list[float] | None]
 
 
 class Ratio(NamedTuple):
-    """Numerators and denominators of a measure by query; both are 0 if it does not count."""
+    """Numerators and denominators of a measure by query; both are 0 if it does not count.
+
+    `share`: no numerator is below 0 or above its denominator, see `bound_share`.
+    """
 
     numerators: np.ndarray
     denominators: np.ndarray
+    share: bool = False
 
 
 class Resampling(NamedTuple):
@@ -45,16 +53,17 @@ class Resampling(NamedTuple):
         groups: label of each query, usually its relation.
         average: `macro`, the unweighted mean over groups (queries are drawn within each group), or
             `micro`, over all queries alike (and drawn from all); without groups they are the same.
-        n_resamples: number of resamples; 0: no intervals.
+        n_resamples: number of resamples; 0: no intervals; None: see `choose_resamples`.
         seed: seed of the draws.
         clusters: label of each query (its subject, its relation); queries with the same label are
-            drawn together; None: each query is drawn by itself.
+            drawn together; None: each query is drawn by itself. Give the subjects where several
+            queries have the same one, or intervals are too narrow.
         empty: value of a group without a defined value in the macro average: `skip` or `zero`.
     """
 
     groups: Labels = None
     average: str = "macro"
-    n_resamples: int = 1000
+    n_resamples: int | None = None
     seed: int = 0
     clusters: Labels = None
     empty: str = "skip"
@@ -67,11 +76,14 @@ class Figure(NamedTuple):
         names: languages, or pairs as `en-fr`, and `mean`.
         table: [facts, columns], the summands of each fact.
         statistic: from sums [..., columns] to figures [..., names]; NaN where undefined.
+        shares: weight of each fact in each figure, its summand of the denominator; NaN for figures
+            that are no shares (`bound_share`). [facts, names], or 1 for an axis with equal values.
     """
 
     names: list[str]
     table: np.ndarray
     statistic: Statistic
+    shares: np.ndarray = _NO_SHARES
 
 
 class Draws(NamedTuple):
@@ -96,8 +108,8 @@ def summarize(
     """Return each measure's average and 95 % interval, by group too; options as in `Resampling`.
 
     A sequence of values is averaged; NaN is undefined and left out. An undefined value (0/0) is
-    None, and so is its interval, and the interval of a value that a single query defines. If all
-    values are equal (e.g. no answer is correct), the interval has no width; this is not certainty.
+    None, and so is its interval, and the interval of a value that a single query defines. Mark
+    shares by `share`: the interval of other measures has no width if all values are equal.
 
     Returns:
         NAME and `NAME_ci` = [low, high] of each measure, and if `groups` is given `by_group`:
@@ -106,7 +118,10 @@ def summarize(
     ratios = [v if isinstance(v, Ratio) else _as_ratio(v) for v in measures.values()]
     columns = [*(r.numerators for r in ratios), *(r.denominators for r in ratios)]
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
-    result = estimate(table, list(measures), divide, Resampling(**options))
+    shares = np.column_stack(
+        [r.denominators if r.share else np.full(len(table), np.nan) for r in ratios]
+    )
+    result = estimate_figure(Figure(list(measures), table, divide, shares), **options)
     codes = index_labels(options.get("groups"), len(table), "groups")[1]
     for name, ratio in zip(measures, ratios, strict=True):
         counted = np.bincount(codes, np.asarray(ratio.denominators) != 0)
@@ -117,26 +132,27 @@ def summarize(
     return result
 
 
-def estimate(
-    table: np.ndarray,
-    names: Sequence[str],
-    statistic: Statistic,
-    options: Resampling,
-    by_group: bool = True,
-) -> Figures:
-    """Return the figures of statistics of the sums of a table (queries x columns).
+def estimate_figure(figure: Figure, **options: Any) -> Figures:
+    """Return each name's value and `NAME_ci`; options as in `Resampling`."""
+    return estimate(figure, Resampling(**options))
 
-    `statistic` takes sums [..., columns] and gives [..., names], NaN where undefined; the scale of
-    the sums must not matter. Without `by_group` the groups' own figures, slow in wide tables, are
-    left out. The interval is the percentile interval of resamples of n - 1 out of n queries or
-    clusters (n_g - 1 of n_g within each group: McCarthy and Snowden 1985), whose variance is
-    unbiased, at levels widened as Student's t is (Hesterberg 2015, section 5.3). Its degrees of
-    freedom are those of n units; unequal clusters, of s queries, count as (sum s)^2 / sum s^2 equal
-    ones (Kish 1965).
+
+def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figures:
+    """Return the values of a figure and their intervals, by group too.
+
+    The scale of the sums must not matter to the statistic. Without `by_group` the groups' own
+    figures, slow in wide tables, are left out. A resample has n - 1 of n queries or clusters (n_g -
+    1 of n_g in each group: McCarthy and Snowden 1985), which makes the variance unbiased. The
+    interval is the percentile interval at levels widened as Student's t is (Hesterberg 2015,
+    section 5.3), of shares that of `bound_share`. Degrees of freedom are those of n units; unequal
+    clusters, of s queries, count as (sum s)^2 / sum s^2 equal ones (Kish 1965).
     """
-    _check(options)
+    names, table, statistic, shares = figure
+    shares = np.broadcast_to(shares, (len(table), len(names)))
+    n_resamples = _check(options, len(table), len(names))
     groups, codes = index_labels(options.groups, len(table), "groups")
-    index_labels(options.clusters, len(table), "clusters")
+    _, units = index_labels(options.clusters, len(table), "clusters")
+    units = np.arange(len(table)) if options.clusters is None else units
     values = statistic(sum_by(codes, table))
     if options.average == "micro":
         point = statistic(table.sum(axis=0))
@@ -145,9 +161,17 @@ def estimate(
         point = divide(_over_groups(values, zero).sum(axis=0))
     by_group = by_group and options.groups is not None
     overall: Intervals | None = None
-    inside: list[Intervals] | list[None] = [None] * len(groups)
-    if options.n_resamples:
-        overall, inside = _draw_intervals(table, codes, values, statistic, options, by_group)
+    inside: list[Intervals | None] = [None] * len(groups)
+    if n_resamples:
+        drawn = _resample_figures(figure, codes, units, values, options, n_resamples)
+        samples, freedom, samples_inside, freedom_inside = drawn
+        strata = codes if options.average == "macro" else np.zeros_like(codes)
+        overall = _bound(point, samples, freedom, shares, strata, units)
+        for i in range(len(groups)) if by_group else ():
+            part, found = codes == i, samples_inside[:, i]
+            inside[i] = _bound(
+                values[i], found, freedom_inside[i], shares[part], codes[part], units[part]
+            )
     result = _report(names, point, overall)
     if by_group:
         sizes = np.bincount(codes).tolist()
@@ -158,15 +182,26 @@ def estimate(
     return result
 
 
-def estimate_figure(figure: Figure, **options: Any) -> dict[str, Any]:
-    """Return each name's value and `NAME_ci`; options as in `intervals.Resampling`."""
-    return estimate(figure.table, figure.names, figure.statistic, Resampling(**options))
+def choose_resamples(facts: int, figures: int) -> int:
+    """Return the default number of resamples: 10,000 up to 50,000 facts x figures, else 1,000.
+
+    1,000 leave a standard deviation of 2 to 3 % in the width of an interval, 10,000 under 1 %.
+    """
+    return _MOST if facts * figures <= _CHEAP else _LEAST
 
 
-def mean_of(names: Sequence[str], values: np.ndarray, counted: np.ndarray) -> Figure:
+def share(values: np.ndarray | Sequence[float]) -> Ratio:
+    """Return values from 0 to 1 as a measure whose mean is a share; NaN is left out."""
+    return _as_ratio(values)._replace(share=True)
+
+
+def mean_of(
+    names: Sequence[str], values: np.ndarray, counted: np.ndarray, share: bool = False
+) -> Figure:
     """Return the figure that is a mean of values [facts, names] over the counted facts.
 
-    `counted` are weights [facts], or [facts, names] if they differ between names.
+    `counted` are weights [facts], or [facts, names] if they differ between names. With `share` each
+    value is from 0 to its weight.
     """
     k = values.shape[1]
 
@@ -174,7 +209,13 @@ def mean_of(names: Sequence[str], values: np.ndarray, counted: np.ndarray) -> Fi
         counts = np.broadcast_to(sums[..., k:], sums[..., :k].shape)
         return add_mean(divide(np.concatenate([sums[..., :k], counts], axis=-1)))
 
-    return Figure([*names, "mean"], np.column_stack([values, counted]), statistic)
+    table = np.column_stack([values, counted])
+    return Figure([*names, "mean"], table, statistic, weigh(counted) if share else _NO_SHARES)
+
+
+def weigh(counted: np.ndarray) -> np.ndarray:
+    """Return `Figure.shares` from weights [facts], or [facts, names]: their mean has the sum."""
+    return np.column_stack([counted, counted.sum(axis=1)] if counted.ndim > 1 else [counted])
 
 
 def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
@@ -187,8 +228,10 @@ def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
         either = alone[..., one] + alone[..., other] - both
         return add_mean(divide(np.concatenate([both, either], axis=-1)))
 
-    table = np.concatenate([values[:, one] * values[:, other], values], axis=1)
-    return Figure([*name_pairs(list(right)), "mean"], table, statistic)
+    both = values[:, one] * values[:, other]
+    either = weigh(values[:, one] + values[:, other] - both)
+    table = np.concatenate([both, values], axis=1)
+    return Figure([*name_pairs(list(right)), "mean"], table, statistic, either)
 
 
 def add_mean(values: np.ndarray) -> np.ndarray:
@@ -232,15 +275,15 @@ def thin_out(rows: np.ndarray) -> np.ndarray | csr_array:
 
 
 def resample(
-    table: np.ndarray, codes: np.ndarray, clusters: np.ndarray | None, options: Resampling
+    table: np.ndarray, codes: np.ndarray, clusters: np.ndarray | None, n: int, seed: int
 ) -> Draws:
-    """Return the sums of resamples by group (codes), of queries or of whole clusters.
+    """Return the sums of n resamples by group (codes), of queries or of whole clusters.
 
     They are drawn within each group; groups of a single unit have no variance, and are drawn from
     one another (collapsed strata: Cochran 1977, section 5A.12). If a cluster spans several groups,
     clusters are drawn from all, and the number of queries of a group varies.
     """
-    random = np.random.default_rng(options.seed)
+    random = np.random.default_rng(seed)
     units = np.arange(len(table)) if clusters is None else clusters
     n_units, n_groups = units.max() + 1, codes.max() + 1
     pairs, sizes = np.unique(units * n_groups + codes, return_counts=True)
@@ -248,16 +291,16 @@ def resample(
     freedom = _count_freedom(sizes, group_of)
     if len(pairs) == n_units:
         rows = table if clusters is None else sum_by(clusters, table)
-        parts = [_draw(rows[group_of == g], options.n_resamples, random) for g in range(n_groups)]
+        parts = [_draw(rows[group_of == g], n, random) for g in range(n_groups)]
         sums = np.stack(parts, axis=1)
         alone = np.flatnonzero(np.bincount(group_of) == 1)
         if len(alone) > 1:
-            chosen = random.choice(alone, size=(options.n_resamples, len(alone)))
+            chosen = random.choice(alone, size=(n, len(alone)))
             sums[:, alone] = sums[0, chosen]
         return Draws(sums, freedom, float(freedom.sum()))
     wide = np.zeros((n_units, n_groups, table.shape[1]))
     np.add.at(wide, (units, codes), table)
-    sums = _draw(wide.reshape(n_units, -1), options.n_resamples, random)
+    sums = _draw(wide.reshape(n_units, -1), n, random)
     of_all = _count_freedom(np.bincount(units), np.zeros(n_units, dtype=np.intp))
     return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, float(of_all[0]), within=False)
 
@@ -271,17 +314,43 @@ def interval(samples: np.ndarray, freedom: float) -> list[float] | None:
     return [float(bound) for bound in np.quantile(known, [tail, 1 - tail])]
 
 
+def bound_share(value: float, variance: float, units: float, freedom: float) -> list[float] | None:
+    """Return Wilson's 95 % score interval of a share, which has a width at 0 and 1; None for NaN.
+
+    The interval for a proportion of n independent units (Wilson 1927; Brown, Cai and DasGupta 2001,
+    equation 4), with Student's t for the normal quantile and the effective sample size for n (Korn
+    and Graubard 1998): that at which a proportion has the `variance` of the resamples, n = value (1
+    - value) / variance. If the resamples do not differ, n is `units`, the number of units drawn.
+
+    >>> [round(bound, 3) for bound in bound_share(1, 0, 10, np.inf)]  # 10 of 10
+    [0.722, 1.0]
+    """
+    if freedom <= 0 or np.isnan(value):
+        return None
+    value = min(max(value, 0.0), 1.0)
+    spread = value * (1 - value)
+    z2 = float(stdtrit(freedom, 0.025)) ** 2
+    n = spread / variance if variance > _NOTHING < spread else units
+    middle, half = value + z2 / n / 2, float(np.sqrt(z2 / n * (spread + z2 / n / 4)))
+    low, high = ((middle + side * half) / (1 + z2 / n) for side in (-1, 1))
+    return [max(low, 0.0), min(high, 1.0)]
+
+
 def check_name(given: str, known: Sequence[str], option: str) -> None:
     """Raise ValueError for a value of an option that is not known."""
     if given not in known:
         raise ValueError(f"unknown {option} {given!r}; known: {', '.join(known)}")
 
 
-def _check(options: Resampling) -> None:
+def _check(options: Resampling, facts: int, figures: int) -> int:
+    """Return the number of resamples; raise ValueError for invalid ones."""
     check_name(options.average, AVERAGES, "average")
     check_name(options.empty, EMPTY, "empty")
+    if options.n_resamples is None:
+        return choose_resamples(facts, figures)
     if not isinstance(options.n_resamples, int | np.integer) or options.n_resamples < 0:
         raise ValueError(f"n_resamples is {options.n_resamples!r}; expected a number from 0")
+    return int(options.n_resamples)
 
 
 def _as_ratio(values: np.ndarray | Sequence[float]) -> Ratio:
@@ -305,7 +374,7 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names];
     groups of a single unit are one stratum.
     """
-    variance, alone = np.ma.masked_invalid(samples).var(axis=0).filled(0), freedom == 0
+    variance, alone = _vary(samples), freedom == 0
     strata = np.concatenate([variance[~alone], variance[alone].sum(axis=0, keepdims=True)])
     degrees: np.ndarray = np.append(freedom[~alone], max(alone.sum() - 1, 0))
     variance, degrees = strata[degrees > 0], degrees[degrees > 0, None]
@@ -314,36 +383,71 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     return np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1), degrees.sum())
 
 
-def _draw_intervals(
-    table: np.ndarray,
+def _resample_figures(
+    figure: Figure,
     codes: np.ndarray,
+    units: np.ndarray,
     values: np.ndarray,
-    statistic: Statistic,
     options: Resampling,
-    by_group: bool,
-) -> tuple[Intervals, list[Intervals]]:
-    """Return the intervals of the average [names] and of each group [groups][names]."""
-    given = options.clusters
-    clusters = None if given is None else index_labels(given, len(table), "clusters")[1]
-    drawn = resample(table, codes, clusters, options)
-    samples = statistic(drawn.sums)
-    of_all: float | np.ndarray = drawn.freedom_of_all
+    n: int,
+) -> tuple[np.ndarray, float | np.ndarray, np.ndarray, np.ndarray]:
+    """Return averages [resamples, names], their freedom, then those of [..., groups, ...]."""
+    table, statistic = figure.table, figure.statistic
+    clusters = None if options.clusters is None else units
+    draw = partial(resample, clusters=clusters, n=n, seed=options.seed)
+    drawn = draw(table, codes)
+    inside, of_group = statistic(drawn.sums), drawn.freedom
     zero = np.isnan(values) & (options.empty == "zero")
-    apart = enumerate(drawn.freedom if by_group else ())
-    inside = [[interval(column, f) for column in samples[:, i].T] for i, f in apart]
     if options.average == "micro":
-        drawn = resample(table, np.zeros_like(codes), clusters, options)
-        samples, of_all = statistic(drawn.sums[:, 0]), drawn.freedom_of_all
+        drawn = draw(table, np.zeros_like(codes))
+        samples = statistic(drawn.sums[:, 0])
     elif clusters is not None and _holds_groups(clusters, codes):
         figures = _over_groups(values, zero)
-        of_group = clusters[np.unique(codes, return_index=True)[1]]
-        drawn = resample(figures, np.zeros_like(of_group), of_group, options)
-        samples, of_all = divide(drawn.sums[:, 0]), drawn.freedom_of_all
+        holders = clusters[np.unique(codes, return_index=True)[1]]
+        drawn = draw(figures, np.zeros_like(holders), clusters=holders)
+        samples = divide(drawn.sums[:, 0])
     else:
-        of_all = _pool_freedom(samples, drawn.freedom) if drawn.within else of_all
-        samples = divide(_over_groups(samples, zero).sum(axis=1))
-    pairs = zip(samples.T, np.broadcast_to(of_all, samples.shape[1]).tolist(), strict=True)
-    return [interval(column, freedom) for column, freedom in pairs], inside
+        samples = divide(_over_groups(inside, zero).sum(axis=1))
+        if drawn.within:
+            return samples, _pool_freedom(inside, of_group), inside, of_group
+    return samples, drawn.freedom_of_all, inside, of_group
+
+
+def _bound(
+    values: np.ndarray,
+    samples: np.ndarray,
+    freedom: float | np.ndarray,
+    shares: np.ndarray,
+    codes: np.ndarray,
+    units: np.ndarray,
+) -> Intervals:
+    """Return the intervals of figures [names] from their resamples; others as in `estimate`."""
+    is_share, variance = ~np.isnan(shares[0]), _vary(samples)
+    alike, counts = is_share & (variance <= _NOTHING), np.ones_like(values)
+    counts[alike] = _count_units(shares[:, alike], codes, units)
+    degrees = np.broadcast_to(freedom, values.shape)
+    rows = np.stack([values, variance, counts, degrees], axis=1).tolist()
+    return [
+        bound_share(*row) if is_share[i] else interval(samples[:, i], row[-1])
+        for i, row in enumerate(rows)
+    ]
+
+
+def _vary(samples: np.ndarray) -> np.ndarray:
+    """Return the variance over resamples [resamples, ...], NaN left out."""
+    some = np.isnan(samples).any()
+    return np.ma.masked_invalid(samples).var(axis=0).filled(0) if some else samples.var(axis=0)
+
+
+def _count_units(weights: np.ndarray, codes: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return the number of units behind means over groups of weighted facts [names].
+
+    Unequal weights w of units count as (sum w)^2 / sum w^2 equal ones (Kish 1965).
+    """
+    totals = sum_by(codes, weights)[codes]
+    parts = np.divide(weights, totals, out=np.zeros_like(totals), where=totals > 0)
+    sums = sum_by(units, parts)
+    return divide(np.concatenate([sums.sum(axis=0) ** 2, (sums**2).sum(axis=0)]))
 
 
 def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
@@ -390,43 +494,6 @@ def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | Non
     return report
 
 
-def pick_counted(counted: Collection[bool], groups: Sequence[Hashable] | None) -> list[int]:
-    """Return the indices of the queries that a figure counts: the bootstrap draws from these only.
-
-    A group without a counted query keeps its first query, as an undefined value: the group then
-    appears in the results, and the macro average can count it as 0 or skip it. `groups` has one
-    label for each query; None is one group.
-
-    >>> pick_counted([True, False, False, False], ["P36", "P36", "P19", "P19"])
-    [0, 2]
-    """
-    labels = [None] * len(counted) if groups is None else groups
-    without = {label for label, n in count_by_group(counted, labels).items() if not n}
-    places = []
-    for place, (counts, label) in enumerate(zip(counted, labels, strict=True)):
-        if counts or label in without:
-            places.append(place)
-            without.discard(label)
-    return places
-
-
 def name_pairs(languages: Sequence[str]) -> list[str]:
     """Return the names of all unordered pairs, in the languages' order."""
     return [f"{one}-{other}" for one, other in combinations(languages, 2)]
-
-
-def count_by_group(counted: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
-    """Return the number of counted queries of each group, in order of first occurrence.
-
-    >>> count_by_group([True, False, False, False], ["P36", "P36", "P19", "P19"])
-    {'P36': 1, 'P19': 0}
-    """
-    sizes = dict.fromkeys(groups, 0)
-    for counts, label in zip(counted, groups, strict=True):
-        sizes[label] += bool(counts)
-    return sizes
-
-
-def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
-    """Return the labels at some indices; None for None."""
-    return None if labels is None else [labels[place] for place in places]

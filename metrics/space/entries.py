@@ -4,7 +4,7 @@ The queries are resampled for all languages or pairs at once. The interval of th
 therefore the one in results.json of a run.
 
 >>> values = np.array([[1, 1], [0, np.nan]])
->>> found = list_means([("en",), ("es",)], "mean", "accuracy", values, [0.5, 0.5])
+>>> found = list_means([("en",), ("es",)], "mean", "accuracy", values, [0.5, 0.5], share=True)
 >>> [(entry.label, entry.value, entry.n) for entry in found]
 [('mean', 0.75, 2), ('en', 0.5, 2), ('es', 1.0, 1)]
 """
@@ -91,18 +91,20 @@ def list_means(
     name: str,
     values: np.ndarray,
     chances: Sequence[float | None],
+    *,
+    share: bool,
     **options: Labels,
 ) -> list[Entry]:
     """Return the mean of each column of values [queries, of]; NaN is left out.
 
-    For several columns the first entry, named `whole`, is the mean of the means. `options` are
-    groups and clusters of `intervals.Resampling`.
+    For several columns the first entry, named `whole`, is the mean of the means. `share` is that
+    of `intervals.mean_of`, `options` are groups and clusters of `intervals.Resampling`.
     """
     known = ~np.isnan(values)
     # A run has one column of counts where all are equal; the same table gives the same draws.
     counts = known if (known != known[:, :1]).any() else known[:, 0]
     names = [str(column) for column in range(len(of))]
-    figure = mean_of(names, np.where(known, values, 0), counts)
+    figure = mean_of(names, np.where(known, values, 0), counts, share)
     return list_figure(figure, of, whole, name, known, chances, **options)
 
 
@@ -132,17 +134,18 @@ def list_figure(
 
 def list_pairs(
     languages: Sequence[str],
-    measures: Sequence[tuple[str, np.ndarray, float | None]],
+    measures: Sequence[tuple[str, np.ndarray, float | None, bool]],
     clusters: Labels,
 ) -> list[Entry]:
     """Return the entries of `list_means` by pair of languages, all measures of a pair together.
 
-    A measure is its name, values [queries, pairs] and chance level.
+    A measure is its name, values [queries, pairs], chance level and whether it is a share.
     """
     pairs = [*combinations(languages, 2)]
+    whole, options = "all pairs", {"clusters": clusters}
     found = [
-        list_means(pairs, "all pairs", name, values, [chance] * len(pairs), clusters=clusters)
-        for name, values, chance in measures
+        list_means(pairs, whole, name, values, [chance] * len(pairs), share=share, **options)
+        for name, values, chance, share in measures
     ]
     return [entry for entries in zip(*found, strict=True) for entry in entries]
 

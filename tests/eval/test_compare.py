@@ -9,7 +9,12 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.runs import compare_runs, match_facts
-from polyprobe.eval.results.compute import Bootstrap, compute_results, read_clusters
+from polyprobe.eval.results.compute import (
+    Bootstrap,
+    compute_results,
+    read_clusters,
+    resolve_clusters,
+)
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import PICKS, SCORES, scores, write_run
@@ -95,7 +100,10 @@ def test_rows_of_one_fact_are_matched_in_their_order(run):
     [
         ({"test": "t"}, "unknown test 't'; known: randomisation, bootstrap"),
         ({"correction": "c"}, "unknown correction 'c'"),
-        ({"clusters": "object"}, "unknown --cluster 'object'; known: none, relation, subject"),
+        (
+            {"clusters": "object"},
+            "unknown --cluster 'object'; known: auto, none, relation, subject",
+        ),
     ],
 )
 def test_unknown_options(run, options, message):
@@ -131,6 +139,33 @@ def test_ids_without_a_subject(run):
     assert read_clusters(table, "subject")[:2] == ["C0", "C1"]
 
 
+def test_subjects_are_drawn_where_all_ids_name_one(run):
+    table = run("a").read("en")
+    assert resolve_clusters(table, "auto") == "subject"
+    assert read_clusters(table, "auto") == read_clusters(table, "subject")
+    some = [*table["fact_id"].to_pylist()[:-1], "17:0007"]
+    assert resolve_clusters(table.set_column(0, "fact_id", [some]), "auto") == "none"
+    assert resolve_clusters(table, "none") == "none"
+
+
+def test_results_and_comparisons_say_what_was_drawn(run):
+    made = run("a")
+    default = {"n_resamples": 10_000, "seed": 0, "clusters": "subject"}
+    assert made.read_json("results.json")["resampling"] == default
+    given = compute_results(made, Bootstrap(n_resamples=99, clusters="none"))["resampling"]
+    assert given == {"n_resamples": 99, "seed": 0, "clusters": "none"}
+    found = compare_runs(made, run("b"), n_resamples=9)
+    subjects = {fact.split(":")[1] for fact in made.read("en")["fact_id"].to_pylist()}
+    assert (found.settings["clusters"], found.n_units) == ("subject", len(subjects))
+
+
+def test_wide_runs_have_fewer_resamples():
+    table = pa.table({"fact_id": ["P1:Q1:Q2"] * 1_000})
+    assert Bootstrap().resolve(table, 10).n_resamples == 10_000  # 45 pairs
+    assert Bootstrap().resolve(table, 11).n_resamples == 1_000  # 55 pairs
+    assert Bootstrap(n_resamples=7).resolve(table, 11).n_resamples == 7
+
+
 def show(*arguments):
     result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
     assert result.exit_code == 0, result.output
@@ -140,12 +175,12 @@ def show(*arguments):
 def test_the_command_says_what_was_tested_and_where_nothing_can_come_out(run, tmp_path):
     pair = run("a").folder, run("b", {"en": WRONG["en"], "ru": WRONG["ru"]}).folder
     file = tmp_path / "c.json"
-    text = show(*pair, "--resamples", 200, "--json", file)
-    assert "8 rows, 2 languages: en, ru; randomisation, 200 resamples" in text
+    text = show(*pair, "--resamples", 200, "--cluster", "none", "--json", file)
+    assert "8 rows, 2 languages: en, ru; randomisation, 200 resamples of 8 facts" in text
     assert "excluded (only in one run): languages zh_hans" in text
     assert json.loads(file.read_text())["differences"]["accuracy"]["en"]["p"] < 0.05
     few = show(*pair, "--cluster", "relation", "--correction", "none")
-    assert "8 rows in 2 relations" in few
+    assert "10,000 resamples of 2 relations" in few
     said = "p (none) cannot fall below .05 with 2 relations and 10,000 resamples; least possible p:"
     figures = ("accuracy", "rankc", "rankc_adjusted", "coverlap", "agreement")
     assert few.count("cannot fall below") == 1

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from polyprobe.metrics.answer_agreement.answer_agreement import measure_agreement
@@ -265,8 +266,11 @@ def test_a_group_that_is_not_drawn_is_left_out():
     chosen = [[0, 0], [0, 1], [0, 0]]
     options = {"groups": ["a", "a", "b"], "clusters": ["x", "y", "y"], "n_resamples": 200}
     result = measure_agreement(chosen, **options)
-    # x: a agrees on 1 of 1; y: a on 0 of 1, b on 1 of 1
-    assert result["pairs"]["0-1"]["agreement_ci"] == [(0 + 1) / 2, 1]
+    # x: a agrees on 1 of 1, the mean is 1; y: a on 0 of 1, b on 1 of 1, the mean is (0 + 1) / 2
+    n = (3 / 4 * 1 / 4) / ((1 - 1 / 2) ** 2 / 4)
+    for bound in result["agreement_ci"]:  # Wilson's equation, Student's t of one degree of freedom
+        score = (3 / 4 - bound) / np.sqrt(bound * (1 - bound) / n)
+        assert abs(score) == pytest.approx(stats.t.ppf(0.975, 1), rel=0.02)
     assert result["pairs"]["0-1"]["agreement_ci"] == result["agreement_ci"]
 
 

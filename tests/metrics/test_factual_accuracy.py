@@ -158,15 +158,17 @@ def test_without_flags_there_is_only_all():
 @pytest.mark.parametrize("options", [{"groups": GROUPS}, {"clusters": GROUPS}, {}])
 def test_single_and_multi_are_drawn_from_their_own_queries(options):
     result = measure_factual_accuracy(PREDICTIONS, REFERENCES, SINGLE, **options)
+    inside = result.get("by_group", {}).items()
     for name, flags in (("single", SINGLE), ("multi", [not flag for flag in SINGLE])):
         part = {key: list(compress(column, flags)) for key, column in options.items()}
         kept = (list(compress(column, flags)) for column in (PREDICTIONS, REFERENCES))
         alone = measure_factual_accuracy(*kept, **part)
         assert result[name] == alone["all"]
-        if "groups" in options:  # a relation without a value in that resample only
-            assert result[f"{name}_ci"][1] == alone["all_ci"][1]
-        else:
+        if not inside:
             assert result[f"{name}_ci"] == alone["all_ci"]
+        for group, found in inside:  # drawn in turn: those before it differ
+            bounds = alone["by_group"].get(group, {}).get("all_ci")
+            assert found[f"{name}_ci"] == (bounds and pytest.approx(bounds, abs=0.02))
 
 
 def test_a_relation_with_one_object_of_one_token_is_in_every_draw():

@@ -6,7 +6,17 @@ from scipy import stats
 
 from polyprobe.metrics.shared import intervals
 from polyprobe.metrics.shared import intervals as rankc_intervals
-from polyprobe.metrics.shared.intervals import Ratio, Resampling, estimate, resample, summarize
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Ratio,
+    bound_share,
+    estimate_figure,
+    find_coverlap,
+    mean_of,
+    resample,
+    share,
+    summarize,
+)
 
 VALUES = np.random.default_rng(0).beta(0.7, 2, size=300)
 
@@ -71,25 +81,25 @@ def test_scipy_draws_the_same_interval(values):
 
 def test_the_variance_is_unbiased():
     few = VALUES[:6]
-    sums = resample(few[:, None], np.zeros(6, int), None, Resampling(n_resamples=40_000)).sums
+    sums = resample(few[:, None], np.zeros(6, int), None, 40_000, seed=0).sums
     assert (sums[:, 0, 0] / 5).std() == pytest.approx(few.std(ddof=1) / np.sqrt(6), rel=0.02)
 
 
 def test_the_variance_is_unbiased_where_equal_rows_are_drawn_as_one():
     few = np.array([0.0, 1.0] * 8)
-    sums = resample(few[:, None], np.zeros(16, int), None, Resampling(n_resamples=40_000)).sums
+    sums = resample(few[:, None], np.zeros(16, int), None, 40_000, seed=0).sums
     assert (sums[:, 0, 0] / 15).std() == pytest.approx(few.std(ddof=1) / 4, rel=0.02)
 
 
 def test_the_levels_are_widened_as_student_s_t_is():
     """Three groups of three: 9 - 3 = 6 degrees of freedom; of four unequal clusters less than 3."""
     few, groups = np.arange(9.0), np.repeat([0, 1, 2], 3)
-    drawn = resample(few[:, None], groups, None, Resampling())
+    drawn = resample(few[:, None], groups, None, 9, seed=0)
     assert (drawn.freedom.tolist(), drawn.freedom_of_all) == ([2, 2, 2], 6)
     clusters = np.array([0, 0, 0, 0, 0, 0, 1, 2, 3])
-    drawn = resample(few[:, None], np.zeros(9, int), clusters, Resampling())
+    drawn = resample(few[:, None], np.zeros(9, int), clusters, 9, seed=0)
     assert drawn.freedom_of_all == pytest.approx(9**2 / (6**2 + 3) - 1)
-    one = resample(few[:, None], np.zeros(9, int), np.zeros(9, int), Resampling())
+    one = resample(few[:, None], np.zeros(9, int), np.zeros(9, int), 9, seed=0)
     assert one.freedom_of_all == 0
     samples = np.linspace(0, 1, 10_001)
     tail = stats.norm.cdf(stats.t.ppf(0.025, 6))
@@ -104,10 +114,10 @@ def test_a_ratio_of_another_folder_s_copy_counts():
 def test_equal_rows_are_drawn_as_one(monkeypatch):
     """The short way (a multinomial over distinct rows) and the long one agree."""
     table = np.repeat([[1.0, 1.0], [0.0, 1.0]], [70, 230], axis=0)
-    options = Resampling(n_resamples=20_000)
-    fast = estimate(table, ["x"], intervals.divide, options)["x_ci"]
+    figure, options = Figure(["x"], table, intervals.divide), {"n_resamples": 20_000}
+    fast = estimate_figure(figure, **options)["x_ci"]
     monkeypatch.setattr(intervals, "_NARROW", 0)
-    plain = estimate(table, ["x"], intervals.divide, options)["x_ci"]
+    plain = estimate_figure(figure, **options)["x_ci"]
     assert fast == pytest.approx(plain, abs=0.004)
 
 
@@ -186,3 +196,80 @@ def test_the_seed_decides():
 def test_errors(options, message):
     with pytest.raises(ValueError, match=message):
         summarize({"x": [1, 0]}, **options)
+
+
+def wilson(value, n, freedom=np.inf):
+    """Return Wilson's interval as the roots of (value - x)^2 = t^2 x (1 - x) / n."""
+    ratio = stats.t.ppf(0.975, freedom) ** 2 / n
+    return np.sort(np.roots([1 + ratio, -2 * value - ratio, value**2])).clip(0, 1)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 40), (40, 40), (1, 40), (39, 40), (180, 450), (2, 2)])
+def test_a_share_has_wilson_s_interval(right, n):
+    theirs = stats.binomtest(right, n).proportion_ci(method="wilson")
+    assert wilson(right / n, n) == pytest.approx([theirs.low, theirs.high])
+    variance = right / n * (1 - right / n) / n
+    assert bound_share(right / n, variance, n, np.inf) == pytest.approx([theirs.low, theirs.high])
+    found = summarize({"x": share(np.arange(n) < right)})["x_ci"]
+    expected = wilson(right / n, n if right in (0, n) else n - 1, n - 1)
+    assert found == pytest.approx(expected.clip(0, 1), abs=0.006)
+
+
+def test_the_effective_size_of_a_share_has_the_variance_of_clusters():
+    """Four copies of each of ten values: one is 1, or all; then clusters of 6, 1, 1, 1 zeros."""
+    clusters = np.repeat(np.arange(10), 4)
+    found = summarize({"x": share(clusters == 0)}, clusters=clusters)["x_ci"]
+    assert found == pytest.approx(wilson(1 / 10, 10 - 1, 9), abs=0.02)
+    found = summarize({"x": share(clusters >= 0)}, clusters=clusters)["x_ci"]
+    assert found == pytest.approx(wilson(1, 10, 9))
+    unequal = np.repeat([0, 1, 2, 3], [6, 1, 1, 1])
+    found = summarize({"x": share(np.zeros(9))}, clusters=unequal)["x_ci"]
+    size = 9**2 / (6**2 + 3)
+    assert found == pytest.approx(wilson(0, size, size - 1))
+
+
+def test_a_share_counts_the_queries_of_its_denominator():
+    """COverlap of 0 of 8 in 200 queries, as its kernel for pairs gives it; NaN is left out."""
+    either = np.arange(200) < 8
+    expected = wilson(0, 8, 199)
+    zeros = Ratio(np.zeros(200), either, share=True)
+    assert summarize({"x": zeros})["x_ci"] == pytest.approx(expected)
+    found = estimate_figure(find_coverlap({"en": either * 1.0, "fr": np.zeros(200)}))
+    assert found["en-fr_ci"] == found["mean_ci"] == pytest.approx(expected)
+    missing = np.where(either, 1, np.nan)
+    assert summarize({"x": share(missing)})["x_ci"] == pytest.approx(wilson(1, 8, 199))
+
+
+def test_shares_by_group():
+    """A group of 4 and one of 16: their mean has weights of 1/8 and 1/32, as 12.8 equal ones."""
+    groups = np.repeat(["a", "b"], [4, 16])
+    found = summarize({"x": share(np.ones(20))}, groups=groups)
+    size = 1 / (4 * (1 / 8) ** 2 + 16 * (1 / 32) ** 2)
+    assert found["x_ci"] == pytest.approx(wilson(1, size, 3 + 15))
+    assert found["by_group"]["a"]["x_ci"] == pytest.approx(wilson(1, 4, 3))
+    micro = summarize({"x": share(np.ones(20))}, groups=groups, average="micro")
+    assert micro["x_ci"] == pytest.approx(wilson(1, 20, 19))
+    apart = summarize({"x": share(groups == "a")}, groups=groups)
+    assert apart["x_ci"] == pytest.approx(wilson(1 / 2, size, 3 + 15))
+
+
+def test_figures_that_are_no_shares_keep_the_percentile_interval():
+    right = np.ones((30, 2))
+    of_shares = estimate_figure(mean_of(["en", "fr"], right, np.ones(30), share=True))
+    assert of_shares["en_ci"] == of_shares["mean_ci"] == pytest.approx(wilson(1, 30, 29))
+    assert estimate_figure(mean_of(["en", "fr"], right, np.ones(30)))["mean_ci"] == [1, 1]
+    found = summarize({"x": share(VALUES), "y": VALUES}, n_resamples=20_000)
+    assert found["x_ci"] != found["y_ci"] == pytest.approx(found["x_ci"], abs=0.004)
+
+
+def test_resamples_by_default(monkeypatch):
+    """10,000 up to 50,000 facts x figures, else 1,000; others as given."""
+    drawn = []
+    monkeypatch.setattr(
+        intervals, "resample", lambda *a, n, **b: drawn.append(n) or resample(*a, n=2, **b)
+    )
+    summarize({"x": VALUES})
+    summarize({"x": np.ones(25_000), "y": np.ones(25_000)})
+    summarize({"x": np.ones(25_001), "y": np.ones(25_001)})
+    summarize({"x": np.ones(25_001), "y": np.ones(25_001)}, n_resamples=500)
+    assert drawn == [10_000, 10_000, 1_000, 500]

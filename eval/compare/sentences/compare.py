@@ -90,7 +90,7 @@ NOTHING = Wanted()
 
 
 def compare_versions(
-    versions: Versions, wanted: Wanted = NOTHING, *, clusters: str = "none", **options: Any
+    versions: Versions, wanted: Wanted = NOTHING, *, clusters: str = "auto", **options: Any
 ) -> VersionComparison:
     """Return the effect of sentences; options as in `runs.compare_runs`.
 

@@ -15,7 +15,8 @@ from polyprobe.metrics.recall_at_k.recall_at_k import (
     find_standing,
     recall_probability,
 )
-from polyprobe.metrics.shared.intervals import Ratio, take
+from polyprobe.metrics.shared.intervals import Ratio
+from polyprobe.metrics.shared.rows import take
 
 from .texts import Texts
 
@@ -69,11 +70,11 @@ def compare_ranks(first: Ranks, second: Ranks, paired: Mapping[str, Any]) -> dic
     """
     every = np.ones((len(first.rank), 1))
     recalls = zip(first.recall, second.recall, strict=True)
-    values = {f"recall@{k}": pair for k, pair in enumerate(recalls, start=1)}
-    values["mean_rank"] = (first.rank, second.rank)
     measures = {
-        name: (Ratio(one, every), Ratio(other, every)) for name, (one, other) in values.items()
+        f"recall@{k}": (Ratio(one, every, share=True), Ratio(other, every, share=True))
+        for k, (one, other) in enumerate(recalls, start=1)
     }
+    measures["mean_rank"] = (Ratio(first.rank, every), Ratio(second.rank, every))
     with Console(stderr=True).status("comparing ranks"):
         return compare_averages(first.languages, measures, **paired)
 

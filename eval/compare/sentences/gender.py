@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from polyprobe.metrics.joint.significance import Averages, compare_averages
-from polyprobe.metrics.shared.intervals import Ratio, take
+from polyprobe.metrics.shared.intervals import Ratio
+from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import missing
@@ -99,7 +100,7 @@ def measure_feminine(
     table = np.stack([np.stack(counts[x]) for x in languages], axis=-1)  # wording, row, part, L
     kept = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
     own = {name: take(paired[name], [rows[i] for i in kept]) for name in ("relations", "clusters")}
-    one, other = (Ratio(side[kept, 0], side[kept, 1]) for side in table)
+    one, other = (Ratio(side[kept, 0], side[kept, 1], share=True) for side in table)
     found = compare_averages(languages, {"share": (one, other)}, **{**paired, **own})
     return Feminine(found["share"], len(rows), forms, without)
 

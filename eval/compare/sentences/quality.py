@@ -12,7 +12,8 @@ import numpy as np
 from rich.console import Console
 
 from polyprobe.metrics.joint.significance import Averages, compare_averages
-from polyprobe.metrics.shared.intervals import Ratio, summarize, take
+from polyprobe.metrics.shared.intervals import Ratio, summarize
+from polyprobe.metrics.shared.rows import take
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import missing
 from polyprobe.system.progress import track
