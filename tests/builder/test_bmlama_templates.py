@@ -98,13 +98,22 @@ def test_sentence_is_clean(relation, language, sentence):
 
 
 def test_no_sentence_serves_two_relations():
-    """The four relations that share an English template also share the repaired template."""
-    same = {"P30", "P131", "P17", "P276"}
+    """P30, P131 and P17 share the published English template and ours; P276 has events as well."""
+    same = {"P30", "P131", "P17"}
     found = defaultdict(set)
     for relation, language, sentence in ENTRIES:
-        found[language, sentence].add("P30" if relation in same else relation)
+        shares = relation in same or (relation, language) == ("P276", "lt")
+        found[language, sentence].add("P30" if shares else relation)
     assert {key: relations for key, relations in found.items() if len(relations) > 1} == {}
     assert len({tuple(OURS[relation].items()) for relation in same}) == 1
+
+
+def test_no_template_is_in_both_files():
+    by_relation = bmlama_files.read_tables("templates.toml")
+    by_language = bmlama_files.read_tables("uninflected.toml")
+    assert set(by_language) == set(bmlama_files.list_paths("17"))
+    for language, sentences in by_language.items():
+        assert not [r for r in sentences if language in by_relation.get(r, {})], language
 
 
 @pytest.mark.upstream
@@ -149,13 +158,17 @@ def test_chinese_capitals_are_wrong_in_262_rows_of_53(published):
 def test_17_and_53_differ_in_chinese_capitals_alone(published):
     in_17, in_53 = published["17"], published["53"]
     ours = {(relation, language) for relation, language, _ in ENTRIES} & set(in_17) & set(in_53)
-    differing = {key for key in ours if set(in_17[key]) != set(in_53[key])}
+    differing = {key for key in ours if in_17[key].most_common(1)[0][0] not in in_53[key]}
     assert differing == {("P36", "zh"), ("P1376", "zh")}
 
 
 @pytest.mark.upstream
 def test_every_entry_replaces_one_published_template(published):
+    """Three templates have another form: a space is missing (ar, el), or [X] is in `compose`."""
+    deviant = Counter()
     for relation, language, _ in ENTRIES:
         for counts in published.values():
-            assert len(counts.get((relation, language), ())) <= 1, (relation, language)
+            templates = counts.get((relation, language), Counter()).most_common()
+            deviant[relation, language] += sum(rows for _, rows in templates[1:])
         assert any((relation, language) in counts for counts in published.values())
+    assert +deviant == {("P17", "ar"): 1, ("P17", "el"): 1, ("P527", "fr"): 2}

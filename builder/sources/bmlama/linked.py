@@ -46,7 +46,7 @@ REPAIRS = {
     "label": "labels cut at a comma in the released files, or plainly wrong, were replaced",
     "filled": "distractors were added to a row with a single candidate",
     "answer_moved": "the answer is no longer the last candidate",
-    "template": "the published template is plainly wrong; the prompt uses ours",
+    "template": "the published template is wrong or needs inflected labels; the prompt uses ours",
     "invisible_characters": "invisible characters in the prompt, the subject or a candidate "
     "were replaced by spaces or removed",
     "mixed_alphabets": "words of the prompt, the subject or a candidate that mixed alphabets (a "
