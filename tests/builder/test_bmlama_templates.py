@@ -4,10 +4,12 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from polyprobe.builder.recipes.bmlama import card as bmlama_card
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama.files import list_replacements
 from polyprobe.system.download import read_files
 
+FILES = ("templates.toml", "uninflected.toml")
 OURS = list_replacements("53")
 ENTRIES = [
     (relation, language, sentence)
@@ -136,12 +138,25 @@ def test_no_sentence_serves_two_relations():
     assert len({tuple(OURS[relation].items()) for relation in same}) == 1
 
 
+def list_tables(name):
+    """Return the tables of a file for both configurations."""
+    return {key: table for key, table in bmlama_files.read_tables(name).items() if key != "53"}
+
+
 def test_no_template_is_in_both_files():
-    by_relation = bmlama_files.read_tables("templates.toml")
-    by_language = bmlama_files.read_tables("uninflected.toml")
+    by_relation, by_language = map(list_tables, FILES)
     assert set(by_language) == set(bmlama_files.list_paths("17"))
     for language, sentences in by_language.items():
         assert not [r for r in sentences if language in by_relation.get(r, {})], language
+
+
+@pytest.mark.upstream
+def test_the_card_counts_the_replaced_templates(published):
+    card = bmlama_card.AUDIT.with_name("card.md").read_text(encoding="utf-8")
+    of_both = [sum(map(len, list_tables(name).values())) for name in FILES]
+    all_templates = len(set(published["17"]) | set(published["53"]))
+    assert f"Of {all_templates:,} published templates, {sum(of_both)} are replaced" in card
+    assert all(f"{number} " in card for number in of_both)
 
 
 @pytest.mark.upstream
