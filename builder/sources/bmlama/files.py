@@ -177,7 +177,8 @@ def list_replacements(config: str) -> dict[str, dict[str, str]]:
     of_53 = tables.pop("53")
     own = of_53 if config == "53" else {}
     found = {relation: table | own.get(relation, {}) for relation, table in tables.items()}
-    for language, sentences in read_tables("uninflected.toml").items():
+    uninflected = read_tables("uninflected.toml") | read_tables("uninflected_53.toml")
+    for language, sentences in uninflected.items():
         for relation, sentence in sentences.items():
             found.setdefault(relation, {})[language] = sentence
     return {relation: dict(sorted(table.items())) for relation, table in found.items()}
