@@ -25,6 +25,9 @@ In a word of two alphabets (a Greek word with a Latin A), only letters of the sa
 replaced (a subset of the confusables of Unicode Technical Standard 39), and only by letters of the
 alphabet that most of the word's letters have. A name such as `μTorrent` is unchanged. So is a Latin
 I in Cyrillic, since it is ambiguous: the Ukrainian I, or the palochka of Caucasian languages.
+
+Chinese (`zh`) is written in simplified characters, which OpenCC (configuration `t2s`) writes for
+traditional ones. Otherwise the script of a label would tell candidates apart.
 """
 
 import re
@@ -36,9 +39,11 @@ from functools import lru_cache
 from itertools import permutations
 
 import polars as pl
+from opencc import OpenCC
 
 from . import Facts
 
+CHINESE = "zh"
 FILLERS = "\u115f\u1160\u3164\uffa0"
 DRAWN = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 CATEGORIES = ("Cf", "Zs", "Zl", "Zp", "Cc")
@@ -101,8 +106,24 @@ def fold(text: str) -> str:
 
 
 def clean(text: str, language: str) -> str:
-    """Return a text without invisible characters and with each word in one alphabet."""
-    return unmix(normalise(text, language))
+    """Return a text without invisible characters, each word in one alphabet, Chinese simplified."""
+    return simplify(unmix(normalise(text, language)), language)
+
+
+@lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
+def simplify(text: str, language: str) -> str:
+    """Return the text in simplified characters if it is Chinese.
+
+    >>> simplify("臺北市", "zh"), simplify("台北市", "ja")
+    ('台北市', '台北市')
+    """
+    return load_converter().convert(text) if language == CHINESE else text
+
+
+@lru_cache(maxsize=1)
+def load_converter() -> OpenCC:
+    """Return OpenCC's converter from traditional to simplified characters."""
+    return OpenCC("t2s")
 
 
 def find_invisible(text: str, language: str) -> bool:
@@ -229,10 +250,12 @@ def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 def clean_facts(known: Facts) -> Facts:
     """Return the facts without invisible characters in labels and prompts.
 
-    Each word of a label is written in one alphabet, and empty labels are dropped.
+    Each word of a label is written in one alphabet, and empty labels are dropped. Chinese is
+    simplified.
     """
     labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
-    return known._replace(labels=labels, prompts=tidy(known.prompts, ["prompt", "form"]))
+    prompts = simplify_columns(tidy(known.prompts, ["prompt", "form"]), ["prompt", "form"])
+    return known._replace(labels=simplify_columns(labels, ["label"]), prompts=prompts)
 
 
 def choose_labels(named: pl.DataFrame) -> pl.DataFrame:
@@ -262,3 +285,13 @@ def unmix_column(rows: pl.DataFrame, column: str) -> pl.DataFrame:
     mixed = texts.filter(texts.str.contains(_MIXED)).to_list()
     changed = {text: unmix(text) for text in mixed}
     return rows.with_columns(pl.col(column).replace(changed))
+
+
+def simplify_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the rows in the same order, with Chinese texts of the columns simplified."""
+    chinese = rows.filter(pl.col("language") == CHINESE)
+    for column in columns:
+        changed = {text: simplify(text, CHINESE) for text in chinese[column].drop_nulls().unique()}
+        ours = pl.when(pl.col("language") == CHINESE).then(pl.col(column).replace(changed))
+        rows = rows.with_columns(ours.otherwise(pl.col(column)).alias(column))
+    return rows

@@ -108,6 +108,7 @@ def test_every_code_but_those_of_one_language_has_its_case_above():
         "template",
         "invisible_characters",
         "mixed_alphabets",
+        "simplified",
     }
     assert cases | others == set(REPAIRS)
 

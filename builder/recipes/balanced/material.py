@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from polyprobe.builder.facts import LABELS, TEMPLATES, Facts
-from polyprobe.builder.facts.labels import clean_facts, tidy
+from polyprobe.builder.facts.labels import clean_facts, simplify_columns, tidy
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source, read_source
 from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError, unknown
@@ -200,10 +200,12 @@ def assemble(
 ) -> Material:
     """Return the material of clean facts; `fallback` (TEMPLATES) provides missing templates.
 
-    Templates lose invisible characters that are not part of the spelling; duplicates are merged.
+    Templates lose invisible characters that are not part of the spelling, and Chinese ones are
+    simplified; duplicates are merged.
     """
     borrowed = fallback.filter(pl.col("language").is_in(list(languages)))
     templates = tidy(choose_templates(known.templates, borrowed), ["template"])
+    templates = simplify_columns(templates, ["template"])
     wording = ["language", "relation", "template"]
     templates = templates.unique(wording, keep="first", maintain_order=True)
     facts = choose_relations(known.facts, request)

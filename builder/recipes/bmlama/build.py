@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.builder.facts.labels import clean, find_invisible, unmix
+from polyprobe.builder.facts.labels import clean, find_invisible, simplify, unmix
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import read_truths
@@ -19,6 +19,7 @@ from polyprobe.builder.sources.bmlama.linked import (
     name_others,
     read_linked,
 )
+from polyprobe.builder.sources.bmlama.names import correct, turn
 from polyprobe.schema.columns import Row
 from polyprobe.system.hashing import hash_text
 from polyprobe.system.progress import report, track
@@ -221,9 +222,10 @@ def move_answer(query: PublishedQuery) -> PublishedQuery:
 
 def write_row(query: PublishedQuery, published: Row, wording: Wording) -> Row:
     """Return the row of a repaired query in one language."""
-    subject = clean(published.subject, wording.language)
-    prompt = wording.template or clean(published.prompt, wording.language)
-    codes = [*query.repairs, *find_codes(published, wording)]
+    shown = clean(published.subject, wording.language)
+    subject = turn(correct(shown, query.subject_id, wording.language), wording.language)
+    prompt = wording.template or clean(published.prompt, wording.language).replace(shown, "[X]")
+    codes = [*query.repairs, *find_codes(published, subject, wording)]
     answer = query.candidates.index(query.answer)
     return Row(
         fact_id=query.fact_id,
@@ -242,16 +244,18 @@ def write_row(query: PublishedQuery, published: Row, wording: Wording) -> Row:
     )
 
 
-def find_codes(published: Row, wording: Wording) -> list[str]:
-    """Return the codes of the repairs in this language only."""
+def find_codes(published: Row, subject: str, wording: Wording) -> list[str]:
+    """Return the codes of the repairs in this language only; `subject` is the repaired one."""
     shown = [clean(label, wording.language) for label in published.candidates]
     prompts = [] if wording.template else [published.prompt]
     texts = [published.subject, *published.candidates, *prompts]
     found = {
         "parallel": shown != wording.meant,
-        "label": wording.labels != wording.original,
+        "label": wording.labels != wording.original
+        or subject != clean(published.subject, wording.language),
         "template": bool(wording.template),
         "invisible_characters": any(find_invisible(text, wording.language) for text in texts),
         "mixed_alphabets": any(unmix(text) != text for text in texts),
+        "simplified": any(simplify(text, wording.language) != text for text in texts),
     }
     return [code for code, is_so in found.items() if is_so]

@@ -14,7 +14,7 @@ from contextlib import suppress
 from importlib.resources import files
 from itertools import chain, groupby, repeat
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -172,12 +172,21 @@ def recover_templates(
 
 
 def list_replacements(config: str) -> dict[str, dict[str, str]]:
-    """Return {relation: {language: our template}} for the wrong templates of `17` or `53`."""
-    path = files(__package__).joinpath("templates.toml")
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    """Return {relation: {language: our template}} for the replaced templates of `17` or `53`."""
+    tables = read_tables("templates.toml")
     of_53 = tables.pop("53")
     own = of_53 if config == "53" else {}
-    return {relation: table | own.get(relation, {}) for relation, table in tables.items()}
+    found = {relation: table | own.get(relation, {}) for relation, table in tables.items()}
+    uninflected = read_tables("uninflected.toml") | read_tables("uninflected_53.toml")
+    for language, sentences in uninflected.items():
+        for relation, sentence in sentences.items():
+            found.setdefault(relation, {})[language] = sentence
+    return {relation: dict(sorted(table.items())) for relation, table in found.items()}
+
+
+def read_tables(name: str) -> dict[str, Any]:
+    """Return the tables of a TOML file in this folder."""
+    return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
 def is_raw(folder: Path) -> bool:

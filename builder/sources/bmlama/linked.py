@@ -18,6 +18,7 @@ from polyprobe.builder.sources import read_source
 from polyprobe.schema.columns import Row
 
 from .files import PUBLISHED, REPOSITORY, list_paths, read_rows, read_templates
+from .names import correct
 
 __all__ = ["REPOSITORY", "read_templates"]
 
@@ -43,14 +44,17 @@ REPAIRS = {
     "replaced",
     "duplicate_label_removed": "distractors with the label of another candidate in some language "
     "were removed: the relation has no replacement",
-    "label": "labels cut at a comma in the released files, or plainly wrong, were replaced",
+    "label": "labels cut at a comma in the released files, plainly wrong ones, and Russian names "
+    "with the surname first were replaced",
     "filled": "distractors were added to a row with a single candidate",
     "answer_moved": "the answer is no longer the last candidate",
-    "template": "the published template is plainly wrong; the prompt uses ours",
+    "template": "the published template is wrong or needs inflected labels; the prompt uses ours",
     "invisible_characters": "invisible characters in the prompt, the subject or a candidate "
     "were replaced by spaces or removed",
     "mixed_alphabets": "words of the prompt, the subject or a candidate that mixed alphabets (a "
     "Latin A in Greek) now use one",
+    "simplified": "traditional Chinese characters in the prompt, the subject or a candidate were "
+    "replaced by simplified ones",
 }
 # Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
 # fmt: off
@@ -59,9 +63,6 @@ OF_PLACES = frozenset((
     "P530", "P740", "P937", "P1001", "P1376",
 ))
 # fmt: on
-# Wrong English labels: Scientology, Airbus, Dubai.
-WRONG = frozenset((("en", "Q131036"), ("en", "Q67"), ("en", "Q613")))
-
 Rows = Mapping[str, Sequence[Row]]
 
 
@@ -210,16 +211,15 @@ def collect_entities(
 def restore(
     relation: str, name: str, labels: Mapping[str, str], spelled: Mapping[tuple[str, str], str]
 ) -> list[str]:
-    """Return an entity's labels, with mParaRel's in place of damaged ones.
+    """Return an entity's labels: mParaRel's for those cut at a comma, ours for wrong ones.
 
-    A label is damaged if it is cut at a comma, or in WRONG. `labels` is {language: published label}
-    and `spelled` {(language, id): label in mParaRel}.
+    `labels` is {language: published label} and `spelled` {(language, id): label in mParaRel}.
     """
     restored = []
     for language, label in labels.items():
         whole = clean(spelled.get((language, name), label), language)
-        damaged = is_cut(label, whole, relation) or (language, name) in WRONG
-        restored.append(whole if damaged else label)
+        shown = whole if is_cut(label, whole, relation) else label
+        restored.append(correct(shown, name, language))
     return restored
 
 
@@ -254,10 +254,12 @@ def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]
     )
     objects = known.facts.select("relation", "object_id").unique()
     table = objects.join(labels.select("object_id", *languages).drop_nulls(), on="object_id")
-    return [
-        (relation, make_entity(name, map(clean, found, languages), False))
-        for relation, name, *found in table.sort("relation", "object_id").iter_rows()
-    ]
+    found = []
+    for relation, name, *published in table.sort("relation", "object_id").iter_rows():
+        pairs = zip(published, languages, strict=True)
+        shown = [correct(clean(label, language), name, language) for label, language in pairs]
+        found.append((relation, make_entity(name, shown, False)))
+    return found
 
 
 def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) -> dict[str, Entity]:
@@ -265,7 +267,7 @@ def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) ->
     labels: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
     asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
     for language, name, label in known.filter(asked).iter_rows():
-        labels[name][languages.index(language)] = clean(label, language)
+        labels[name][languages.index(language)] = correct(clean(label, language), name, language)
     return {name: make_entity(name, found, False) for name, found in labels.items()}
 
 
@@ -288,11 +290,14 @@ def read_queries(
     for row, link, answer, parallel in zip(
         rows["en"], links, answers, zip(*rows.values(), strict=True), strict=True
     ):
-        labels = zip(*(other.candidates for other in parallel), strict=True)
+        cleaned = (
+            [clean(label, language) for label in other.candidates]
+            for language, other in zip(rows, parallel, strict=True)
+        )
+        labels = zip(*cleaned, strict=True)
         homonyms = by_label[row.relation]
         named = [
-            choose(homonyms.get(clean(shown[place], "en"), ()), shown)
-            or own_id(row.relation, shown[place])
+            choose(homonyms.get(shown[place], ()), shown) or own_id(row.relation, shown[place])
             for shown in labels
         ]
         named[row.answers[0]] = answer
