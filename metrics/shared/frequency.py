@@ -1,0 +1,54 @@
+"""The accuracy of answers by frequency: a baseline that needs no model and reads no subject.
+
+It is the baseline "Freq" of LAMA (Petroni et al. 2019), which ranks objects by their frequency in
+the relation, here among the candidates of each query and without the query's own fact.
+
+>>> cities = ["Paris", "Rome", "Bern"]
+>>> answer_frequency(["P740"] * 4, ["a", "b", "c", "d"], [cities] * 4, [[0], [0], [1], [0]])
+array([1., 1., 0., 1.])
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from polyprobe.metrics.shared.rows import Answers, check_answers
+
+
+def answer_frequency(
+    groups: Sequence[Hashable],
+    facts: Sequence[Hashable],
+    candidates: Sequence[Sequence[Hashable]],
+    answers: Answers,
+) -> np.ndarray:
+    """Return the probability that each query's most frequent candidate is correct [queries].
+
+    The frequency of a candidate is the number of other facts of the query's group with it as a
+    correct answer. Candidates of equal frequency are in random order. The mean of the
+    probabilities is the accuracy of this ranking.
+
+    Args:
+        groups: label of each query, usually its relation.
+        facts: fact of each query; several queries with the same fact (its other templates) count
+            once, and none of them counts for the others.
+        candidates: ids or labels of the candidates of each query, comparable within a group.
+        answers: indices of the correct candidates of each query.
+
+    Raises:
+        ValueError: inputs of different lengths, or a query without a correct candidate.
+    """
+    answers = check_answers(answers, len(candidates))
+    rows = list(zip(groups, facts, candidates, answers, strict=True))
+    own: dict[tuple[Hashable, Hashable], set[Hashable]] = defaultdict(set)
+    for group, fact, names, right in rows:
+        own[group, fact].update(names[place] for place in right)
+    counts: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+    for (group, _), correct in own.items():
+        counts[group].update(correct)
+    found = []
+    for group, fact, names, right in rows:
+        others = np.array([counts[group][name] - (name in own[group, fact]) for name in names])
+        top = others == others.max()
+        found.append(top[sorted(set(right))].sum() / top.sum())
+    return np.array(found)

@@ -1,0 +1,89 @@
+"""The baseline of frequent answers, compared with enumeration and counts by hand."""
+
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe.metrics.shared.frequency import answer_frequency
+
+
+def enumerate_orders(groups, facts, candidates, answers):
+    """Return the probabilities from all orders of the candidates, by their definition."""
+    found = []
+    for group, fact, names, right in zip(groups, facts, candidates, answers, strict=True):
+        seen = {
+            (other, candidates[row][place])
+            for row, other in enumerate(facts)
+            if groups[row] == group and other != fact
+            for place in answers[row]
+        }
+        counts = [sum(name == answer for _, answer in seen) for name in names]
+        orders = [
+            order
+            for order in permutations(range(len(names)))
+            if [counts[place] for place in order] == sorted(counts, reverse=True)
+        ]
+        found.append(Fraction(sum(order[0] in right for order in orders), len(orders)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_enumeration_of_all_orders_gives_the_same(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 25))
+    groups = random.integers(3, size=n).tolist()
+    facts = random.integers(12, size=n).tolist()
+    candidates = [
+        random.choice(8, size=random.integers(1, 6), replace=False).tolist() for _ in range(n)
+    ]
+    answers = [
+        random.choice(len(names), size=random.integers(1, min(3, len(names) + 1))).tolist()
+        for names in candidates
+    ]
+    found = answer_frequency(groups, facts, candidates, answers)
+    expected = enumerate_orders(groups, facts, candidates, answers)
+    assert found.tolist() == pytest.approx([float(value) for value in expected], abs=1e-15)
+
+
+def test_a_fact_does_not_count_for_its_own_rows():
+    """Two templates of each fact: Rome is the answer of another fact, Paris only of its own."""
+    names = [["Paris", "Rome"], ["Rome", "Paris"], ["Rome", "Oslo"], ["Oslo", "Rome"]]
+    found = answer_frequency(["r"] * 4, ["a", "a", "b", "b"], names, [[0], [1], [0], [1]])
+    assert found.tolist() == [0, 0, 1 / 2, 1 / 2]
+
+
+def test_groups_do_not_count_for_each_other():
+    found = answer_frequency(["r", "s"], ["a", "b"], [["x", "y"], ["x", "y"]], [[0], [0]])
+    assert found.tolist() == [1 / 2, 1 / 2]
+
+
+def test_several_correct_candidates_share_the_first_place():
+    """x and y are first with one fact each; the query's correct candidates are y and z."""
+    candidates = [["x", "y", "z"], ["x"], ["y"]]
+    found = answer_frequency(["r"] * 3, ["a", "b", "c"], candidates, [[1, 2], [0], [0]])
+    assert found.tolist() == [1 / 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"answers": [[0], []]}, "query 1 has no correct answer"),
+        ({"answers": [[0]]}, "2 queries in 'predictions', 1 in 'answers'"),
+        ({"groups": ["r"]}, "argument"),
+    ],
+)
+def test_invalid_input_is_refused(changes, message):
+    given = {"groups": "rr", "facts": "ab", "candidates": ["xy", "xy"], "answers": [[0], [1]]}
+    with pytest.raises(ValueError, match=message):
+        answer_frequency(**given | changes)
+
+
+def test_geofacts_has_the_baseline_that_an_independent_check_found(pytestconfig):
+    """.281, computed by a reviewer's own code; chance is .131."""
+    file = pytestconfig.rootpath / "datasets/geofacts/data/default/en.parquet"
+    table = pq.read_table(file).to_pydict()
+    columns = (table[name] for name in ("relation", "fact_id", "candidate_ids", "answers"))
+    assert answer_frequency(*columns).mean().round(3) == 0.281
