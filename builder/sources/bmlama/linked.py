@@ -45,6 +45,7 @@ REPAIRS = {
     "were removed: the relation has no replacement",
     "label": "labels cut at a comma in the released files, or plainly wrong, were replaced",
     "filled": "distractors were added to a row with a single candidate",
+    "drawn_again": "distractors were drawn again, by their frequency as answers",
     "answer_moved": "the answer is no longer the last candidate",
     "template": "the published template is plainly wrong; the prompt uses ours",
     "invisible_characters": "invisible characters in the prompt, the subject or a candidate "
