@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from polyprobe.builder.facts.flags import flag_rows
 from polyprobe.builder.facts.labels import clean, find_invisible, unmix
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.recipes import RECIPES
@@ -60,7 +61,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     rows, dropped = repair(linked[published], others, knowledge, templates, drawn=not version)
     total = len(linked[published].queries)
     report(f"{config}: {len(dropped)} of {total} published rows excluded: no distractors")
-    return rows
+    return flag_rows(rows)
 
 
 def repair(
