@@ -22,7 +22,7 @@ def main(argv: Sequence[str] = ()) -> None:
     """Build all configurations in a temporary folder, audit them, write the file."""
     mirror = Path(argv[0]) if argv else None
     with tempfile.TemporaryDirectory() as folder:
-        dataset = build_dataset("bmlama", (), mirror, Path(folder) / "bmlama")
+        dataset = build_dataset("bmlama", CONFIGS, mirror, Path(folder) / "bmlama")
         lines = [line for config in CONFIGS for line in audit(dataset, config)]
     with AUDIT.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

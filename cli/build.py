@@ -42,14 +42,13 @@ MEANING = (
 
 def add_recipe(name: str) -> None:
     """Add the subcommand of a published dataset."""
-    configs = RECIPES[name].configs
+    configs, older = RECIPES[name].configs, RECIPES[name].older
+    names = ", ".join(configs) + (f"; older versions: {', '.join(older)}" if older else "")
 
     def build(
         config: Annotated[
             Texts,
-            typer.Option(
-                help=f"Comma-separated configurations (default: all): {', '.join(configs)}."
-            ),
+            typer.Option(help=f"Comma-separated configurations (default: all): {names}."),
         ] = None,
         mirror: Mirror = None,
         output: Output = None,
@@ -109,6 +108,13 @@ def build_balanced(
     trusted: Annotated[
         Texts, typer.Option(help="A --template-translator that needs no second one to agree.")
     ] = None,
+    draw: Annotated[
+        str,
+        typer.Option(
+            help="Draw objects as distractors by their frequency as answers, or uniform: each "
+            "object alike, which lets frequent answers be guessed."
+        ),
+    ] = "frequency",
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what each language costs; build nothing.")
     ] = False,
@@ -134,6 +140,7 @@ def build_balanced(
         str(unimorph.absolute()) if unimorph else "",
         tuple(template_translator or ()),
         tuple(trusted or ()),
+        draw,
     )
     if plan:
         show_costs(build.plan_balanced(request, mirror))

@@ -22,15 +22,24 @@ DESCRIPTIONS = {
     "template_id": "template of the prompt",
     "repairs": "codes of the changes to the published row (repaired configurations only)",
     "published_row": "`fact_id` of the published row (repaired configurations only)",
+    "flags": "reasons to leave the row out of a figure, the same in every language (repaired "
+    "and balanced configurations only)",
     "object_last": "whether only punctuation follows `[Y]` (`-sentence` only)",
     "confidence": "similarity of the answer's label and its form, 0-100 (`-sentence` only)",
 }
+FLAGS = {
+    "answer_in_subject": "a correct candidate's label occurs in the subject's label, as whole "
+    "words, in at least one language of the configuration",
+    "second_answers": "many distractors are also correct (all rows of P530, diplomatic relations)",
+}
+"""Values of the column `flags`, and their meanings."""
 
 
 class Row(NamedTuple):
     """One query in one language; its fields define the columns of `REPAIRED`.
 
-    The last two are for repaired rows; other datasets have the columns of `SCHEMA`.
+    `repairs` and `published_row` are for repaired rows. `flags` are keys of FLAGS, None if the
+    dataset has no flags.
     """
 
     fact_id: str
@@ -46,23 +55,31 @@ class Row(NamedTuple):
     template_id: str
     repairs: Sequence[str] = ()
     published_row: str = ""
+    flags: Sequence[str] | None = None
 
 
 _ARROW: dict[Any, pa.DataType] = {
     str: pa.string(),
     list[str]: pa.list_(pa.string()),
     Sequence[str]: pa.list_(pa.string()),
+    Sequence[str] | None: pa.list_(pa.string()),
     list[int]: pa.list_(pa.int32()),
 }
 REPAIRED = pa.schema([(name, _ARROW[kind]) for name, kind in Row.__annotations__.items()])
-SCHEMA = pa.schema([*REPAIRED][:-2])  # without `repairs` and `published_row`
+SCHEMA = pa.schema([*REPAIRED][:-3])  # without `repairs`, `published_row` and `flags`
+FLAGGED = pa.schema([*SCHEMA, REPAIRED.field("flags")])
 SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
-    """Return the rows as an Arrow table of `REPAIRED` or `SCHEMA`, in the given order."""
+    """Return the rows as an Arrow table, in the given order.
+
+    Its columns are those of `REPAIRED`, of `FLAGGED` if there are flags only, or of `SCHEMA`.
+    """
     rows = list(rows)
-    schema = REPAIRED if any(row.published_row for row in rows) else SCHEMA
+    schema = SCHEMA if all(row.flags is None for row in rows) else FLAGGED
+    if any(row.published_row for row in rows):
+        schema = REPAIRED
     return pa.Table.from_pylist([row._asdict() for row in rows], schema=schema)
 
 

@@ -1,7 +1,7 @@
 """Hashes of models, files and texts."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 # Before the hash of a model's files, where a model on the Hub has its commit.
@@ -13,6 +13,19 @@ _IGNORED = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
 def hash_text(text: str) -> int:
     """Return the SHA-256 of a text as a number, the same on every machine."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")
+
+
+def shuffle(items: Sequence[str], key: str) -> Iterator[str]:
+    """Yield the items in a random order that depends only on key and items.
+
+    Fisher-Yates shuffle: draw n takes one of the m remaining items by SHA-256 of `key|n` modulo m,
+    with a bias below m / 2**256. It is independent of the random generators of libraries.
+    """
+    moved: dict[int, str] = {}
+    for number, item in enumerate(items):
+        place = number + hash_text(f"{key}|{number}") % (len(items) - number)
+        yield moved.get(place, items[place])
+        moved[place] = moved.get(number, item)
 
 
 def hash_files(files: Iterable[tuple[str, Path]]) -> str:

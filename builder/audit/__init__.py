@@ -10,6 +10,7 @@ from scipy.stats import chisquare
 from polyprobe import __version__
 from polyprobe.builder.facts.truths import SYMMETRIC
 
+from .baseline import Baseline, find_baselines
 from .ceiling import SEED, Ceiling, compute_ceiling
 from .checks import CHECKS, compare_labels, count_positions
 from .parallel import Judged, find_ids, judge_language
@@ -47,6 +48,7 @@ class LanguageAudit(NamedTuple):
 class Audit(NamedTuple):
     """The defects of a dataset; `symmetric` is {symmetric relation: number of rows}.
 
+    `baselines` are those of the reference's rows, {relation: baseline}, and of all rows under ''.
     `signature` identifies the data, the reference, the draws, and the version.
     """
 
@@ -58,6 +60,7 @@ class Audit(NamedTuple):
     symmetric: dict[str, int]
     languages: dict[str, LanguageAudit]
     ceiling: Ceiling
+    baselines: dict[str, Baseline]
 
 
 def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
@@ -90,6 +93,7 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
             for language, split in splits.items()
         },
         ceiling=ceiling,
+        baselines=find_baselines(splits[reference], with_ids),
     )
 
 

@@ -48,6 +48,12 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "share_of_symmetric_relations": sum(audit.symmetric.values()) / audit.rows,
         "languages": {name: language_json(own) for name, own in audit.languages.items()},
         "ceiling": audit.ceiling._asdict(),
+        "accuracy_without_a_model": {
+            "overall": audit.baselines[""]._asdict(),
+            "by_relation": {
+                relation: found._asdict() for relation, found in audit.baselines.items() if relation
+            },
+        },
     }
 
 
@@ -94,7 +100,7 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
             share(own.last, sum(own.positions)),
             "–" if own.p_value is None else f"{own.p_value:.2g}",
             share(own.labels_identical, own.labels_compared),
-            *("–" if value is None else f"{value:.3f}" for value in pair),
+            *map(decimals, pair),
         ]
 
 
@@ -113,13 +119,18 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}%" if whole else "–"
 
 
+def decimals(value: float | None) -> str:
+    """Return a figure with three decimals, `–` for None."""
+    return "–" if value is None else f"{value:.3f}"
+
+
 def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
     clean = [check.heading for code, check in CHECKS.items() if not is_found(code, audit)]
     strict = max(own.not_parallel_strict - own.not_parallel for own in audit.languages.values())
     unjudged = sum(own.not_judged for own in audit.languages.values())
     symmetric = ", ".join(f"{name} {count}" for name, count in audit.symmetric.items())
-    ceiling = audit.ceiling
+    ceiling, whole = audit.ceiling, audit.baselines[""]
     return [
         f"{audit.rows} rows, {audit.rows_parallel_in_all} parallel in all "
         f"{len(audit.languages)} languages (reference: {audit.reference})",
@@ -129,6 +140,8 @@ def totals(audit: Audit) -> list[str]:
         f"{strict} rows more a language",
         f"symmetric relations: {share(sum(audit.symmetric.values()), audit.rows)} ({symmetric})",
         f"nothing found: {', '.join(clean) or 'nowhere'}",
+        f"accuracy without a model: chance {decimals(whole.chance)}, candidates ranked by how many "
+        f"other facts of the relation they answer {decimals(whole.frequency)}",
         f"ceiling: {ceiling.draws} draws, standard error at most "
         f"{ceiling.standard_error:.5f}, {ceiling.rows_left_out} rows left out",
     ]

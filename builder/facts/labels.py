@@ -64,6 +64,7 @@ _JOINED = (
     *("MYANMAR", "KHMER", "BALINESE", "JAVANESE"),
 )
 _UNSPACED = ("KHMER", "LAO", "MYANMAR", "THAI")
+_WITHOUT_SPACES = (*_UNSPACED, "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 SPELLING = {"\u200b": _UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
 """{character: scripts in which it is part of the spelling}, by the first word of Unicode names."""
 
@@ -103,6 +104,32 @@ def fold(text: str) -> str:
     """
     text = unicodedata.normalize("NFC", " ".join(text.split())).casefold()
     return unicodedata.normalize("NFC", text)
+
+
+def occurs(label: str, text: str) -> bool:
+    """Return whether a text contains a label, compared by `fold`.
+
+    At each end of the label, a letter, digit or mark of the text must not continue it, unless it is
+    in a script without spaces between words.
+
+    >>> occurs("guinea", "Equatorial Guinea"), occurs("Oman", "Romania"), occurs("木", "木星")
+    (True, False, True)
+    """
+    text, label = fold(text), fold(label)
+    start = text.find(label) if label else -1
+    while start >= 0:
+        end = start + len(label)
+        if _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1]):
+            return True
+        start = text.find(label, start + 1)
+    return False
+
+
+def _ends_word(outside: str, inside: str) -> bool:
+    """Return whether a word may end between two neighbours; `outside` may be empty."""
+    if not outside.isalnum() and not _script(outside or " "):
+        return True
+    return _script(outside) in _WITHOUT_SPACES or _script(inside) in _WITHOUT_SPACES
 
 
 def clean(text: str, language: str) -> str:

@@ -24,8 +24,12 @@ import pyarrow.parquet as pq
 from huggingface_hub import DatasetCard, DatasetCardData
 from huggingface_hub.utils import yaml_dump
 
+from polyprobe.builder.audit.baseline import Baseline, find_baselines
+from polyprobe.builder.audit.parallel import find_ids
+from polyprobe.builder.audit.report import decimals
+from polyprobe.builder.audit.split import read_split
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.schema.columns import DESCRIPTIONS, split_name
+from polyprobe.schema.columns import DESCRIPTIONS, FLAGS, split_name
 from polyprobe.system.errors import PolyprobeError
 
 NOTES = "polyprobe"  # key of the notes in the metadata of a Parquet file
@@ -39,6 +43,9 @@ MEANING = """\
 *last* with only punctuation after the answer. *Cost* is the number of rows that only this \
 language lacks. *Kept* rows are found in every language; a fact in several templates keeps all of \
 its rows or none."""
+BASELINE = """\
+*Chance* and *frequency* are accuracies without a model: of random rankings, and of candidates \
+ranked by how many other facts of the relation they answer. Compare accuracy with the larger one."""
 STALE = (
     "**Out of date**: `{}` has changed since this sentence version was built. Run the command "
     "above again."
@@ -60,9 +67,11 @@ class SplitSize(NamedTuple):
 class Config(NamedTuple):
     """A configuration on disk: its splits, and counts of its queries.
 
-    `relations` counts queries by relation, `sizes` by number of candidates; both are the same in
-    every language and read from the first. `repairs` counts queries with a code in at least one
-    language. `notes` describe the build; they are empty if the dataset depends only on its source.
+    `relations` counts queries by relation, `sizes` by number of candidates, `flags` by flag; they
+    are the same in every language and read from the first. `baseline` is the accuracy without a
+    model in English, or in the first language without English. `repairs` counts queries with a code
+    in at least one language. `notes` describe the build; they are empty if the dataset depends only
+    on its source.
     """
 
     name: str
@@ -71,6 +80,8 @@ class Config(NamedTuple):
     relations: Counter[str]
     sizes: Counter[int]
     repairs: Counter[str]
+    flags: Counter[str]
+    baseline: Baseline
     notes: dict[str, Any]
 
 
@@ -154,6 +165,10 @@ def read_config(folder: Path, name: str) -> Config:
     first = tables[0]
     columns = [table["repairs"] for table in tables if "repairs" in table.column_names]
     repaired = zip(*(column.to_pylist() for column in columns), strict=True)
+    flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
+    read = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
+    split = read_split(paths[read].stem, tables[read], name)
+    with_ids = find_ids({split.language: split})
     return Config(
         name=name,
         splits=[
@@ -170,6 +185,8 @@ def read_config(folder: Path, name: str) -> Config:
         relations=Counter(first["relation"].to_pylist()),
         sizes=Counter(pc.list_value_length(first["candidates"]).to_pylist()),
         repairs=Counter(code for row in repaired for code in set().union(*row)),
+        flags=Counter(flag for row in flagged for flag in row),
+        baseline=find_baselines(split, with_ids)[""],
         notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
     )
 
@@ -240,7 +257,8 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def statistics_table(configs: Sequence[Config]) -> str:
     """Return one line for each configuration: queries of one language, mean of candidates."""
-    head = ("configuration", "languages", "queries", "relations", "candidates", "fewest", "most")
+    counts = ("languages", "queries", "relations", "candidates", "fewest", "most")
+    head = ("configuration", *counts, "chance", "frequency")
     rows = [
         (
             f"`{config.name}`",
@@ -250,10 +268,12 @@ def statistics_table(configs: Sequence[Config]) -> str:
             f"{fmean(config.sizes.elements()):.2f}",
             f"{min(config.sizes)}",
             f"{max(config.sizes)}",
+            decimals(config.baseline.chance),
+            decimals(config.baseline.frequency),
         )
         for config in configs
     ]
-    return markdown_table(head, rows)
+    return f"{markdown_table(head, rows)}\n\n{BASELINE}"
 
 
 def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
@@ -280,6 +300,16 @@ def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
         for code, meaning in meanings.items()
     ]
     return markdown_table(("code", "change", *(f"`{c.name}`" for c in repaired)), rows)
+
+
+def flags_table(configs: Sequence[Config]) -> str:
+    """Return one line for each flag: its number of queries in each configuration with flags."""
+    flagged = [config for config in configs if config.flags]
+    rows = [
+        (f"`{flag}`", meaning, *(f"{config.flags[flag]:,}" for config in flagged))
+        for flag, meaning in FLAGS.items()
+    ]
+    return markdown_table(("flag", "meaning", *(f"`{c.name}`" for c in flagged)), rows)
 
 
 def describe_sentences(configs: Sequence[Config], folder: Path) -> dict[str, str]:

@@ -11,6 +11,8 @@ from polyprobe.system.errors import unknown
 class Recipe(NamedTuple):
     """A dataset: its build module, a short title, and the names of its configurations.
 
+    `older` are earlier versions of configurations, which are built only by name.
+
     The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` and
     `describe(configs)`, which returns the parts of the card that only this dataset has.
     """
@@ -18,6 +20,7 @@ class Recipe(NamedTuple):
     module: str
     title: str
     configs: tuple[str, ...]
+    older: tuple[str, ...] = ()
 
 
 BALANCED = "balanced"  # the dataset with one configuration for each request
@@ -26,6 +29,7 @@ RECIPES = {
         "polyprobe.builder.recipes.bmlama.build",
         "BMLAMA as published and repaired",
         ("17", "53", "17-repaired", "53-repaired"),
+        older=("17-repaired-1", "53-repaired-1"),
     ),
     "fluent-mlama": Recipe(
         "polyprobe.builder.recipes.fluent_mlama.build",
@@ -66,9 +70,10 @@ def list_own(name: str) -> Sequence[str]:
 
 
 def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
-    """Return the requested configurations in the recipe's order, or all if none is requested."""
+    """Return the requested configurations in the recipe's order, or all but older ones."""
     known = load_recipe(name).CONFIGS
+    configs = configs or RECIPES[name].configs
     for config in configs:
         if config not in known:
             raise unknown("configuration", config, name, known)
-    return [config for config in known if config in configs or not configs]
+    return [config for config in known if config in configs]

@@ -344,7 +344,7 @@ def find_kappa(scores: Mapping[str, Scores]) -> Figure:
     """
     agreement = agreement_per_query(scores).mean(axis=1)
     sums = correct_chance(agreement, read_languages(scores)[1])
-    return Figure(["kappa"], np.column_stack(sums), divide)
+    return Figure(["kappa"], np.column_stack(sums[:2]), divide)
 
 
 class AnswerAgreement(evaluate.Metric):

@@ -18,7 +18,7 @@ from tests.hub.tokens import Token
 
 LANGUAGES = ("en", "fr", "es", "ru", "el", "hy", "zh")
 DATASETS = {
-    "bmlama": ("17", "53", "17-repaired", "53-repaired"),
+    "bmlama": ("17-repaired", "53-repaired", "17", "53"),
     "fluent-mlama": ("es", "es-sentence", "vi", "vi-sentence"),
     "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
 }

@@ -278,6 +278,32 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_names():
     assert len(page) < 20_000
 
 
+def test_accuracies_without_a_model_are_those_counted_by_hand():
+    """Norway answers two rows and Peru one; in Norway's rows, both answer one other row."""
+    changes = [(language, 2, {"answers": [1]}) for language in ("en", "fr")]
+    found = audit(changes)["accuracy_without_a_model"]
+    expected = {"rows": 3, "chance": 1 / 3, "frequency": pytest.approx((1 / 2 + 0 + 1 / 2) / 3)}
+    assert found == {"overall": expected, "by_relation": {"P17": expected}}
+    changes += [(language, 1, {"relation": "P36"}) for language in ("en", "fr")]
+    apart = audit(changes)["accuracy_without_a_model"]["by_relation"]
+    assert apart["P17"] == {"rows": 2, "chance": 1 / 3, "frequency": 1}
+    assert apart["P36"] == {"rows": 1, "chance": 1 / 3, "frequency": pytest.approx(1 / 3)}
+    unnamed = [*changes[:2], *(("en", number, {"relation": ""}) for number in range(3))]
+    assert audit(unnamed)["accuracy_without_a_model"] == {"overall": expected, "by_relation": {}}
+
+
+def test_accuracies_without_a_model_are_of_ids_and_of_rows_with_an_answer():
+    """By label the second row's candidates are other entities than by id."""
+    other = [("en", 1, {"candidates": ["a", "b", "c"]}), ("en", 2, {"answers": [1]})]
+    ids = with_ids()
+    by_label, by_id = (audit([*other, *more])["accuracy_without_a_model"] for more in ([], ids))
+    assert by_label["overall"]["frequency"] == pytest.approx((1 + 1 / 3 + 1) / 3)
+    assert by_id["overall"]["frequency"] == pytest.approx((1 / 2 + 0 + 1 / 2) / 3)
+    none = audit([("en", number, {"answers": []}) for number in range(3)])
+    empty = {"overall": {"rows": 0, "chance": None, "frequency": None}, "by_relation": {}}
+    assert none["accuracy_without_a_model"] == empty
+
+
 def test_table_names_the_languages_and_what_was_found_alone():
     console = Console(width=200, record=True, file=StringIO())
     console.print(audit_table(audit_tables(make_tables(SPOILED["rows_with_missing_slot"][0]), "x")))
@@ -287,3 +313,4 @@ def test_table_names_the_languages_and_what_was_found_alone():
     assert "label twice" not in head
     assert "nothing found: second answer, label twice" in text
     assert "3 rows, 3 parallel in all 2 languages (reference: en)" in text
+    assert "accuracy without a model: chance 0.333, candidates ranked by how many other" in text

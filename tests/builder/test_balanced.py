@@ -150,8 +150,8 @@ def test_the_command_builds_the_same(monkeypatch, tmp_path):
     request = Request("tiny", ("en", "fr"), candidates=2, exclude=(), seed=3)
     folder, notes = build_balanced(request, None, tmp_path / "a")
     assert notes.command == (
-        "polyprobe build balanced --source tiny --languages en,fr --candidates 2 --seed 3 "
-        "--config tiny-2"
+        "polyprobe build balanced --source tiny --languages en,fr --candidates 2 "
+        "--draw frequency --seed 3 --config tiny-2"
     )
     words = notes.command.split()[3:]
     options = dict(zip(words[::2], words[1::2], strict=True))
@@ -174,7 +174,9 @@ def test_configurations_lie_side_by_side(monkeypatch, tmp_path):
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["three", "tiny-2"]
     card = DatasetCard.load(tmp_path / "README.md")
     assert [config["config_name"] for config in card.data.configs] == ["three", "tiny-2"]
-    assert "--languages en,fr,el --candidates 10 --seed 0 --config three" in card.text
+    assert (
+        "--languages en,fr,el --candidates 10 --draw frequency --seed 0 --config three" in card.text
+    )
     assert "| tiny | facts | someone/tiny | `0123456789ab` | licence of tiny |" in card.text
     (tmp_path / "README.md").unlink()
     (tmp_path / "data" / "thesis").mkdir()

@@ -9,7 +9,13 @@ from polyprobe.builder.facts import Fact
 from polyprobe.builder.facts.labels import fold
 from polyprobe.builder.facts.truths import CorrectAnswers, Knowledge
 from polyprobe.builder.recipes.balanced.request import Request
-from polyprobe.builder.recipes.balanced.rows import draw_distractors, place_answer, shuffle
+from polyprobe.builder.recipes.balanced.rows import (
+    draw_distractors,
+    draw_relation,
+    place_answer,
+)
+from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.system.hashing import shuffle
 
 FACT = Fact("P36", "Q142", "Q90")
 PINNED = "bfahegcd"
@@ -68,3 +74,27 @@ def test_the_seed_and_the_fact_decide():
         for seed in (0, 1)
     }
     assert len(set(drawn.values())) == 4
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("uniform", 1 / 3), ("frequency", 1 / 5)])
+def test_frequent_answers_cannot_be_guessed(kind, expected):
+    """30 objects answer 1, 3, … 59 of 900 facts, with four distractors each.
+
+    An object of rank x (0 to 1) has a share of 2x dx of the facts, and four uniform distractors
+    are all less frequent with probability x^4: the integral of 2 x^5 is 1/3. Chance is 1/5.
+    """
+    facts = [
+        Fact("P36", f"Q{1000 * place + number}", f"Q{place}")
+        for place in range(1, 31)
+        for number in range(2 * place - 1)
+    ]
+    correct = CorrectAnswers(Knowledge({}, {}), {}, {}, {})
+    queries, _ = draw_relation(facts, [], correct, Request("tiny", candidates=5, draw=kind))
+    assert {len(set(query.candidates)) for query in queries} == {5}
+    found = answer_frequency(
+        ["P36"] * 900,
+        [query.fact.id for query in queries],
+        [query.candidates for query in queries],
+        [[query.answer] for query in queries],
+    )
+    assert found.mean() == pytest.approx(expected, abs=0.04)

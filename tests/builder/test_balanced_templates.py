@@ -218,7 +218,7 @@ def test_name_and_command_tell_the_templates_where_there_are_several():
     assert "--templates" not in one.command
     assert five.command == (
         "polyprobe build balanced --source tiny --languages en,el --candidates 10 --templates 5 "
-        "--seed 0 --config tiny-2-5t"
+        "--draw frequency --seed 0 --config tiny-2-5t"
     )
     assert five._replace(config="own").name == "own"
 

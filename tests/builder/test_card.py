@@ -46,7 +46,7 @@ def test_committed_cards_load_on_the_hub(name):
     card = DatasetCard.load(DATASETS / name / "README.md")
     data = card.data.to_dict()
     source = load_recipe(name)
-    assert [config["config_name"] for config in data["configs"]] == list(source.CONFIGS)
+    assert [config["config_name"] for config in data["configs"]] == list(RECIPES[name].configs)
     defaults = [config["config_name"] for config in data["configs"] if config.get("default")]
     assert defaults == [source.DEFAULT_CONFIG]
     assert data["pretty_name"].lower() == name
@@ -77,7 +77,7 @@ def test_every_column_is_described():
 )
 def test_size_category(rows, category):
     split = SplitSize("en", "data/c/en.parquet", rows, 0, 0)
-    assert size_category([CardConfig("c", [split], SCHEMA, {}, {}, {}, {})]) == category
+    assert size_category([CardConfig("c", [split], SCHEMA, *[{}] * 6)]) == category
 
 
 @pytest.mark.upstream

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ from polyprobe.builder.facts import FACTS
 from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
 from polyprobe.builder.recipes.bmlama.build import (
     Wording,
+    draw_again,
     find_correct,
     move_answer,
     repair_query,
@@ -34,6 +36,7 @@ LABELS = {
     "Q5": ("Brest", "Brest"),
     "Q6": ("brest", "Brest (Weißrussland)"),
     "Q7": ("Oslo", "Oslo"),
+    "Q8": ("Bresty", "Brest (Weißrussland)"),
     "Q99": ("Nafplio", "Nauplia"),
 }
 NOTHING = Knowledge({}, {})
@@ -102,6 +105,7 @@ def test_every_code_but_those_of_one_language_has_its_case_above():
     cases = {case[-1] for case in mark.args[1]}
     others = {
         "unlinked",
+        "drawn_again",
         "answer_moved",
         "parallel",
         "label",
@@ -130,6 +134,59 @@ def test_answers_of_the_relation_come_in_before_other_objects():
             faulty, entities("Q1", "Q3", other, wide=sorted(wide)), right("Q1", "Q3")
         )
         assert repaired_query.candidates == (other, "Q1")
+
+
+def test_a_distractor_is_drawn_as_often_as_it_is_an_answer():
+    """Paris, Rome and Oslo have 3, 2 and 1 answers: expected in 1/2, 1/3 and 1/6 of 6,000 rows.
+
+    χ² with 2 degrees of freedom stays below 15.2 (p = .0005).
+    """
+    block = entities("Q1", "Q3", "Q4", "Q7")
+    answers = ["Q7", "Q3", "Q1", "Q4", "Q3", "Q4", "Q3", "Q1"]
+    drawn = Counter()
+    for number in range(6000):
+        asked = query("Q5", "Q1", subject=f"Q{100 + number}")
+        made = draw_again(asked, block, right("Q1"), answers)
+        assert (len(made.candidates), made.repairs) == (2, ("drawn_again",))
+        drawn.update({*made.candidates} - {"Q1"})
+    expected = {"Q3": 3000, "Q4": 2000, "Q7": 1000}
+    assert set(drawn) == set(expected)
+    assert sum((drawn[name] - n) ** 2 / n for name, n in expected.items()) < 15.2
+
+
+def test_the_places_of_drawn_candidates_say_nothing():
+    """Paris is drawn first in most of 2,000 rows, but precedes Oslo in half of them (3.5 sigma)."""
+    block = entities("Q1", "Q3", "Q7")
+    answers = ["Q3"] * 30 + ["Q7"]
+    asked = (query("Q5", "Q6", "Q1", subject=f"Q{100 + number}") for number in range(2000))
+    made = [draw_again(one, block, right("Q1"), answers).candidates for one in asked]
+    before = sum(names.index("Q3") < names.index("Q7") for names in made)
+    assert abs(before - 1000) < 3.5 * (2000 / 4) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("candidates", "rights", "answers", "others", "expected"),
+    [
+        # Rome is also correct, Nafplio the subject, and the second Athens has the answer's label
+        ("Q7 Q1 Q4", "Q1 Q4", "Q2 Q3 Q4 Q5 Q99", "", ["Q1 Q3 Q5"]),
+        # the two Brests share a label
+        ("Q3 Q7 Q1", "Q1", "Q5 Q6 Q7", "", ["Q1 Q5 Q7", "Q1 Q6 Q7"]),
+        # other entities only if more are needed
+        ("Q2 Q5 Q1", "Q1", "Q7", "Q3 Q4", ["Q1 Q3 Q7", "Q1 Q4 Q7"]),
+        # the second Brest, drawn first, excludes both others: the query keeps its own
+        ("Q5 Q8 Q1", "Q1", "Q6", "Q5 Q8", ["Q1 Q5 Q8"]),
+    ],
+)
+def test_only_valid_distractors_are_drawn(candidates, rights, answers, others, expected):
+    block = entities("Q1", *answers.split(), wide=others.split())
+    found = set()
+    for number in range(20):
+        asked = query(*candidates.split())._replace(
+            repairs=("unlinked",), published_row=f"17:{number}"
+        )
+        made = draw_again(asked, block, right(*rights.split()), answers.split())
+        found.add(" ".join(sorted(made.candidates)))
+    assert sorted(found) == expected
 
 
 def test_the_answers_place_is_drawn_by_the_facts_id():

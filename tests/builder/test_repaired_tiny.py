@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.bmlama.build import CONFIGS
+from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama.linked import read_linked
 from polyprobe.system.errors import PolyprobeError
@@ -55,7 +55,7 @@ def read(folder, config, language):
 
 def test_all_configurations_are_built(sources, tmp_path, capsys):
     folder = build_dataset("bmlama", mirror=sources, output=tmp_path / "out")
-    assert sorted(p.name for p in (folder / "data").iterdir()) == sorted(CONFIGS)
+    assert sorted(p.name for p in (folder / "data").iterdir()) == sorted(RECIPES["bmlama"].configs)
     oslo, krone = read(folder, "17-repaired", "en")
     assert (oslo["fact_id"], oslo["published_row"]) == ("P17:Q585:Q20", "17:0001")
     assert sorted(zip(oslo["candidate_ids"], oslo["candidates"], strict=True)) == [

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
 from polyprobe.builder.recipes import BALANCED, RECIPES
-from polyprobe.builder.recipes.balanced.request import WORDINGS, Request
+from polyprobe.builder.recipes.balanced.request import DRAWS, WORDINGS, Request
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.cli.build import app
@@ -48,9 +48,10 @@ def test_there_is_one_command_for_each_dataset_and_one_for_sentences():
 
 def test_the_help_lists_the_names_of_the_tables():
     for name, recipe in RECIPES.items():
-        assert read_help(name, "config") >= set(recipe.configs)
+        assert read_help(name, "config") >= {*recipe.configs, *recipe.older}
     assert read_help(BALANCED, "source") >= set(FACT_SOURCES)
     assert read_help(BALANCED, "wording") >= set(WORDINGS)
+    assert read_help(BALANCED, "draw") >= set(DRAWS)
     assert read_help("sentences", "dataset") == {*RECIPES, BALANCED}
     assert read_help("sentences", "translator") == set(TRANSLATORS)
     assert read_help("sentences", "lemmatizer") >= set(LEMMATIZERS)

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from polyprobe.builder.facts import FACTS, Fact
+from polyprobe.builder.facts.flags import flag_rows
 from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, learn
-from polyprobe.builder.output.card import Config, markdown_table
+from polyprobe.builder.output.card import Config, flags_table, markdown_table
 from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
@@ -90,7 +91,7 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
             "relations or fewer languages"
         )
-    rows = verbalise(request, material, drawn)
+    rows = flag_rows(verbalise(request, material, drawn))
     missing = [*list_missing(request, material, layers), *left_out]
     return Balanced(rows, take_notes(request, material, rows, missing))
 
@@ -230,6 +231,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the parts of the card that only balanced sets have."""
     return {
         "builds": "\n\n".join(describe_build(config) for config in configs),
+        "flags": flags_table(configs),
         "paraphrases": PARAPHRASES if any("told" in config.notes for config in configs) else "",
     }
 

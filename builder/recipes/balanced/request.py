@@ -9,6 +9,7 @@ from polyprobe.schema.columns import SENTENCE
 from polyprobe.system.errors import PolyprobeError, unknown
 
 WORDINGS = ("template", "sentence")
+DRAWS = ("frequency", "uniform")
 PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 
@@ -25,6 +26,10 @@ class Request(NamedTuple):
     template and sentence versions have the same facts and candidates. `template` selects the
     templates, `sentence` the sentences; the name then ends in `-sentence`. `unimorph` is a folder
     with UniMorph's tables, for rendered sentences (X-FACTR's).
+
+    With `draw` `frequency`, an object is drawn as a distractor in proportion to the number of facts
+    that it answers, with `uniform` as often as any other object. The latter gives away answers: the
+    most frequent candidate of a row is often the correct one.
 
     `template_translators` are the arguments of `templates.load_translators`. They
     translate English templates for languages without one. Translations by `trusted` ones need no
@@ -45,6 +50,7 @@ class Request(NamedTuple):
     unimorph: str = ""
     template_translators: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
+    draw: str = "frequency"
 
     @property
     def name(self) -> str:
@@ -73,6 +79,7 @@ class Request(NamedTuple):
             ("--unimorph", self.unimorph),
             *(("--template-translator", PASSWORD.sub("", t)) for t in self.template_translators),
             *(("--trusted", PASSWORD.sub("", text)) for text in self.trusted),
+            ("--draw", self.draw),
             ("--seed", str(self.seed)),
             ("--config", self.name),
         )
@@ -91,6 +98,8 @@ def check_request(request: Request) -> None:
         raise PolyprobeError(f"--templates {request.templates}: expected 1 or more")
     if request.wording and request.wording not in WORDINGS:
         raise unknown("wording", request.wording, "--wording", WORDINGS)
+    if request.draw not in DRAWS:
+        raise unknown("draw", request.draw, "--draw", DRAWS)
     if request.wording and request.templates != 1:
         raise PolyprobeError(
             f"--templates {request.templates}: with --wording a fact has one row; omit --templates "

@@ -16,7 +16,7 @@ from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.hashing import hash_text
+from polyprobe.system.hashing import hash_text, shuffle
 from polyprobe.system.progress import track
 
 from .material import Material, mark
@@ -76,12 +76,14 @@ def draw_relation(
 ) -> tuple[list[Query], int]:
     """Return the queries of a relation, sorted, and the number of facts tried.
 
-    Distractors are drawn from the objects of the facts, then from the other objects of the relation
-    if more are needed. Facts are tried in the order of SHA-256 of seed and id, a random sample,
-    until `max_per_relation` of them have a distractor.
+    Distractors are drawn from the objects of the facts, each as often as it is an object (each
+    once with `--draw uniform`), then from the other objects of the relation if more are needed.
+    Facts are tried in the order of SHA-256 of seed and id, a random sample, until
+    `max_per_relation` of them have a distractor.
     """
-    own = {fact.object_id for fact in facts}
-    pools = (sorted(own), sorted({*objects} - own))
+    own = sorted(fact.object_id for fact in facts)
+    first = own if request.draw == "frequency" else sorted({*own})
+    pools = (first, sorted({*objects}.difference(own)))
     limit = request.max_per_relation or len(facts)
     found: list[Query] = []
     tried = 0
@@ -90,8 +92,10 @@ def draw_relation(
             break
         tried += 1
         right = correct.of(fact)
-        if distractors := draw_distractors(fact, right, correct.homonyms, pools, request):
-            found.append(Query(fact, *place_answer(fact, distractors, request.seed)))
+        if drawn := draw_distractors(fact, right, correct.homonyms, pools, request):
+            if request.draw == "frequency":  # frequent objects are drawn first
+                drawn = list(shuffle(sorted(drawn), f"{request.seed}|{fact.id}|places"))
+            found.append(Query(fact, *place_answer(fact, drawn, request.seed)))
     return sorted(found, key=attrgetter("fact")), tried
 
 
@@ -102,11 +106,11 @@ def draw_distractors(
     pools: Iterable[Sequence[str]],
     request: Request,
 ) -> list[str]:
-    """Return the distractors of a fact from the pools (sorted ids), in the order drawn.
+    """Return the distractors of a fact from the pools (sorted ids, which may repeat).
 
     Each pool is drawn without replacement until it is empty; then the next one is used. Excluded
-    are correct answers (`right`), the subject, and entities that share a label in some language
-    with a correct answer or an earlier distractor.
+    are correct answers (`right`), the subject, earlier distractors, and entities that share a label
+    in some language with a correct answer or an earlier distractor.
     """
     barred = {fact.subject_id}.union(*(homonyms.get(entity, {entity}) for entity in right))
     drawn: list[str] = []
@@ -116,21 +120,8 @@ def draw_distractors(
             break
         if entity not in barred:
             drawn.append(entity)
-            barred |= homonyms.get(entity, set())
+            barred |= homonyms.get(entity, {entity})
     return drawn
-
-
-def shuffle(pool: Sequence[str], key: str) -> Iterator[str]:
-    """Yield the items of the pool in a random order that depends only on key and pool.
-
-    Fisher-Yates shuffle: draw n takes one of the m remaining items by SHA-256 of `key|n` modulo m,
-    with a bias below m / 2**256. It is independent of the random generators of libraries.
-    """
-    moved: dict[int, str] = {}
-    for number, item in enumerate(pool):
-        place = number + hash_text(f"{key}|{number}") % (len(pool) - number)
-        yield moved.get(place, pool[place])
-        moved[place] = moved.get(number, item)
 
 
 def place_answer(fact: Fact, distractors: Sequence[str], seed: int) -> tuple[list[str], int]:

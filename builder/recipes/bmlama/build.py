@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from polyprobe.builder.facts.flags import flag_rows
 from polyprobe.builder.facts.labels import clean, find_invisible, simplify, unmix
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.recipes import RECIPES
@@ -21,15 +23,15 @@ from polyprobe.builder.sources.bmlama.linked import (
 )
 from polyprobe.builder.sources.bmlama.names import correct, turn
 from polyprobe.schema.columns import Row
-from polyprobe.system.hashing import hash_text
+from polyprobe.system.hashing import hash_text, shuffle
 from polyprobe.system.progress import report, track
 
 from .card import describe
 
 __all__ = ["CONFIGS", "DEFAULT_CONFIG", "build", "describe"]
 
-CONFIGS = RECIPES["bmlama"].configs
-DEFAULT_CONFIG = "17"
+CONFIGS = (*RECIPES["bmlama"].configs, *RECIPES["bmlama"].older)
+DEFAULT_CONFIG = "17-repaired"
 SIZE = 10  # candidates of a filled row, the size of most published rows
 
 
@@ -52,14 +54,15 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     """Return {language: rows} of a configuration, in the published order."""
     if config in PUBLISHED:
         return read_rows(config, mirror)
-    published = config.removesuffix("-repaired")
+    published, _, version = config.partition("-repaired")
     linked = read_linked(mirror)
     knowledge = learn(read_truths(mirror))
     others = [linked[other] for other in PUBLISHED if other != published]
-    rows, dropped = repair(linked[published], others, knowledge, list_replacements(published))
+    templates = list_replacements(published)
+    rows, dropped = repair(linked[published], others, knowledge, templates, drawn=not version)
     total = len(linked[published].queries)
     report(f"{config}: {len(dropped)} of {total} published rows excluded: no distractors")
-    return rows
+    return flag_rows(rows)
 
 
 def repair(
@@ -67,24 +70,32 @@ def repair(
     others: Sequence[Linked],
     knowledge: Knowledge,
     templates: Mapping[str, Mapping[str, str]],
+    drawn: bool = True,
 ) -> tuple[dict[str, list[Row]], list[PublishedQuery]]:
     """Return {language: repaired rows} in the published order, and the dropped queries.
 
     `others` are the other published configurations, for further correct answers. `templates` are
-    replacements of published templates, {relation: {language: template}}.
+    replacements of published templates, {relation: {language: template}}. If `drawn`, distractors
+    are drawn by their frequency as answers (`draw_again`); otherwise valid published ones are kept.
     """
     published = [(linked.rows, linked.queries) for linked in (config, *others)]
     correct = find_correct(config.queries, config.rows, published, knowledge)
     strangers = name_others(set().union(*correct), config.known, list(config.rows))
+    answers: dict[str, list[str]] = defaultdict(list)
+    for query in config.queries:
+        answers[query.relation].append(query.answer)
     repaired: dict[str, list[Row]] = {language: [] for language in config.rows}
     dropped = []
     for number, query in enumerate(track(config.queries, "repairing rows")):
         block = config.entities[query.relation]
-        right = [block.get(name) or strangers.get(name) for name in sorted(correct[number])]
-        repaired_query = repair_query(query, block, [entity for entity in right if entity])
+        found = [block.get(name) or strangers.get(name) for name in sorted(correct[number])]
+        right = [entity for entity in found if entity]
+        repaired_query = repair_query(query, block, right)
         if repaired_query is None:
             dropped.append(query)
             continue
+        if drawn:
+            repaired_query = draw_again(repaired_query, block, right, answers[query.relation])
         placed = move_answer(repaired_query)
         for place, (language, part) in enumerate(config.rows.items()):
             wording = Wording(
@@ -209,6 +220,36 @@ def pop_candidate(pool: list[Entity], kept: dict[str, Entity], right: Collection
             kept[entity.id] = entity
             return entity.id
     return ""
+
+
+def draw_again(
+    query: PublishedQuery,
+    entities: Mapping[str, Entity],
+    correct: Iterable[Entity],
+    answers: Sequence[str],
+) -> PublishedQuery:
+    """Return the repaired query with as many distractors, drawn by their frequency as answers.
+
+    Distractors are the answers of other queries of the relation, drawn at random (`shuffle`), then
+    other entities of the relation if more are needed. An entity is thus drawn in proportion to the
+    number of queries that it answers (sampling without replacement), so that its frequency does not
+    give the answer away. Excluded are the subject, correct entities, and entities that share a
+    label with a correct one or an earlier distractor. `answers` has the answer of each query of the
+    relation. A query for which fewer distractors are found keeps its own.
+    """
+    right = list(correct)
+    others = sorted(set(entities).difference(answers))
+    kept = [entities[query.answer]]
+    for name in chain(shuffle(answers, query.fact_id), shuffle(others, query.fact_id)):
+        if len(kept) == len(query.candidates):
+            break
+        entity = entities[name]
+        if name != query.subject_id and not clashes(entity, right) and not clashes(entity, kept):
+            kept.append(entity)
+    names = [entity.id for entity in kept]
+    if len(names) < len(query.candidates) or set(names) == set(query.candidates):
+        return query
+    return query.repaired(shuffle(sorted(names), f"{query.fact_id}|places"), "drawn_again")
 
 
 def move_answer(query: PublishedQuery) -> PublishedQuery:

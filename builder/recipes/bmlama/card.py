@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from polyprobe.builder.audit import Audit
 from polyprobe.builder.audit.report import find_pair
-from polyprobe.builder.output.card import Config, markdown_table, repairs_table
+from polyprobe.builder.output.card import Config, flags_table, markdown_table, repairs_table
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
 
@@ -21,7 +21,10 @@ SECOND = Path(str(files(__package__).joinpath("second.csv")))
 
 
 class Line(NamedTuple):
-    """The audit of one language of a configuration; ceilings are against English."""
+    """The audit of one language of a configuration; ceilings are against English.
+
+    The accuracies without a model (`audit.baseline`) are those in English.
+    """
 
     config: str
     language: str
@@ -33,12 +36,18 @@ class Line(NamedTuple):
     rows_with_invisible_characters: int
     rows_with_mixed_alphabets: int
     answer_position_p_value: float
+    accuracy_chance: float
+    accuracy_frequency: float
+    accuracy_frequency_without_p530: float
     ceiling_random: float
     ceiling_answer_first: float
 
 
 def summarize(config: str, audit: Audit) -> list[Line]:
     """Return the lines of an audit; ceilings are estimates, rounded to four decimals."""
+    whole = audit.baselines[""]
+    others = [found for name, found in audit.baselines.items() if name not in ("", "P530")]
+    right = sum(found.rows * (found.frequency or 0) for found in others)
     return [
         Line(
             config,
@@ -48,6 +57,9 @@ def summarize(config: str, audit: Audit) -> list[Line]:
             own.not_parallel,
             **{field: own.rows[field] for field in Line._fields if field.startswith("rows_with_")},
             answer_position_p_value=float(f"{own.p_value or 0:.3g}"),
+            accuracy_chance=round(whole.chance or 0, 6),
+            accuracy_frequency=round(whole.frequency or 0, 6),
+            accuracy_frequency_without_p530=round(right / sum(found.rows for found in others), 6),
             ceiling_random=round_ceiling(find_pair(audit.ceiling.random, audit, language)),
             ceiling_answer_first=round_ceiling(
                 find_pair(audit.ceiling.answer_first, audit, language)
@@ -78,9 +90,25 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "audit": audit_table(lines),
         "audit_languages": languages_table(lines),
         "verdicts": verdicts_table(),
+        "draw": describe_draw(lines),
+        "flags": flags_table(configs),
         "barred": barred(),
         "second": second_answers(),
     }
+
+
+def describe_draw(lines: Sequence[Line]) -> str:
+    """Return the accuracy by frequent answers of each configuration, without a model."""
+    found = {line.config: line for line in lines}
+    figures = ", ".join(
+        f"{line.accuracy_frequency:.3f} in `{name}` "
+        f"({line.accuracy_frequency_without_p530:.3f} without P530)"
+        for name, line in found.items()
+    )
+    return (
+        "A ranking of the candidates by how many other rows of the relation they answer, which "
+        f"reads no subject, has an accuracy of {figures}."
+    )
 
 
 def audit_table(lines: Sequence[Line]) -> str:
@@ -108,6 +136,12 @@ def audit_table(lines: Sequence[Line]) -> str:
         ("with invisible characters", *worst("rows_with_invisible_characters")),
         ("with a word that mixes alphabets", *worst("rows_with_mixed_alphabets")),
         ("position of the answer, p-value of uniformity", *positions),
+        ("accuracy by chance", *(f"{part[0].accuracy_chance:.3f}" for part in own)),
+        ("accuracy by frequent answers", *(f"{part[0].accuracy_frequency:.3f}" for part in own)),
+        (
+            "accuracy by frequent answers, without P530",
+            *(f"{part[0].accuracy_frequency_without_p530:.3f}" for part in own),
+        ),
         ("RankC ceiling against English, random", *lowest("ceiling_random")),
         ("RankC ceiling against English, answer first", *lowest("ceiling_answer_first")),
     ]

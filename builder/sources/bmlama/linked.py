@@ -47,6 +47,7 @@ REPAIRS = {
     "label": "labels cut at a comma in the released files, plainly wrong ones, and Russian names "
     "with the surname first were replaced",
     "filled": "distractors were added to a row with a single candidate",
+    "drawn_again": "distractors were drawn again, by their frequency as answers",
     "answer_moved": "the answer is no longer the last candidate",
     "template": "the published template is wrong or needs inflected labels; the prompt uses ours",
     "invisible_characters": "invisible characters in the prompt, the subject or a candidate "

@@ -1,0 +1,47 @@
+"""The accuracy that a dataset allows without a model: by chance, and by frequent answers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from polyprobe.metrics.shared.frequency import answer_frequency
+
+from .split import Split
+
+
+class Baseline(NamedTuple):
+    """Expected accuracies of two rankings that do not read the subject; None without rows.
+
+    - `rows`: rows with a correct candidate; the others are left out.
+    - `chance`: random rankings.
+    - `frequency`: candidates ranked by how many other facts of the relation they answer
+      (`metrics.shared.frequency`).
+    """
+
+    rows: int
+    chance: float | None
+    frequency: float | None
+
+
+def find_baselines(split: Split, with_ids: list[bool]) -> dict[str, Baseline]:
+    """Return {relation: baseline} of the rows of a language, and that of all rows under ''.
+
+    Candidates are compared by id if all rows have ids (`with_ids`), otherwise by label.
+    """
+    names = split.candidate_ids if all(with_ids) else split.candidates
+    kept = [row for row, answers in enumerate(split.answers) if answers]
+    if not kept:
+        return {"": Baseline(0, None, None)}
+    relations = [split.relation[row] for row in kept]
+    answers = [split.answers[row] for row in kept]
+    chance = np.array([len(split.answers[row]) / len(names[row]) for row in kept])
+    facts = [split.fact_id[row] or str(row) for row in kept]
+    frequency = answer_frequency(relations, facts, [names[row] for row in kept], answers)
+    places = {"": list(range(len(kept)))}
+    for place, relation in enumerate(relations):
+        if relation:  # empty if the dataset has no relations
+            places.setdefault(relation, []).append(place)
+    return {
+        relation: Baseline(len(own), float(chance[own].mean()), float(frequency[own].mean()))
+        for relation, own in places.items()
+    }
