@@ -53,6 +53,18 @@ def test_rows_by_hand():
     assert (made.notes.rows, made.notes.source_facts) == (3, 4)
 
 
+def test_chinese_is_simplified_in_labels_and_templates():
+    labels = {"Q1": "希臘", "Q2": "雅典", "Q3": "挪威", "Q4": "奧斯陸"}
+    known = make_facts(
+        [("P36", "Q1", "Q2"), ("P36", "Q3", "Q4")],
+        {"zh": labels},
+        {"zh": {"P36": "[X]的首都為[Y]。"}},
+    )
+    first, second = balance(known, Request("tiny", ("zh",))).rows["zh"]
+    assert (first.prompt, second.prompt) == ("希腊的首都为[Y]。", "挪威的首都为[Y]。")
+    assert sorted(first.candidates) == sorted(second.candidates) == ["奥斯陆", "雅典"]
+
+
 def test_homonyms_of_the_answer_and_of_each_other_are_no_candidates():
     made = balance(CAPITALS, Request("tiny", ("en",)))
     by_id = {row.fact_id: row for row in made.rows["en"]}
