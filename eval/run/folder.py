@@ -290,7 +290,11 @@ class Run:
         joined = {language: known[language] for language in languages}
         widened = replace(new, languages=languages, fingerprint=joined)
         before = replace(
-            old, languages=languages, fingerprint=joined, batch_tokens=new.batch_tokens
+            old,
+            languages=languages,
+            fingerprint=joined,
+            batch_tokens=new.batch_tokens,
+            config=old.config or new.config,  # older versions did not name the default
         )
         for name, was in asdict(before).items():
             now = asdict(widened)[name]

@@ -151,6 +151,16 @@ def test_languages_can_be_added(place, done, tmp_path):
     assert contents(tmp_path / "run") == contents(done[0])
 
 
+def test_a_run_that_did_not_name_the_default_configuration_goes_on(place, done, tmp_path):
+    """Older versions wrote null."""
+    folder = shutil.copytree(done[0], tmp_path / "run")
+    settings = json.loads((folder / "run.json").read_text())
+    assert settings["config"] in settings["signature"] == done[1]["signature"]
+    (folder / "run.json").write_text(json.dumps({**settings, "config": None}))
+    results = evaluate_model(str(place / "model"), str(place / "facts"), output=folder)
+    assert results == done[1]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
