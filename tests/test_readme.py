@@ -42,14 +42,34 @@ def test_the_readme_is_short():
     assert len(README.splitlines()) < 150
 
 
+def read_tables(path):
+    """Return the tables of a Markdown file, each as rows of {heading: cell}."""
+    tables = []
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
+        if block.startswith("|"):
+            lines = [[x.strip() for x in line.split("|")[1:-1]] for line in block.splitlines()]
+            tables.append([dict(zip(lines[0], cells, strict=True)) for cells in lines[2:]])
+    return tables
+
+
 def test_the_coverage_is_that_of_the_bench():
-    table = (ROOT / "bench" / "coverage.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (.+?) \| [\d.]+ \| ([\d.]+)% \|", table, re.MULTILINE)
-    shares = [float(share) for name, share in rows if "too narrow" not in name]
-    assert len(rows) == (ROOT / "bench" / "coverage.py").read_text().count("    lambda: ") > 15
-    assert f"{min(shares)} to {max(shares)} % of samples" in README
-    assert min(shares) >= 93
-    assert max(shares) <= 97
+    simple, extreme, responses, rejected, _ = read_tables(ROOT / "bench" / "coverage.md")
+    designs = (ROOT / "bench" / "coverage.py").read_text().count("    lambda: ")
+    assert len(simple) + len(extreme) == designs > 25
+    shares = [row["coverage"] for row in simple if "too narrow" not in row["figure and sample"]]
+    shares += [
+        x for row in responses for name, x in row.items() if name.endswith(("subject", "facts"))
+    ]
+    assert len(shares) == len(simple) - 1 + 3 * len(responses)
+    low, *_, high = sorted(float(share.rstrip("%")) for share in shares)
+    near = min(float(row["coverage"].rstrip("%")) for row in extreme)
+    text = " ".join(README.split())
+    assert f"in {low} to {high} % of samples, near 0 and 1 in {near} % or more" in text
+    assert 93 <= low < high <= 97
+    assert near >= 90
+    false = [x for row in rejected for name, x in row.items() if name.endswith("by subject")]
+    assert all(4 <= float(share.rstrip("%")) <= 6 for share in false)
+    assert len(false) == 2 * len(rejected)
 
 
 def test_the_speed_of_intervals_is_that_of_the_bench():

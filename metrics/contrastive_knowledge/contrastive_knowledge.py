@@ -39,7 +39,7 @@ Args:
         intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each fact, such as its subject; the bootstrap draws whole
-        clusters.
+        clusters. Facts about one subject should be drawn together.
 
 Returns:
     accuracy (float): share of facts with p(fact) > mean of p(counterfact), by group and then over

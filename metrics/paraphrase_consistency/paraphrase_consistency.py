@@ -46,10 +46,11 @@ Args:
         group are left out, as in the paper.
     groups (list, optional): label of each tuple, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over tuples.
-    n_resamples (int): resamples of the bootstrap over tuples; default: 1000; 0: no intervals.
+    n_resamples (int): resamples of the bootstrap over tuples; 0: no intervals; default: 10000, or
+        1000 above 50,000 values (tuples x figures).
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each tuple, such as its subject; the bootstrap draws whole
-        clusters.
+        clusters. Tuples about one subject should be drawn together.
     empty (str): value of a group without a counted tuple in the macro average: skip (default,
         as in the paper) or zero.
 

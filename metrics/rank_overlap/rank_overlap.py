@@ -39,10 +39,11 @@ Args:
         where all tied candidates have their highest rank (RBO^w). Tau-b is the same in both.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
+        1000 above 50,000 values (queries x figures).
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters.
+        clusters. Queries about one subject should be drawn together.
 
 Returns:
     rbo (float): mean of the extrapolated rank-biased overlap over the queries.

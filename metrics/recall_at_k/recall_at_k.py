@@ -42,10 +42,11 @@ Args:
         sort, where the earlier of equal candidates ranks higher.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 1000; 0: no intervals.
+    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
+        1000 above 50,000 values (queries x figures).
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters.
+        clusters. Queries about one subject should be drawn together.
 
 Returns:
     recall@K (float): for each k, mean over the queries; 1 for a pool of k candidates or fewer.

@@ -9,6 +9,7 @@ import json
 from itertools import product
 
 import pytest
+from scipy import stats
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
@@ -93,10 +94,12 @@ def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
     assert feminine.n_facts == 6
     assert feminine.forms == {"ru": Forms(6, 6, 0, 6)}
     assert feminine.without_tagger == {"en": "none here"}
-    for rows in feminine.share.values():
-        assert [row[:8] for row in rows] == [
-            (name, 1.0, [1, 1], 0.0, [0, 0], 1.0, [1, 1], rows[0].p) for name in ("ru", "mean")
-        ]
+    low = 2 / (2 + stats.t.ppf(0.975, 1) ** 2)  # Wilson's interval of 2 of 2 subjects
+    for row in (row for rows in feminine.share.values() for row in rows):
+        assert (row.first, row.second, row.difference, row.ci) == (1, 0, 1, [1, 1])
+        assert row.first_ci == pytest.approx([low, 1])
+        assert row.second_ci == pytest.approx([0, 1 - low])
+    assert [row.name for row in feminine.share["macro"]] == ["ru", "mean"]
     assert "feminine verb forms: no tagger for 'en' (none here)" in found.notes
     assert found.failures == []
 
