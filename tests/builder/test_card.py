@@ -107,7 +107,7 @@ def test_figures_of_both_configurations(bmlama):
 @pytest.mark.parametrize(
     ("names", "languages", "rows", "schema"),
     [
-        ((), 17, 6792, SCHEMA),
+        ((), 17, 6787, REPAIRED),
         (("17",), 17, 6792, SCHEMA),
         (("53",), 53, 3070, SCHEMA),
         (("17-repaired",), 17, 6787, REPAIRED),
@@ -120,7 +120,7 @@ def test_load_dataset_reads_the_folder(bmlama, load, names, languages, rows, sch
     assert {split.num_rows for split in loaded.values()} == {rows}
     english = loaded["en"]
     assert english.features.arrow_schema.remove_metadata() == schema
-    path = bmlama / "data" / (names[0] if names else "17") / "en.parquet"
+    path = bmlama / "data" / (names[0] if names else "17-repaired") / "en.parquet"
     assert english[-1] == pq.read_table(path).to_pylist()[-1]
 
 
