@@ -169,8 +169,8 @@ def demo(
     languages = None if every else [*TRAINED, *OTHERS]
     finished = run_evaluation("geolm", "geofacts", output=output, languages=languages)
     show_run(finished)
-    say("\nadjusted RankC (0 is chance, 1 is agreement):")
-    for group, value in group_means(finished.results["rankc_adjusted"]).items():
+    say("\ncorrected RankC (0: the rankings do not depend on the subject, 1: they agree):")
+    for group, value in group_means(finished.results["rankc_subject"]).items():
         say(f"  {group}: {value:z.3f}", highlight=False)
     say("\nTo evaluate your own model:", highlight=False)
     say("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)
