@@ -164,7 +164,7 @@ def _compare(sums: np.ndarray) -> np.ndarray:
 
 def correct(own: np.ndarray, donor: np.ndarray) -> np.ndarray:
     """Return (R - P) / (1 - P), 0 where P is 1; NaN stays NaN."""
-    room = 1 - donor
+    room: np.ndarray = 1 - donor
     tight = room < _ROOM
     return np.where(tight, 0, (own - donor) / np.where(tight, 1, room)) + 0 * donor
 
