@@ -71,6 +71,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m bench intervals
 	$(BIN)/python -m bench coverage
 	$(BIN)/python -m bench pool_size
+	$(BIN)/python -m bench toys $(dir $(wildcard datasets/bmlama/data))
 	$(BIN)/python -m bench smollm2 $(UPSTREAM)
 	$(BIN)/python -m bench harness
 	$(BIN)/python -m bench engine $(PEERS:%=--peers %) $(UPSTREAM:%=--mirror %)

@@ -76,7 +76,7 @@ class ScoredFacts:
         if not asked.any():
             return None
         places = np.flatnonzero(asked)
-        kept = np.repeat(asked, self.sizes)
+        kept: np.ndarray = np.repeat(asked, self.sizes)
         own = {x: Rows(rows.flat[kept], rows.sizes[asked]) for x, rows in self.scores.items()}
         donor = {
             x: Rows(*read_rows(masked_scores(table.take(places), "donor_scores"), x))

@@ -106,8 +106,8 @@ def rankc_per_query(
     Scores are as `rows.read_rows` takes them; unequal pools are an error.
     """
     check_ties(ties)
-    scores, sizes = read_languages({"predictions": predictions, "references": references})
-    return compare_rankings(*scores, sizes, weights, ties)
+    (one, two), sizes = read_languages({"predictions": predictions, "references": references})
+    return compare_rankings(one, two, sizes, weights, ties)
 
 
 def rankc_matrix(

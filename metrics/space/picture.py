@@ -25,7 +25,7 @@ def draw_pairs(figures: Sequence[Entry], low: float | None = None) -> go.Figure:
     """
     pairs = [f for f in figures if len(f.of) == 2 and f.name == figures[0].name]
     if len(pairs) == 1:
-        return draw_bars(pairs)
+        return draw_bars(pairs, share=all((f.value or 0) >= 0 for f in pairs))
     names = list(dict.fromkeys(name for f in pairs for name in f.of))
     values: list[list[float | None]] = [[None] * (len(names) - 1) for _ in names[1:]]
     hover = [[""] * (len(names) - 1) for _ in names[1:]]

@@ -2,6 +2,13 @@
 
 CASES = {
     "rankc": {"predictions": [[3, 2, 1], [1]], "references": [[3, 1, 2], [1]], "weights": "norm1"},
+    "rankc_subject": {
+        "predictions": [[3, 2, 1], [2, 1]],
+        "references": [[3, 1, 2], [2, 1]],
+        "donor_predictions": [[1, 3, 2], [1, 2]],
+        "donor_references": [[2, 3, 1], [2, 1]],
+        "weights": "norm1",
+    },
     "coverlap": {"predictions": [1, 0], "references": [1, 1], "answers": [[1], [0, 2]]},
     "accuracy_at_1": {"predictions": [[1, 1], [1, 2, 3]], "answers": [[0], [1]]},
     "recall_at_k": {"predictions": [[1, 1], [1, 2, 3]], "references": [[0], [1]], "k": [1, 2]},
@@ -14,6 +21,12 @@ CASES = {
 }
 RESULTS = {
     "rankc": ("rankc", ((2 * 1 + 1 * 1 / 2 + 0) / 3 + 1) / 2),
+    # R: 5/6 and 1; P: the tops share 0 and 2 of 2, 0 and 1 of 2; in the second query all and none
+    "rankc_subject": (
+        "rankc_subject",
+        ((5 / 6 + 1) / 2 - ((1 / 3 + 1 / 6) / 2 + 1 / 2) / 2)
+        / (1 - ((1 / 3 + 1 / 6) / 2 + 1 / 2) / 2),
+    ),
     "coverlap": ("coverlap", 1 / 2),
     "accuracy_at_1": ("accuracy_at_1", (1 / 2 + 0) / 2),
     "recall_at_k": ("mean_rank", (3 / 2 + 2) / 2),

@@ -48,6 +48,7 @@ BAD = {  # a table with one wrong cell, and the error message
     "paraphrase_consistency": ("relation,subject,right\nP1,s,a", "no column 'predictions'"),
     "rank_overlap": ("query,candidate,en\nq,a,1", "1 columns of languages; expected two or more"),
     "rankc": ("query,candidate,en,fr\nq,a,1,nan", "row 1, column 'fr' is 'nan'"),
+    "rankc_subject": ("query,candidate,en,fr\nq,a,1,2", "no column 'en donor'; expected en donor"),
     "recall_at_k": ("query,candidate,right,en\nq,a,0,1", "no candidate of 'q' is correct"),
 }
 RUN_COLUMNS = {"fact_id": ["a", "b"], "answers": [[0], [0]]}

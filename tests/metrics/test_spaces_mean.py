@@ -14,7 +14,8 @@ from polyprobe.tests.metrics.test_spaces_input import compute, import_app, write
 
 LANGUAGES = ["en", "es", "ru"]
 SPACES = [
-    *("accuracy_at_1", "recall_at_k", "rankc", "rank_overlap", "coverlap", "answer_agreement")
+    *("accuracy_at_1", "recall_at_k", "rankc", "rankc_subject", "rank_overlap", "coverlap"),
+    "answer_agreement",
 ]
 
 
@@ -35,13 +36,20 @@ def make_tables(templates, ties):
         if ties:
             scores = [[min(score, 1.0) for score in row] for row in scores]
             scores[LANGUAGES.index(language) + 1] = [0.0] * sizes[LANGUAGES.index(language) + 1]
-        tables[language] = columns | {"scores": pa.array(scores, pa.list_(pa.float32()))}
-    return {language: fill_columns(pa.table(table)) for language, table in tables.items()}
+        donor = [random.permutation(size).astype(float).tolist() for size in sizes]
+        scored = {**columns, "scores": pa.array(scores, pa.list_(pa.float32()))}
+        table = fill_columns(pa.table(scored))
+        place = table.schema.get_field_index("donor_scores")
+        tables[language] = table.set_column(
+            place, "donor_scores", pa.array(donor, pa.list_(pa.float32()))
+        )
+    return tables
 
 
 def find_in_results(results, figure):
     """Return value and interval of a figure of a page in results.json; None if it has none."""
-    name = {"accuracy_at_1": "accuracy"}.get(figure.name, figure.name)
+    known = {"accuracy_at_1": "accuracy", "difference": "rankc_difference"}
+    name = known.get(figure.name, figure.name)
     if name in results["mean"]:
         if figure.of[0].startswith("all "):
             return results["mean"][name], results["intervals"]["mean"][name]

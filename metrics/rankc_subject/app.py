@@ -1,0 +1,115 @@
+"""The Space of subject-corrected RankC: two scores of each candidate in each language as input."""
+
+from itertools import combinations
+
+import numpy as np
+
+from polyprobe.metrics.space.entries import Output, list_figure, list_means
+from polyprobe.metrics.space.languages import read_aligned
+from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.picture import draw_pairs
+from polyprobe.metrics.space.sheet import Sheet, Sheets, need
+
+DONOR = " donor"
+WEIGHTS = ["softmax", "norm1", "norm2", "norm1-released", "norm2-released"]
+EXAMPLES = {
+    "the card's": """\
+query,candidate,English,English donor,Spanish,Spanish donor
+Capital of Kenya,Nairobi,-0.5,-2.5,-0.4,-2.0
+Capital of Kenya,Mombasa,-1.5,-1.0,-2.8,-1.5
+Capital of Kenya,Kisumu,-3.0,-2.0,-1.9,-3.1
+Language of Peru,Spanish,-0.2,-0.9,-0.3,-0.6
+Language of Peru,Finnish,-2.2,-0.5,-3.5,-2.0
+""",
+    "the subject is ignored": """\
+query,candidate,English,English donor,Spanish,Spanish donor
+Capital of Kenya,Nairobi,3,3,2,2
+Capital of Kenya,Mombasa,2,2,3,3
+Capital of Kenya,Kisumu,1,1,1,1
+Language of Peru,Spanish,2,2,2,2
+Language of Peru,Finnish,1,1,1,1
+""",
+}
+ASK = """\
+How much of the consistency of two languages depends on the subject of the question? Enter one line
+for each candidate: `query`, `candidate`, then two columns for each language: its scores, and under
+the same name with `donor` (`English`, `English donor`) the scores of the same candidates in the
+sentence about another subject. JSON with one list of scores for each query is accepted, and so are
+the files `scores/LANG.parquet` of a polyprobe run, uploaded together.
+"""
+READING = """\
+`rankc_subject` is `(R − P) / (1 − P)`: R is RankC, P is RankC with the other subject in one of the
+two languages (`rankc_donor`). **0** is the value of a model that ranks the candidates alike
+whatever the subject, **1** that of equal rankings that another subject does not give. It is
+negative where the subject matters in one language only. The interval comes from resampled queries.
+"""
+
+
+def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") -> Output:
+    """Return the corrected RankC, R, P and R - P of all pairs of languages and of each."""
+    module = load_module(__file__)
+    own, donor = map(read_aligned, split(sheets))
+    pairs = [*combinations(own.rows, 2)]
+    found = [
+        module.rankc_subject_per_query(
+            own.rows[a], own.rows[b], donor.rows[a], donor.rows[b], weights, ties
+        )
+        for a, b in pairs
+    ]
+    first, second = (np.column_stack(values) for values in zip(*found, strict=True))
+    every: np.ndarray = np.ones(len(first), dtype=bool)
+    figure = module.find_rankc_subject([*own.rows], first, second, every)
+    known, chance = np.ones(first.shape, dtype=bool), [0.0] * len(pairs)
+    options = {"clusters": own.clusters}
+    entries = [list_figure(figure, pairs, "all pairs", "rankc_subject", known, chance, **options)]
+    further = {"rankc": first, "rankc_donor": second, "difference": first - second}
+    for name, values in further.items():
+        levels = chance if name == "difference" else [None] * len(pairs)
+        entries.append(list_means(pairs, "all pairs", name, values, levels, **options))
+    [p] = module.flip_signs((first - second).mean(axis=1)[:, None], own.clusters, 1000)
+    note = f"Sign-flip test of the mean difference of all pairs: p = {p:.2g}."
+    return Output([entry for group in zip(*entries, strict=True) for entry in group], [note])
+
+
+def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
+    """Return the tables of the own sentences and of the donors', both as `read_aligned` takes them.
+
+    The rows of a run without a donor are left out.
+    """
+    if len(sheets) > 1 or any("scores" in sheet for sheet in sheets.values()):
+        return _split_run(sheets)
+    [(file, sheet)] = sheets.items()
+    own = {name: cells for name, cells in sheet.items() if not name.endswith(DONOR)}
+    shared = ("query", "candidate", "right", "answers")
+    languages = [name for name in own if name not in shared]
+    need(sheet, *(name + DONOR for name in languages))
+    kept = {name: cells for name, cells in own.items() if name in shared}
+    return {file: own}, {file: kept | {name: sheet[name + DONOR] for name in languages}}
+
+
+def _split_run(sheets: Sheets) -> tuple[Sheets, Sheets]:
+    for name, sheet in sheets.items():
+        try:
+            need(sheet, "scores", "answers", "donor_scores")
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}; several files must be those of a run") from None
+    columns = zip(*(sheet["donor_scores"] for sheet in sheets.values()), strict=False)
+    kept = [row for row, cells in enumerate(columns) if None not in cells]
+    if not kept:
+        raise ValueError("no row has 'donor_scores' in every file; expected a run with donors")
+    own = {name: _take(sheet, kept) for name, sheet in sheets.items()}
+    return own, {name: {**sheet, "scores": sheet["donor_scores"]} for name, sheet in own.items()}
+
+
+def _take(sheet: Sheet, rows: list[int]) -> Sheet:
+    return {name: [cells[row] for row in rows] for name, cells in sheet.items()}
+
+
+CHOICES = {"weights": WEIGHTS, "ties": ["expected", "released"]}
+PAGE = Page(
+    "Subject-corrected RankC", ASK, READING, EXAMPLES, compute, draw_pairs, CHOICES, several=True
+)
+
+
+if __name__ == "__main__":
+    serve(PAGE)
