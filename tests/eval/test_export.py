@@ -130,10 +130,12 @@ def test_csv_is_read_by_pandas_with_the_same_floats(run):
     table = pd.read_csv(export_run(run, "csv"))
     assert list(table) == [
         "figure", "language", "other_language", "value", "low", "high", "chance", "n", "floor",
-        "signature",
+        "relation", "signature",
     ]  # fmt: skip
     assert set(table.signature) == {results["signature"]}
-    assert not table.duplicated(["figure", "language", "other_language"]).any()
+    assert not table.duplicated(["figure", "language", "other_language", "relation"]).any()
+    assert set(table.relation.dropna()) == {"P36", "P37"}
+    table = table[table.relation.isna()]
     keyed = table[table.other_language.isna()].set_index(["figure", "language"])
     assert keyed.loc[("accuracy", "ru")].value == results["accuracy"]["ru"]
     for figure in results["mean"]:
@@ -159,7 +161,7 @@ def test_csv_holds_every_number_of_the_results(run):
     """Every figure of results.json is in the table."""
     told = set(pd.read_csv(export_run(run, "csv")).figure)
     left = {"signature", "languages", "n_queries", "mean", "chance", "intervals", "left_out"}
-    left |= {"floors", "p_values"}
+    left |= {"floors", "p_values", "by_relation", "subset"}
     for name, value in read_results(run).items():
         if name in left | {"resampling", "k_correct"} or name.endswith("_ci"):
             continue
@@ -193,7 +195,7 @@ def test_undefined_figures_are_left_out_or_empty(run, tmp_path):
     copy = copy_run(
         run, tmp_path, coverlap=nothing, mean={**results["mean"], "coverlap": None},
         intervals={**results["intervals"], "coverlap": nothing,
-                   "mean": {**results["intervals"]["mean"], "coverlap": None}},
+                   "mean": {**results["intervals"]["mean"], "coverlap": None}}, by_relation={},
     )  # fmt: skip
     assert len(parsed(export_run(copy, "eval-results", dataset_id=ID))) == 3
     block = export_run(copy, "model-index").read_text(encoding="utf-8")
