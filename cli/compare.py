@@ -10,7 +10,7 @@ from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
 
-from .options import Cluster, Seed, say
+from .options import Cluster, Exclude, Relations, Seed, parse_choice, say
 
 VersionOption = partial(
     typer.Option, rich_help_panel="Sentence versions (CONFIG and CONFIG-sentence)"
@@ -31,6 +31,11 @@ def compare(
     ] = 10_000,
     seed: Seed = 0,
     cluster: Cluster = "auto",
+    relations: Relations = None,
+    exclude: Exclude = None,
+    by_relation: Annotated[
+        bool, typer.Option("--by-relation", help="Also test the means of each relation.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--json", help="Write the full comparison as JSON.")
     ] = None,
@@ -77,6 +82,8 @@ def compare(
         Run(run_b),
         Wanted(gender, stanza, comet),
         {"--output": page, "--gender": gender, "--comet-python": comet_python},
+        by_relation=by_relation,
+        choice=parse_choice(relations, exclude),
         test=test,
         correction=correction,
         n_resamples=resamples,

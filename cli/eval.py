@@ -11,7 +11,16 @@ from polyprobe.eval.embedded import TRAINED
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 
-from .options import Cluster, Seed, parse_splits
+from .options import (
+    Cluster,
+    Exclude,
+    Relations,
+    Seed,
+    parse_choice,
+    parse_exclude,
+    parse_splits,
+    split_list,
+)
 
 if TYPE_CHECKING:
     from polyprobe.eval.run.folder import FinishedRun
@@ -44,6 +53,14 @@ def evaluate(
     ] = None,
     sample: Annotated[
         int | None, typer.Option(help="Only N rows spread over all relations.")
+    ] = None,
+    relations: Relations = None,
+    exclude: Annotated[
+        str | None,
+        typer.Option(
+            help="Leave out rows of these relations or with these flags; none: keep all "
+            "(default: the flag second_answers, unless --relations are given)."
+        ),
     ] = None,
     donor: Annotated[
         bool,
@@ -139,6 +156,8 @@ def evaluate(
         languages=parse_splits(languages),
         limit=limit,
         sample=sample,
+        relations=None if relations is None else split_list(relations),
+        exclude=parse_exclude(exclude),
         donor=donor,
         revision=revision,
         scoring=scoring,
@@ -196,24 +215,36 @@ def metrics(
     ] = None,
     seed: Seed = 0,
     cluster: Cluster = "auto",
+    relations: Relations = None,
+    exclude: Exclude = None,
+    by_relation: Annotated[
+        bool, typer.Option("--by-relation", help="Also print the figures of each relation.")
+    ] = False,
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
     from polyprobe.eval.results.compute import Bootstrap, compute_results
+    from polyprobe.eval.results.table import relations_table
     from polyprobe.eval.run.folder import FinishedRun, Run
 
+    bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
     for folder in runs:
         run = Run(folder)
-        show_run(FinishedRun(run, compute_results(run, Bootstrap(resamples, seed, cluster))))
+        finished = FinishedRun(run, compute_results(run, bootstrap, choice))
+        if by_relation:
+            Console().print(relations_table(finished.results))
+        show_run(finished)
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
     output: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    relations: Relations = None,
+    exclude: Exclude = None,
 ) -> None:
     """Write one self-contained HTML file from one run or several."""
     from polyprobe.eval.report import write_report
 
-    write_report(runs, output)
+    write_report(runs, output, parse_choice(relations, exclude))
     Console().print(f"report: {output}", markup=False, soft_wrap=True, highlight=False)
 
 

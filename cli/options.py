@@ -1,10 +1,13 @@
 """Options that several commands share, and their output of one line."""
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from polyprobe.eval.run.choice import Choice
 
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Cluster = Annotated[
@@ -13,6 +16,13 @@ Cluster = Annotated[
         help="Resampling unit: subject, relation, none (each fact), or auto: subject if the fact "
         "ids name it, else none."
     ),
+]
+Relations = Annotated[
+    str | None, typer.Option(help="Only the rows of these relations, comma-separated.")
+]
+Exclude = Annotated[
+    str | None,
+    typer.Option(help="Leave out rows of these relations or with these flags (default: none)."),
 ]
 
 
@@ -43,6 +53,23 @@ def parse_splits(text: str | None) -> list[str] | None:
     (['en', 'zh_hans'], None)
     """
     return None if text is None else [code.replace("-", "_") for code in parse_languages(text)]
+
+
+def parse_exclude(text: str | None) -> tuple[str, ...] | None:
+    """Return the relations and flags to leave out; `none` is an empty list, None the default.
+
+    >>> parse_exclude("P530, answer_in_subject"), parse_exclude("none"), parse_exclude(None)
+    (('P530', 'answer_in_subject'), (), None)
+    """
+    return None if text is None else split_list("" if text == "none" else text)
+
+
+def parse_choice(relations: str | None, exclude: str | None) -> "Choice":
+    """Return the choice of scored rows; all by default."""
+    from polyprobe.eval.run.choice import make_choice
+
+    only = None if relations is None else split_list(relations)
+    return make_choice(only, parse_exclude(exclude))
 
 
 def say(line: str) -> None:

@@ -26,6 +26,7 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from polyprobe.eval.evaluate import choose_rows
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import SEPARATE
+from polyprobe.eval.run.choice import choose, choose_to_score
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.scoring.load import family_of
 from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
@@ -79,6 +80,8 @@ class ConsistencyCallback(TrainerCallback):
         every: int | None = None,
         limit: int | None = None,
         sample: int | None = None,
+        relations: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
         scoring: str = "bmlama",
         batch_tokens: int | None = None,
         prefix: str = "polyprobe",
@@ -87,7 +90,8 @@ class ConsistencyCallback(TrainerCallback):
 
         Args:
             trainer: trainer of the model; its `processing_class` is the model's tokenizer.
-            dataset: as in `evaluate_model`, like config, languages, limit and sample.
+            dataset: as in `evaluate_model`, like config, languages, limit, sample,
+                relations and exclude.
             config: configuration of the dataset.
             languages: split names; each pair adds a figure.
             every: number of steps between measurements (default: measure at each evaluation). An
@@ -95,6 +99,8 @@ class ConsistencyCallback(TrainerCallback):
                 the choice of the best model depends on it.
             limit: the first N rows.
             sample: N rows spread over the relations.
+            relations: only the rows of these.
+            exclude: relations and flags whose rows are left out.
             scoring: scoring protocol, see `ModelOptions`.
             batch_tokens: token budget of a batch.
             prefix: prefix of the figures' names.
@@ -114,7 +120,9 @@ class ConsistencyCallback(TrainerCallback):
         self._make = _choose_scorer(scoring, _family(self._model))
         self._found: dict[str, float] | None = None  # of the current weights
         tables = load_facts(dataset, config, languages)
-        rows = choose_rows(next(iter(tables.values())), limit, sample)
+        table = next(iter(tables.values()))
+        chosen = choose(table, choose_to_score(table, relations, exclude))
+        rows = choose_rows(table, limit, sample, chosen.rows)
         asked = as_asked(tables, scoring)
         self._tables = {language: table.take(rows) for language, table in asked.items()}
         self._queries = {language: queries_of(table) for language, table in self._tables.items()}

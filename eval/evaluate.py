@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Unpack
 import pyarrow as pa
 
 from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.run.choice import Choice, choose, choose_to_score
 from polyprobe.eval.run.donors import annotate, choose_donors
 from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
@@ -36,6 +37,8 @@ def evaluate_model(
     languages: Sequence[str] | None = None,
     limit: int | None = None,
     sample: int | None = None,
+    relations: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
     donor: bool = True,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
@@ -55,6 +58,9 @@ def evaluate_model(
         languages: split names; default: all.
         limit: the first N rows.
         sample: N rows spread over the relations, the same in every language.
+        relations: only the rows of these; default: all.
+        exclude: relations and flags (the column `flags`) whose rows are left out, before `limit`
+            and `sample`; default: rows with `second_answers`, unless `relations` are given.
         donor: also score each fact's candidates in the sentence of another subject, for the figures
             corrected for what does not depend on the subject (see `choose_donors`); without effect
             where candidates are all objects of the relation, or decoded freely.
@@ -73,6 +79,8 @@ def evaluate_model(
         languages=languages,
         limit=limit,
         sample=sample,
+        relations=relations,
+        exclude=exclude,
         donor=donor,
         **options,
     ).results
@@ -87,6 +95,8 @@ def run_evaluation(
     languages: Sequence[str] | None = None,
     limit: int | None = None,
     sample: int | None = None,
+    relations: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
     donor: bool = True,
     **options: Unpack[Options],
 ) -> FinishedRun:
@@ -94,9 +104,23 @@ def run_evaluation(
     loading: dict[str, Any] = dict(options)
     decoding, who = take_decoding(loading), take_workers(loading)
     tables = load_facts(dataset, config, languages)
-    rows = choose_rows(next(iter(tables.values())), limit, sample)
+    table = next(iter(tables.values()))
+    choice = choose_to_score(table, relations, exclude)
+    chosen = choose(table, choice)
+    rows = choose_rows(table, limit, sample, chosen.rows)
     config = config or find_default(dataset)
-    asked = Asked(_absolute(model), _absolute(dataset), config, tables, rows, limit, sample, donor)
+    asked = Asked(
+        _absolute(model),
+        _absolute(dataset),
+        config,
+        tables,
+        rows,
+        limit,
+        sample,
+        donor,
+        choice,
+        chosen.left_out,
+    )
     run = Run(output)
     if loading.get("batch_tokens") is None:
         loading["batch_tokens"] = run.budget(asked.model)
@@ -136,6 +160,7 @@ class Asked(NamedTuple):
         rows: numbers of the rows to score.
         limit, sample: how the rows were chosen.
         donor: whether a second question was asked for.
+        choice, left_out: the choice by relation and flag, and the rows that it left out by reason.
     """
 
     model: str
@@ -146,6 +171,8 @@ class Asked(NamedTuple):
     limit: int | None
     sample: int | None
     donor: bool
+    choice: Choice
+    left_out: dict[str, int]
 
     def describe(self, loaded: Loaded, decoding: DecodingOptions | None) -> Settings:
         """Return the settings of the run with a loaded model."""
@@ -170,6 +197,8 @@ class Asked(NamedTuple):
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
             donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,
+            **self.choice.as_json(),
+            left_out=self.left_out,
         )
 
 
@@ -178,31 +207,39 @@ def _absolute(name: str) -> str:
     return str(Path(name).resolve()) if Path(name).exists() else name
 
 
-def choose_rows(table: pa.Table, limit: int | None = None, sample: int | None = None) -> list[int]:
+def choose_rows(
+    table: pa.Table,
+    limit: int | None = None,
+    sample: int | None = None,
+    among: Sequence[int] | None = None,
+) -> list[int]:
     """Return row numbers in dataset order; they depend on relation and id alone.
 
-    `limit` takes the first rows. `sample` takes facts, with all rows (templates) of each: it
-    numbers each relation's n facts by the SHA-256 of their id, k = 0, 1, ..., and takes those with
-    the smallest (k + 1/2) / n. So relations keep their shares to within one fact, every language
-    and machine gets the same facts, a larger sample includes the smaller one, and the sample is
-    stable under small changes of the dataset. If N is larger than the dataset, return all rows. The
-    id is `published_row` if the dataset has that column, so that a repaired dataset and the
-    published one give the same facts; else `fact_id`.
+    `among` are the rows to choose from, in order (default: all). `limit` takes the first rows.
+    `sample` takes facts, with all rows (templates) of each: it numbers each relation's n facts by
+    the SHA-256 of their id, k = 0, 1, ..., and takes those with the smallest (k + 1/2) / n. So
+    relations keep their shares to within one fact, every language and machine gets the same facts,
+    a larger sample includes the smaller one, and the sample is stable under small changes of the
+    dataset. If N is larger than the dataset, return all rows. The id is `published_row` if the
+    dataset has that column, so that a repaired dataset and the published one give the same facts;
+    else `fact_id`.
     """
     if limit is not None and sample is not None:
         raise PolyprobeError("--limit and --sample were both given; choose one")
     for name, number in (("--limit", limit), ("--sample", sample)):
         if number is not None and number < 1:
             raise PolyprobeError(f"{name} must be at least 1, got {number}")
+    among = [*range(len(table))] if among is None else [*among]
     if sample is None:
-        return list(range(len(table)))[:limit]
+        return among[:limit]
+    table = table.take(among)
     names = table["published_row" if "published_row" in table.schema.names else "fact_id"]
     ids = names.to_pylist()
     relation_of = dict(zip(ids, table["relation"].to_pylist(), strict=True))
     facts = list(relation_of)
     order = _spread(list(relation_of.values()), facts)
     chosen = {facts[i] for i in order[:sample]}
-    return [row for row, name in enumerate(ids) if name in chosen]
+    return [row for row, name in zip(among, ids, strict=True) if name in chosen]
 
 
 def _spread(relations: list[str], ids: list[str]) -> list[int]:

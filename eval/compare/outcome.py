@@ -1,6 +1,6 @@
 """Compare two runs, whatever they are, and print or store the outcome."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from scipy.special import ndtri, stdtr
 
 from polyprobe.eval.results.table import difference_cells
 from polyprobe.eval.run.folder import Run
+from polyprobe.metrics.joint.significance import Difference
 from polyprobe.system.errors import PolyprobeError
 
 from .runs import Comparison, compare_runs
@@ -31,13 +32,19 @@ class Outcome(NamedTuple):
     between: VersionComparison | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return differences as figure, name, values; `versions` is of two sentence versions."""
-        differences = {
-            figure: {row.name: dict(list(row._asdict().items())[1:]) for row in rows}
-            for figure, rows in self.found.differences.items()
+        """Return differences as figure, name or relation, values.
+
+        `versions` is of two sentence versions.
+        """
+        found = {
+            name: {
+                figure: {row.name: dict(list(row._asdict().items())[1:]) for row in rows}
+                for figure, rows in getattr(self.found, name).items()
+            }
+            for name in ("differences", "by_relation")
         }
         versions = {"versions": sentences_table.as_json(self.between)} if self.between else {}
-        return {**self.found._asdict(), "differences": differences, **versions}
+        return {**self.found._asdict(), **found, **versions}
 
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""
@@ -45,13 +52,13 @@ class Outcome(NamedTuple):
         if self.between:
             sides = "A: the run on sentences; B: the run on templates"
             yield f"{sides}; differences: {sentences_table.DIRECTION}"
-        table = Table(header_style="bold", highlight=False)
-        for name in ("figure", "A", "B", "A - B", "95 %", f"p ({correction})"):
-            table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
-        for figure, rows in found.differences.items():
-            for row in rows if figure == "accuracy" else rows[-1:]:
-                table.add_row(Text(f"{figure} {row.name}"), *difference_cells(row))
-        yield table
+        shown = {
+            figure: rows if figure == "accuracy" else rows[-1:]
+            for figure, rows in found.differences.items()
+        }
+        yield _draw_table(shown, correction)
+        if found.by_relation:
+            yield _draw_table(found.by_relation, correction)
         yield f"A: {found.runs[0]}"
         yield f"B: {found.runs[1]}"
         yield from list_notes(found)
@@ -65,8 +72,23 @@ class Outcome(NamedTuple):
         sentences_table.write_versions(self.between, self.found.settings, output)
 
 
+def _draw_table(differences: Mapping[str, Sequence[Difference]], correction: str) -> Table:
+    table = Table(header_style="bold", highlight=False)
+    for name in ("figure", "A", "B", "A - B", "95 %", f"p ({correction})"):
+        table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
+    for figure, rows in differences.items():
+        for row in rows:
+            table.add_row(Text(f"{figure} {row.name}"), *difference_cells(row))
+    return table
+
+
 def compare_folders(
-    first: Run, second: Run, wanted: Wanted, needing: dict[str, object], **options: Any
+    first: Run,
+    second: Run,
+    wanted: Wanted,
+    needing: dict[str, object],
+    by_relation: bool = False,
+    **options: Any,
 ) -> Outcome:
     """Return the comparison of two runs, with the effect of sentences if one has the other's.
 
@@ -75,7 +97,9 @@ def compare_folders(
     """
     versions = find_versions(first, second)
     if versions:
-        found = compare_runs(versions.sentence, versions.template, **options)
+        found = compare_runs(
+            versions.sentence, versions.template, by_relation=by_relation, **options
+        )
         return Outcome(found, compare_versions(versions, wanted, **options))
     named = [option for option, value in needing.items() if value]
     if named:
@@ -84,7 +108,7 @@ def compare_folders(
             f"{', '.join(named)}: only for a run and its sentence version; got {one} and {other}, "
             "expected a configuration and the same one with -sentence"
         )
-    return Outcome(compare_runs(first, second, **options), None)
+    return Outcome(compare_runs(first, second, by_relation=by_relation, **options), None)
 
 
 def list_notes(found: Comparison) -> Iterator[str]:
@@ -101,10 +125,16 @@ def list_notes(found: Comparison) -> Iterator[str]:
     if any(found.left_out):
         only = " and ".join(f"{n:,} of {x}" for n, x in zip(found.left_out, "AB", strict=True))
         yield f"excluded (only in one run): rows, {only}"
+    for name, count in found.left_out_rows.items():
+        yield f"{count:,} rows left out: {name}"
     for figure, rows in found.differences.items():
         tested = [row.p_adjusted for row in rows[:-1] if row.p_adjusted is not None]
         differ = sum(p < LEVEL for p in tested)
         yield f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05"
+    for figure, rows in found.by_relation.items():
+        known = [row.p_adjusted for row in rows if row.p_adjusted is not None]
+        differ = sum(p < LEVEL for p in known)
+        yield f"{figure}: {differ} of {len(known)} relations differ at p ({correction}) < .05"
     if line := explain_least(found):
         yield line
 

@@ -1,13 +1,24 @@
 """Compare two runs on the same facts: paired tests for every language, pair and mean."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from polyprobe.eval.results.compute import read_clusters, read_facts, resolve_clusters
-from polyprobe.eval.results.figures import LANGUAGE, SEPARATE
+from polyprobe.eval.results.compute import (
+    clusters_within,
+    read_clusters,
+    read_facts,
+    resolve_clusters,
+)
+from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.results.figures import HEADLINE, LANGUAGE, SEPARATE, RunFigure
+from polyprobe.eval.results.relations import list_rows, pick_facts
+from polyprobe.eval.run.choice import ALL_ROWS, Choice, Chosen, choose, list_names
 from polyprobe.eval.run.folder import Run, read_aligned
-from polyprobe.metrics.joint.significance import Difference, compare_figures
+from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
+from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import key_rows
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
@@ -24,7 +35,11 @@ class Comparison(NamedTuple):
         n_units: facts or clusters that are swapped and drawn.
         left_out: rows that only the first, only the second has.
         differences: by figure, a row a language or pair, `mean` last.
-        settings: test, correction, resamples, seed and clusters, `auto` resolved.
+        settings: test, correction, resamples, seed, clusters (`auto` resolved), and the choice of rows.
+        left_out_rows: common rows that the choice leaves out, by reason.
+        relations: number of rows of each relation, if compared by relation.
+        by_relation: by figure, the difference of the means in each relation; p-values are corrected
+            over the relations.
     """
 
     runs: tuple[str, str]
@@ -35,30 +50,45 @@ class Comparison(NamedTuple):
     left_out: tuple[int, int]
     differences: dict[str, list[Difference]]
     settings: dict[str, Any]
+    left_out_rows: dict[str, int]
+    relations: dict[str, int]
+    by_relation: dict[str, list[Difference]]
 
 
 class Matched(NamedTuple):
     """The rows that two runs have in common; see `Comparison`.
 
-    `tables` are the scores of each run by language, row by row the same facts.
+    `tables` are the scores of each run by language, row by row the same facts; `left_out_rows` are
+    common rows that a choice leaves out.
     """
 
     languages: list[str]
     left_out_languages: list[str]
     tables: tuple[dict[str, pa.Table], dict[str, pa.Table]]
     left_out: tuple[int, int]
+    left_out_rows: dict[str, int]
 
 
-def compare_runs(first: Run, second: Run, *, clusters: str = "auto", **options: Any) -> Comparison:
+def compare_runs(
+    first: Run,
+    second: Run,
+    *,
+    clusters: str = "auto",
+    choice: Choice = ALL_ROWS,
+    by_relation: bool = False,
+    **options: Any,
+) -> Comparison:
     """Return the paired differences (first - second) of all figures that both runs have.
 
     Runs may differ in model, dtype, scoring; facts and languages that only one of them has are left
-    out and counted. `options` are those of `significance.compare_figures`.
+    out and counted, as are rows that `choice` leaves out. With `by_relation` the means of the
+    headline figures are also compared in each relation. `options` are those of
+    `significance.compare_figures`.
 
     Raises:
         PolyprobeError: no common language or fact, or other candidates for the same fact.
     """
-    matched = match_runs(first, second)
+    matched = match_runs(first, second, choice)
     parts, languages = matched.tables, matched.languages
     facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
     clusters = resolve_clusters(facts[0].table, clusters)
@@ -75,6 +105,11 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "auto", **options: 
             f.name: compare_figures(*map(f.measure, facts), clusters=units, **options)
             for f in track(compared, "comparing")
         }
+        split = [figure for figure in compared if by_relation and figure in HEADLINE]
+        found = {
+            f.name: compare_relations(f, facts, clusters, options)
+            for f in track(split, "comparing relations")
+        }
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
     n_queries = len(facts[0].table)
@@ -86,12 +121,46 @@ def compare_runs(first: Run, second: Run, *, clusters: str = "auto", **options: 
         len(set(units)) if units else n_queries,
         matched.left_out,
         differences,
-        {"clusters": clusters, **options},
+        {"clusters": clusters, **options, **choice.as_json()},
+        matched.left_out_rows,
+        {name: len(rows) for name, rows in split_rows(facts[0]).items()} if by_relation else {},
+        found,
     )
 
 
-def match_runs(first: Run, second: Run) -> Matched:
-    """Return the scores of both runs on the languages and facts that both have."""
+def split_rows(facts: ScoredFacts) -> dict[str, np.ndarray]:
+    """Return the row numbers of each relation."""
+    return list_rows(facts.table["relation"].to_pylist())
+
+
+def compare_relations(
+    figure: RunFigure,
+    facts: tuple[ScoredFacts, ScoredFacts],
+    clusters: str,
+    options: Mapping[str, Any],
+) -> list[Difference]:
+    """Return the difference of a figure's mean in each relation, corrected over relations."""
+    units = clusters_within(facts[0].table, clusters)
+    one, other = map(figure.measure, facts)
+    found = []
+    for relation, rows in split_rows(facts[0]).items():
+        picked = {"clusters": take(units, rows.tolist()), "correction": "none"}
+        parts = (pick_facts(one, rows), pick_facts(other, rows))
+        *_, mean = compare_figures(*parts, **{**options, **picked})
+        found.append(mean._replace(name=relation))
+    p = np.array([np.nan if row.p is None else row.p for row in found])
+    adjusted = correct(p, options.get("correction", "holm")).tolist()
+    return [
+        row._replace(p_adjusted=None if row.p is None else new)
+        for row, new in zip(found, adjusted, strict=True)
+    ]
+
+
+def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Matched:
+    """Return the scores of both runs on the languages and facts that both have.
+
+    Flags are those of the first run, or of the second one if the first is of an older version.
+    """
     for run in (first, second):
         if run.settings().kind == "predictions":
             raise PolyprobeError(
@@ -105,17 +174,35 @@ def match_runs(first: Run, second: Run) -> Matched:
             f"({', '.join(tables[0])}; {', '.join(tables[1])})"
         )
     rows = match_facts(tables[0][languages[0]], tables[1][languages[0]], (first, second))
-    one, other = (
+    one, other = (len(table[languages[0]]) for table in tables)
+    only = (one - len(rows[0]), other - len(rows[1]))
+    chosen = _choose_common((first, second), tables, rows, choice)
+    rows = ([rows[0][i] for i in chosen.rows], [rows[1][i] for i in chosen.rows])
+    parts = [
         {x: table[x].take(taken) for x in languages}
         for table, taken in zip(tables, rows, strict=True)
-    )
-    sizes = [len(table[languages[0]]) for table in tables]
+    ]
     return Matched(
         languages,
         [x for x in {**tables[0], **tables[1]} if x not in languages],
-        (one, other),
-        (sizes[0] - len(rows[0]), sizes[1] - len(rows[1])),
+        (parts[0], parts[1]),
+        only,
+        chosen.left_out,
     )
+
+
+def _choose_common(
+    runs: tuple[Run, Run],
+    tables: Sequence[Mapping[str, pa.Table]],
+    rows: tuple[list[int], list[int]],
+    choice: Choice,
+) -> Chosen:
+    """Return the places of the common rows that a choice keeps."""
+    whole = [next(iter(one.values())) for one in tables]
+    known = {name for run in runs for name in run.settings().exclude}
+    known |= list_names(whole[0]) | list_names(whole[1])
+    flagged = 1 if whole[0]["flags"].null_count else 0
+    return choose(whole[flagged].take(rows[flagged]), choice, known)
 
 
 def match_facts(

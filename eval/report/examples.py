@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.results.facts import masked_scores
+from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.schema.identity import fingerprint, key_rows
@@ -39,9 +40,11 @@ class Answers:
     correct: np.ndarray
 
 
-def read_answers(run: Run, languages: Sequence[str]) -> Answers:
-    """Return the best candidates by the run's score files."""
+def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
+    """Return the best candidates by the run's score files, of a choice of their rows."""
     tables = [run.read(language) for language in languages]
+    rows = choose(tables[0], choice, run.settings().exclude).rows
+    tables = [table.take(rows) for table in tables]
     right = tables[0]["answers"].to_pylist()
     found = [_best(masked_scores(table)) for table in tables]
     best = np.stack([best for best, _ in found], axis=1)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from polyprobe.eval.results.compute import Bootstrap, find_results
 from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
 from polyprobe.eval.results.floors import FLOORS
 from polyprobe.eval.results.table import (
@@ -16,8 +17,10 @@ from polyprobe.eval.results.table import (
     is_above_floor,
     list_floors,
     list_left_out,
+    list_relations,
     number,
 )
+from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
 from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
@@ -87,6 +90,11 @@ class RunPart(NamedTuple):
         return ["", *(figure.title for figure in HEADLINE if figure.name in self.results)]
 
     @property
+    def relations(self) -> tuple[list[str], list[list[str]]]:
+        """Return the head and the rows of the table of relations."""
+        return list_relations(self.results)
+
+    @property
     def mean_rows(self) -> list[list[str]]:
         """Return all means with their intervals, and the figures of all languages together."""
         means, bounds = self.results["mean"], self.results.get("intervals", {}).get("mean", {})
@@ -97,6 +105,12 @@ class RunPart(NamedTuple):
             if f.name in self.results
         ]
         return [[f.title, f.says, number(value), format_interval(ci)] for f, value, ci in found]
+
+    @property
+    def chosen_rows(self) -> tuple[Choice, Choice]:
+        """Return the choices of rows for scoring and for figures."""
+        settings, subset = self.settings, self.results.get("subset") or {}
+        return make_choice(settings.relations, settings.exclude), make_choice(**subset)
 
     @property
     def extremes(self) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -120,17 +134,18 @@ class RunPart(NamedTuple):
         return sorted(known, key=lambda pair: -values["-".join(pair)])
 
 
-def write_report(runs: Sequence[Path], output: Path) -> None:
+def write_report(runs: Sequence[Path], output: Path, choice: Choice = ALL_ROWS) -> None:
     """Write the report of one run, or of several side by side, as one HTML file.
 
     The texts of the examples come from the dataset. If it is missing or has changed, the report has
-    fact ids and candidate numbers instead, and a note.
+    fact ids and candidate numbers instead, and a note. With a choice of scored rows the figures are
+    computed again, as results.json has its intervals; that file stays.
 
     Raises:
         PolyprobeError: not a run folder, missing scores, plotly is not installed, or the output
             cannot be written.
     """
-    write_pages([_read_finished(Run(folder)) for folder in runs], output)
+    write_pages([_read_finished(Run(folder), choice) for folder in runs], output)
 
 
 def write_pages(runs: Sequence[FinishedRun], output: Path) -> None:
@@ -168,13 +183,17 @@ def _names(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _read_finished(run: Run) -> FinishedRun:
+def _read_finished(run: Run, choice: Choice) -> FinishedRun:
     run.settings()
     if not (run.folder / "results.json").exists():
         raise PolyprobeError(
             f"{run.folder} has no results.json; make it with `polyprobe metrics {run.folder}`"
         )
-    return FinishedRun(run, run.read_json("results.json"))
+    results = run.read_json("results.json")
+    if choice:
+        bootstrap = Bootstrap(**results.get("resampling", {}))
+        return FinishedRun(run, find_results(run, bootstrap, choice))
+    return FinishedRun(run, results)
 
 
 def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
@@ -191,7 +210,8 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
             f"{run.folder}/results.json lacks {', '.join(missing)}; make it again with "
             f"`polyprobe metrics {run.folder}`"
         )
-    answers = read_answers(run, results["languages"])
+    choice = make_choice(**(results.get("subset") or {}))
+    answers = read_answers(run, results["languages"], choice)
     return RunPart(name, settings, results, collect_examples(settings, answers, budget, texts))
 
 
@@ -230,7 +250,10 @@ def list_differing(parts: Sequence[RunPart]) -> list[str]:
     asked = {
         "dataset": {(p.settings.dataset, p.settings.config) for p in parts},
         "languages": {tuple(sorted(p.results["languages"])) for p in parts},
-        "facts": {(p.settings.limit, p.settings.sample, p.results["n_queries"]) for p in parts},
+        "facts": {
+            (p.settings.limit, p.settings.sample, p.results["n_queries"], *p.chosen_rows)
+            for p in parts
+        },
         "scoring": {(p.settings.scoring, p.settings.bos) for p in parts},
     }
     return [name for name, values in asked.items() if len(values) > 1]

@@ -1,11 +1,13 @@
 """Compute results.json from the scores or predictions of a run, without the model."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
@@ -31,6 +33,7 @@ from polyprobe.system.progress import track
 from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
 from .floors import find_floors
+from .relations import estimate_relations, split_figures
 
 CLUSTERS = ("auto", "none", "relation", "subject")
 Estimates = dict[str, dict[str, Any]]
@@ -62,34 +65,59 @@ class Bootstrap(NamedTuple):
 DEFAULT = Bootstrap()
 
 
-def compute_results(run: Run, bootstrap: Bootstrap = DEFAULT) -> dict[str, Any]:
-    """Return the results of a run and write them to its results.json.
+def compute_results(
+    run: Run, bootstrap: Bootstrap = DEFAULT, choice: Choice = ALL_ROWS
+) -> dict[str, Any]:
+    """Return the results of a run and write them to its results.json, see `find_results`."""
+    results = find_results(run, bootstrap, choice)
+    run.write_json("results.json", results)
+    return results
+
+
+def find_results(
+    run: Run, bootstrap: Bootstrap = DEFAULT, choice: Choice = ALL_ROWS
+) -> dict[str, Any]:
+    """Return the results of a run, or of a choice of its scored rows.
 
     Accuracy is accuracy@1; it, agreement, COverlap and RankC take ties in expectation. Pairs are
     unordered, in the run's order of languages; means exclude the diagonal. An undefined value (a
     COverlap without a correct answer in either language) is null and excluded from the mean;
-    `left_out` counts it. `intervals` has the 95 % bootstrap interval of every figure.
+    `left_out` counts it, and under `rows` the rows of the dataset without a choice of figures, by
+    reason. `subset` is the choice of scored rows, null for all. `intervals` has the 95 % bootstrap
+    interval of every figure.
+
+    Raises:
+        PolyprobeError: see `read_aligned` and `choose`.
     """
-    settings, tables = run.settings(), read_aligned(run)
+    settings = run.settings()
+    tables, left_out = read_chosen(run, choice)
     bootstrap = bootstrap.resolve(next(iter(tables.values())), len(tables))
     if settings.kind == "predictions":
         figures = summarize_predictions(tables, bootstrap._asdict())
     else:
         figures = summarize(read_facts(run, tables), settings.scoring, bootstrap)
+    figures["left_out"]["rows"] = left_out
+    subset = {"subset": choice.as_json() if choice else None}
     resampled = {"resampling": bootstrap._asdict()}
-    results = {"signature": settings.signature, **figures, **resampled}
-    run.write_json("results.json", results)
-    return results
+    return {"signature": settings.signature, **subset, **figures, **resampled}
 
 
-def read_facts(run: Run, tables: Mapping[str, pa.Table] | None = None) -> ScoredFacts:
-    """Return the validated facts of a run, or of some rows of its scores.
+def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
+    """Return the chosen rows of a run by language, and the rows left out then or before scoring."""
+    settings, tables = run.settings(), read_aligned(run)
+    chosen = choose(next(iter(tables.values())), choice, settings.exclude)
+    counts = Counter(settings.left_out) + Counter(chosen.left_out)
+    return {x: table.take(chosen.rows) for x, table in tables.items()}, dict(counts)
+
+
+def read_facts(run: Run, tables: Mapping[str, pa.Table]) -> ScoredFacts:
+    """Return the validated facts of some rows of a run's scores.
 
     Raises:
-        PolyprobeError: see `read_aligned`; scores that are not numbers.
+        PolyprobeError: scores that are not numbers.
     """
     try:
-        return ScoredFacts(tables or read_aligned(run))
+        return ScoredFacts(tables)
     except ValueError as error:
         raise PolyprobeError(
             f"{run.folder}/scores: {error}; delete that language's file and run the same "
@@ -104,7 +132,8 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         Every figure of `FIGURES`: by language or pair (`en-fr`), with `mean` over the defined
         values and `intervals`, the same tree with [low, high]; figures of all languages with
         `_ci`, from two languages on; modules' figures by language, macro-averaged over relations.
-        `chance`; `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
+        `by_relation`, the main figures of each relation (`estimate_relations`); `chance`;
+        `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
         tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
         right in exactly 0, 1, 2, … languages; `left_out`,
         counts of undefined values.
@@ -129,6 +158,12 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         "k_correct": count_right(facts.right).sum(axis=0).tolist(),
         **measure_languages(facts, scoring, options),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
+        "by_relation": estimate_relations(
+            facts,
+            clusters_within(facts.table, bootstrap.clusters),
+            bootstrap.n_resamples,
+            bootstrap.seed,
+        ),
         "floors": find_floors(facts),
         "p_values": _test_second(facts, options) if bootstrap.n_resamples else {},
         "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
@@ -188,6 +223,11 @@ def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
             "--cluster relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
         )
     return [subject for _, subject, _ in parts]
+
+
+def clusters_within(table: pa.Table, kind: str) -> list[str] | None:
+    """Return the clusters that are drawn within a relation: facts, where those are relations."""
+    return read_clusters(table, "none" if kind == "relation" else kind)
 
 
 def _estimate_joint(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -347,7 +387,8 @@ def summarize_predictions(
     options = {**resampling, "clusters": clusters}
     accuracy = {x: _measure(table, x, options) for x, table in tables.items()}
     right = mark_predictions(tables)
-    coverlap = estimate_figure(compare_predictions(right), **options)
+    figures = {"accuracy": mark_accuracy(right), "coverlap": compare_predictions(right)}
+    coverlap = estimate_figure(figures["coverlap"], **options)
     pairs = name_pairs(list(tables))
     bounds = {x: figures.get("all_ci") for x, figures in accuracy.items()}
     return {
@@ -360,6 +401,13 @@ def summarize_predictions(
         .sum(axis=0)
         .tolist(),
         "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
+        "by_relation": split_figures(
+            figures,
+            first["relation"].to_pylist(),
+            clusters_within(first, resampling["clusters"]),
+            resampling["n_resamples"],
+            resampling["seed"],
+        ),
         "intervals": {
             "accuracy": bounds,
             "coverlap": {pair: coverlap[f"{pair}_ci"] for pair in pairs},
@@ -372,6 +420,12 @@ def summarize_predictions(
             "facts": {x: table["single_token"].null_count for x, table in tables.items()},
         },
     }
+
+
+def mark_accuracy(right: Mapping[str, np.ndarray]) -> Figure:
+    """Return the share of correct facts by language, over the facts asked in it."""
+    values = np.column_stack(list(right.values()))
+    return mean_of(list(right), np.nan_to_num(values), ~np.isnan(values))
 
 
 def compare_predictions(right: Mapping[str, np.ndarray]) -> Figure:

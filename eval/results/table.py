@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from polyprobe.eval.run.choice import describe, make_choice
 from polyprobe.metrics.joint.significance import Difference, Paired
 
 from .figures import (
@@ -49,6 +50,29 @@ def results_table(results: dict[str, Any]) -> RenderableType:
     for title, values in list_floors(results):
         table.add_row(title, *(number(values.get(figure.name)) for figure in shown))
     return Group(table, *map(Text, _notes(results)), Text(results["signature"], overflow="fold"))
+
+
+def relations_table(results: Mapping[str, Any]) -> Table:
+    """Return the main figures of each relation: facts, accuracy, its floor, means over pairs."""
+    head, rows = list_relations(results)
+    table = Table(header_style="bold", highlight=False)
+    for name in head:
+        table.add_column(name, justify="left" if name == head[0] else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def list_relations(results: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the rows of the table of relations; no rows for older results."""
+    accuracy, *pairs = [figure for figure in HEADLINE if figure.name in results]
+    head = ["relation", "facts", accuracy.title, "frequent answers"]
+    rows = []
+    for relation, found in results.get("by_relation", {}).items():
+        means, floor = found["mean"], find_floor(found, accuracy.name)
+        values = (means[accuracy.name], floor, *(means[figure.name] for figure in pairs))
+        rows.append([relation, f"{found['n_queries']:,}", *map(number, values)])
+    return [*head, *(figure.short or figure.title for figure in pairs)], rows
 
 
 def list_floors(results: Mapping[str, Any]) -> list[tuple[str, dict[str, float | None]]]:
@@ -144,9 +168,15 @@ def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
 
 
 def list_left_out(results: dict[str, Any]) -> list[str]:
-    """Return the counts of undefined values, one line each."""
+    """Return the rows that were left out and the counts of undefined values, one line each."""
+    left_out = results["left_out"].get("rows", {})
+    rows = [f"{count:,} rows left out: {name}" for name, count in left_out.items()]
+    subset = results.get("subset")
+    if subset:
+        rows.append(f"figures of a part of the scored rows: {describe(make_choice(**subset))}")
     counts = [(figure.left_out, results["left_out"].get(figure.name)) for figure in SEPARATE]
-    return [f"{count:,} {left_out.text}" for left_out, count in counts if left_out and count]
+    texts = [f"{count:,} {left_out.text}" for left_out, count in counts if left_out and count]
+    return [*rows, *texts]
 
 
 def _notes_of_modules(results: dict[str, Any]) -> Iterator[str]:

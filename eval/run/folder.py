@@ -75,7 +75,8 @@ class Settings:
     `fingerprint` has a hash of each language's split; `path` is the engine's strategy. Languages
     can be added later, and the token budget, which changes scores only by rounding, can be changed;
     every other field is fixed once the first score is written. `donor` says whether each fact has a
-    second question about another subject.
+    second question about another subject. `relations` (None: all) and `exclude` are the choice of
+    rows from which `limit` and `sample` take theirs; `left_out` counts the others by reason.
     """
 
     model: str
@@ -94,6 +95,9 @@ class Settings:
     path: str = "unknown"
     batch_tokens: int | None = None
     donor: bool = False
+    relations: list[str] | None = None
+    exclude: list[str] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -115,11 +119,13 @@ class Settings:
     def signature(self) -> str:
         """Return all that the figures depend on in one line, like sacreBLEU's signature."""
         rows = f"sample={self.sample}" if self.sample else f"limit={self.limit or 'none'}"
+        chosen = {"relations": self.relations, "exclude": self.exclude}
         parts = {
             "model": f"{self.model_name}@{self.revision[:19]}",
             "data": self.data_name,
             "languages": "+".join(f"{x}@{self.fingerprint[x][:6]}" for x in self.languages),
             "rows": rows,
+            **{name: "+".join(names) for name, names in chosen.items() if names},
             "donor": "subject" if self.donor else "none",
             **self._way,
         }

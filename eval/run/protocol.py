@@ -8,7 +8,6 @@ import pyarrow as pa
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
-ASKED = ("fact_id", "relation", "prompt", "candidates", "answers")
 _TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
 _STRIPPED = str.maketrans("", "", ".:。")
 
@@ -64,7 +63,7 @@ def as_asked(
             first table).
 
     Returns:
-        Tables with as many rows; changed rows have the columns of `ASKED` alone.
+        Tables with as many rows; changed rows have the columns that are asked, and `flags`.
 
     Raises:
         PolyprobeError: see `check_askable`; `answer_forms` that are not lists of text.
@@ -209,4 +208,6 @@ def _ask_relations(table: pa.Table, objects: Objects) -> pa.Table:
         "candidates": pa.array(labels, pa.list_(pa.string())).take(which),
         "answers": pa.array(objects.answers, pa.list_(pa.int32())),
     }
-    return pa.table({name: changed[name] for name in ASKED})
+    if "flags" in table.column_names:
+        changed["flags"] = table["flags"]
+    return pa.table(changed)

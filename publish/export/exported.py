@@ -14,6 +14,7 @@ from huggingface_hub.utils import yaml_dump
 
 from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES
 from polyprobe.eval.results.table import find_chance, find_floor
+from polyprobe.eval.run.choice import ALL_ROWS, SECOND, describe, make_choice
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.load import locate
@@ -33,7 +34,7 @@ class Row(NamedTuple):
     `language` is a split, MEAN or ALL; `other_language` the second of a pair, else "". `low` and
     `high` bound the 95 % bootstrap interval, `chance` is the value of guessing, `n` the number of
     facts, `floor` the value to exceed (see eval/results/floors.py); None if unknown. `value` is
-    None if the figure is undefined.
+    None if the figure is undefined. `relation` is empty for figures of all rows.
     """
 
     figure: str
@@ -45,6 +46,7 @@ class Row(NamedTuple):
     chance: float | None
     n: int | None
     floor: float | None = None
+    relation: str = ""
 
 
 class Exported(NamedTuple):
@@ -52,7 +54,7 @@ class Exported(NamedTuple):
 
     `dataset_id` is OWNER/NAME on the Hub, None for a folder without a given name; `config` is the
     name of the configuration, also if the run took the default; `scored` is the time of the last
-    scores, in UTC, by the file system's clock.
+    scores, in UTC, by the file system's clock; `of_relations` are the figures of each relation.
     """
 
     folder: Path
@@ -62,6 +64,7 @@ class Exported(NamedTuple):
     dataset_id: str | None
     config: str
     scored: datetime
+    of_relations: list[Row]
 
     @property
     def dataset_name(self) -> str:
@@ -92,16 +95,24 @@ class Exported(NamedTuple):
         settings, names = self.settings, ", ".join(self.settings.languages)
         if len(settings.languages) > MANY:
             names = f"{len(settings.languages)} languages"
-        return f"{names}; partial: {self.part}" if self.part else f"{names}; all rows"
+        if self.part:
+            return f"{names}; partial: {self.part}"
+        counts = (f"{n:,} with {name}" for name, n in settings.left_out.items())
+        return f"{names}; all rows" + "".join(f" but {count}" for count in counts)
 
     @property
     def part(self) -> str | None:
-        """Return the choice of rows in words; None for all rows of the dataset."""
-        if self.results["n_queries"] < (self.settings.sample or self.settings.limit or 0):
-            return None
-        if self.settings.sample:
-            return f"a sample of {self.settings.sample} rows"
-        return f"the first {self.settings.limit} rows" if self.settings.limit else None
+        """Return the choice of rows in words; None for all rows that have one right answer."""
+        settings, parts = self.settings, []
+        if self.results["n_queries"] >= (settings.sample or settings.limit or 0):
+            if settings.sample:
+                parts.append(f"a sample of {settings.sample} rows")
+            elif settings.limit:
+                parts.append(f"the first {settings.limit} rows")
+        choice = make_choice(settings.relations, settings.exclude)
+        if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND])):
+            parts += [describe(choice)] if choice else []
+        return "; ".join(parts) or None
 
     def no_figure(self) -> PolyprobeError:
         """Return the error for results without a defined figure."""
@@ -114,7 +125,7 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     settings = run.settings()
     results = _read_results(run, settings)
     try:
-        rows = list_rows(results)
+        rows, of_relations = list_rows(results), list_relation_rows(results)
     except PolyprobeError as error:
         raise PolyprobeError(f"{folder}/{error}; {_remedy(run)}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -126,7 +137,8 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     files = [*folder.glob("scores/*.parquet"), *folder.glob("predictions/*.parquet")]
     newest = max(file.stat().st_mtime for file in files or [folder / "run.json"])
     scored = datetime.fromtimestamp(newest, UTC)
-    return Exported(folder, settings, results, rows, name, find_config(settings), scored)
+    config = find_config(settings)
+    return Exported(folder, settings, results, rows, name, config, scored, of_relations)
 
 
 def find_config(settings: Settings) -> str:
@@ -155,6 +167,11 @@ def _read_results(run: Run, settings: Settings) -> dict[str, Any]:
     results = run.read_json("results.json")
     if results.get("signature") != settings.signature:
         raise PolyprobeError(f"{run.folder}/results.json does not match run.json; {_remedy(run)}")
+    if subset := results.get("subset"):
+        raise PolyprobeError(
+            f"{run.folder}/results.json is of a part of the scored rows "
+            f"({describe(make_choice(**subset))}), exports are of all; {_remedy(run)}"
+        )
     return results
 
 
@@ -188,14 +205,35 @@ def as_yaml(value: object) -> str:
 
 def list_rows(results: Mapping[str, Any]) -> list[Row]:
     """Return a run's results.json as rows: languages, pairs and means, then joint figures."""
-    rows = [*_rows_of_figures(results), *_rows_of_modules(results), *_rows_of_all(results)]
+    return check_rows(
+        [*_rows_of_figures(results), *_rows_of_modules(results), *_rows_of_all(results)]
+    )
+
+
+def list_relation_rows(results: Mapping[str, Any]) -> list[Row]:
+    """Return the figures of each relation as rows: accuracy by language, then the means."""
+    rows = []
+    for relation, found in results.get("by_relation", {}).items():
+        n, bounds = found["n_queries"], found["intervals"]
+        for language, value in found["accuracy"].items():
+            rows.append(Row("accuracy", language, "", value, None, None, None, n, None, relation))
+        for figure, mean in found["mean"].items():
+            low, high = bounds.get(figure) or (None, None)
+            count = None if BY_NAME[figure].left_out or BY_NAME[figure].conditional else n
+            floor = find_floor(found, figure)
+            rows.append(Row(figure, MEAN, "", mean, low, high, None, count, floor, relation))
+    return check_rows(rows)
+
+
+def check_rows(rows: list[Row]) -> list[Row]:
+    """Return the rows; refuse values that are not finite numbers."""
     for row in rows:
-        for value in row[3:]:
+        for value in row[3:-1]:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if value is not None and not (number and math.isfinite(value)):
+                place = filter(None, (row.relation, row.language, row.other_language))
                 raise PolyprobeError(
-                    f"results.json has {value!r} in {row.figure} of "
-                    f"{row.language} {row.other_language}".rstrip()
+                    f"results.json has {value!r} in {row.figure} of {' '.join(place)}"
                 )
     return rows
 

@@ -124,7 +124,10 @@ def make_result(exported: Exported, figure: str, language: str, value: float) ->
     with_others = "" if mean or figure == "accuracy" else ", mean with the other languages"
     args: dict[str, Any] = {"scoring": settings.scoring}
     if exported.part:
-        args["rows"] = settings.sample or settings.limit
+        args["rows"] = settings.sample or settings.limit or exported.part
+    for name in ("relations", "exclude"):
+        if names := getattr(settings, name):
+            args[name] = "+".join(names)
     return EvalResult(
         task_type="fill-mask" if settings.kind == "predictions" else "multiple-choice",
         task_name=TASK,

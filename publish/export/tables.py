@@ -32,6 +32,8 @@ _EMPTY = Row("", "", "", None, None, None, None, None)
 def write_csv(exported: Exported, output: Path | None) -> Path:
     """Write `results.csv`: one row for each figure and language or pair, columns as in `Row`.
 
+    Rows with a relation, of the main figures, follow those of all rows.
+
     Numbers have all digits, so that reading gives the same floats. Undefined and unknown values are
     empty. The last column is the run's signature, so that tables of several runs can be
     concatenated.
@@ -39,7 +41,8 @@ def write_csv(exported: Exported, output: Path | None) -> Path:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow([*Row._fields, "signature"])
-    table.writerows([*row, exported.signature] for row in exported.rows)
+    rows = [*exported.rows, *exported.of_relations]
+    table.writerows([*row, exported.signature] for row in rows)
     return write_export(output or exported.folder / "results.csv", text.getvalue())
 
 

@@ -10,6 +10,7 @@ from transformers import AutoTokenizer, EarlyStoppingCallback, TrainerCallback
 from polyprobe.eval.callback import ConsistencyCallback
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
+from tests.eval.flagged import write_flagged
 from tests.eval.trainers import AUTO, follow, make_trainer, ours, save_once, saved_figures
 
 
@@ -207,3 +208,16 @@ def test_a_model_without_a_configuration_is_refused(saved, facts, tmp_path):
     trainer.model = torch.nn.Linear(2, 2)
     with pytest.raises(PolyprobeError, match="the trainer's model is a Linear; expected"):
         follow(trainer, facts)
+
+
+def test_rows_are_chosen_as_in_a_run(saved, tmp_path):
+    facts = str(write_flagged(tmp_path / "flagged"))
+    found = []
+    for asked in ({}, {"exclude": []}, {"relations": ["P530"]}, {"exclude": ["P36"]}):
+        trainer, _ = make_trainer(saved("gpt2"), tmp_path)
+        follow(trainer, facts, **asked)
+        metrics = ours(trainer.evaluate(), "eval_polyprobe/")
+        wanted = saved_figures(trainer, facts, tmp_path / f"end{len(found)}", **asked)
+        assert metrics == {f"eval_{name}": value for name, value in wanted.items()}
+        found.append(metrics)
+    assert found[0] not in found[1:]

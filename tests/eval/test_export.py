@@ -101,6 +101,17 @@ def test_a_partial_run_in_a_card_is_reported_too(tmp_path, capsys):
     assert "is of a sample of 7 rows" in capsys.readouterr().err
 
 
+def test_the_choice_of_rows_is_in_the_model_index(tmp_path, capsys):
+    run = make_wide(tmp_path, 3, relations=["P36", "P37"], left_out={"other relations": 5})
+    text = export_run(run, "model-index").read_text(encoding="utf-8")
+    (model,) = yaml.safe_load(text)["model-index"]
+    found = [metric["args"] for result in model["results"] for metric in result["metrics"]]
+    assert {(args["rows"], args["relations"]) for args in found} == {
+        ("relations P36, P37", "P36+P37")
+    }
+    assert "is of relations P36, P37, which only" in capsys.readouterr().err
+
+
 def test_a_run_of_the_hub_knows_its_dataset(wide):
     assert {entry.dataset_id for entry in parsed(export_run(wide, "eval-results"))} == {ID}
     named = export_run(wide, "eval-results", dataset_id="other/copy")
@@ -114,6 +125,15 @@ def test_a_run_of_the_hub_knows_its_dataset(wide):
         ({"sample": 60}, "53 languages; partial: a sample of 60 rows; "),
         ({"sample": 101}, "53 languages; all rows; "),  # there are 100
         ({}, "53 languages; all rows; "),
+        ({"relations": ["P36"]}, "53 languages; partial: relations P36; "),
+        (
+            {"exclude": ["second_answers"], "left_out": {"second_answers": 1234}},
+            "53 languages; all rows but 1,234 with second_answers; ",
+        ),
+        (
+            {"sample": 60, "exclude": ["second_answers"], "left_out": {"second_answers": 9}},
+            "53 languages; partial: a sample of 60 rows; without second_answers; ",
+        ),
     ],
 )
 def test_notes_say_first_what_is_partial_and_stay_short(tmp_path, changed, said):
@@ -130,10 +150,12 @@ def test_csv_is_read_by_pandas_with_the_same_floats(run):
     table = pd.read_csv(export_run(run, "csv"))
     assert list(table) == [
         "figure", "language", "other_language", "value", "low", "high", "chance", "n", "floor",
-        "signature",
+        "relation", "signature",
     ]  # fmt: skip
     assert set(table.signature) == {results["signature"]}
-    assert not table.duplicated(["figure", "language", "other_language"]).any()
+    assert not table.duplicated(["figure", "language", "other_language", "relation"]).any()
+    assert set(table.relation.dropna()) == {"P36", "P37"}
+    table = table[table.relation.isna()]
     keyed = table[table.other_language.isna()].set_index(["figure", "language"])
     assert keyed.loc[("accuracy", "ru")].value == results["accuracy"]["ru"]
     for figure in results["mean"]:
@@ -159,7 +181,7 @@ def test_csv_holds_every_number_of_the_results(run):
     """Every figure of results.json is in the table."""
     told = set(pd.read_csv(export_run(run, "csv")).figure)
     left = {"signature", "languages", "n_queries", "mean", "chance", "intervals", "left_out"}
-    left |= {"floors", "p_values"}
+    left |= {"floors", "p_values", "by_relation", "subset"}
     for name, value in read_results(run).items():
         if name in left | {"resampling", "k_correct"} or name.endswith("_ci"):
             continue
@@ -193,7 +215,7 @@ def test_undefined_figures_are_left_out_or_empty(run, tmp_path):
     copy = copy_run(
         run, tmp_path, coverlap=nothing, mean={**results["mean"], "coverlap": None},
         intervals={**results["intervals"], "coverlap": nothing,
-                   "mean": {**results["intervals"]["mean"], "coverlap": None}},
+                   "mean": {**results["intervals"]["mean"], "coverlap": None}}, by_relation={},
     )  # fmt: skip
     assert len(parsed(export_run(copy, "eval-results", dataset_id=ID))) == 3
     block = export_run(copy, "model-index").read_text(encoding="utf-8")

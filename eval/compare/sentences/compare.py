@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from polyprobe.eval.compare.runs import match_runs
 from polyprobe.eval.results.compute import read_clusters
+from polyprobe.eval.run.choice import ALL_ROWS, Choice
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.system.errors import PolyprobeError
@@ -90,7 +91,12 @@ NOTHING = Wanted()
 
 
 def compare_versions(
-    versions: Versions, wanted: Wanted = NOTHING, *, clusters: str = "auto", **options: Any
+    versions: Versions,
+    wanted: Wanted = NOTHING,
+    *,
+    clusters: str = "auto",
+    choice: Choice = ALL_ROWS,
+    **options: Any,
 ) -> VersionComparison:
     """Return the effect of sentences; options as in `runs.compare_runs`.
 
@@ -101,7 +107,7 @@ def compare_versions(
         PolyprobeError: runs that are not comparable, or an invalid gender file.
     """
     females = read_females(wanted.gender) if wanted.gender else None
-    matched = match_runs(versions.sentence, versions.template)
+    matched = match_runs(versions.sentence, versions.template, choice)
     first = next(iter(matched.tables[0].values()))
     paired = {
         **options,

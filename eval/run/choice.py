@@ -1,0 +1,134 @@
+"""Choose rows by relation and flag: for scoring, for figures, for reports and comparisons."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.system.errors import PolyprobeError
+
+SECOND = "second_answers"  # flag of rows without a single right answer
+OTHERS = "other relations"
+
+
+class Choice(NamedTuple):
+    """The rows to keep; sorted, so that equal choices are equal.
+
+    Attributes:
+        relations: only the rows of these; None: of all.
+        exclude: relations and flags whose rows are left out, also those of `relations`.
+    """
+
+    relations: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether the choice can leave rows out."""
+        return self.relations is not None or bool(self.exclude)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return relations and exclude as JSON has them."""
+        relations = None if self.relations is None else [*self.relations]
+        return {"relations": relations, "exclude": [*self.exclude]}
+
+
+class Chosen(NamedTuple):
+    """The numbers of the rows that are kept, and the number left out by reason."""
+
+    rows: list[int]
+    left_out: dict[str, int]
+
+
+ALL_ROWS = Choice()
+
+
+def make_choice(
+    relations: Iterable[str] | None = None, exclude: Iterable[str] | None = None
+) -> Choice:
+    """Return the choice of these relations, without `exclude`; None is all and nothing."""
+    only = None if relations is None else _sort(relations)
+    return Choice(only, _sort(exclude or ()))
+
+
+def choose_to_score(
+    table: pa.Table, relations: Iterable[str] | None, exclude: Iterable[str] | None
+) -> Choice:
+    """Return the choice of an evaluation.
+
+    If `exclude` is None, rows with the flag `second_answers` are left out where a dataset has any,
+    unless `relations` are given.
+    """
+    if exclude is None and relations is None and SECOND in list_names(table):
+        exclude = [SECOND]
+    return make_choice(relations, exclude)
+
+
+def choose(table: pa.Table, choice: Choice, known: Collection[str] = ()) -> Chosen:
+    """Return the rows of a table that a choice keeps, and count the others.
+
+    A row counts for the first reason: `other relations`, then the names in `exclude` in their
+    order.
+
+    Args:
+        table: rows with `relation`; without the column `flags`, or null there, a row has none.
+        choice: what to keep.
+        known: further names that are no mistake, as of rows that were left out earlier.
+
+    Raises:
+        PolyprobeError: an unknown relation or flag, or no row left.
+    """
+    relations, flags = table["relation"].to_pylist(), _read_flags(table)
+    _check("relation", "--relations", choice.relations or (), {*relations, *known})
+    _check("relation or flag", "--exclude", choice.exclude, {*list_names(table), *known})
+    rows, left_out = [], Counter[str]()
+    for row, (relation, names) in enumerate(zip(relations, flags, strict=True)):
+        other = choice.relations is not None and relation not in choice.relations
+        found = (name for name in choice.exclude if name == relation or name in names)
+        reason = OTHERS if other else next(found, None)
+        if reason is None:
+            rows.append(row)
+        else:
+            left_out[reason] += 1
+    if not rows:
+        raise PolyprobeError(f"no row is left of {len(table):,} ({describe(choice)})")
+    return Chosen(rows, {name: left_out[name] for name in sorted(left_out)})
+
+
+def describe(choice: Choice) -> str:
+    """Return a choice in words.
+
+    >>> describe(make_choice(["P36", "P19"], ["second_answers"]))
+    'relations P19, P36; without second_answers'
+    """
+    only = "" if choice.relations is None else f"relations {', '.join(choice.relations) or 'none'}"
+    without = f"without {', '.join(choice.exclude)}" if choice.exclude else ""
+    return "; ".join(filter(None, (only, without)))
+
+
+def list_names(table: pa.Table) -> set[str]:
+    """Return the relations and flags of a table."""
+    flags = {name for names in _read_flags(table) for name in names}
+    return {*table["relation"].to_pylist(), *flags}
+
+
+def _read_flags(table: pa.Table) -> Sequence[Sequence[str]]:
+    if "flags" not in table.column_names:
+        return [()] * len(table)
+    return [names or () for names in table["flags"].to_pylist()]
+
+
+def _sort(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(names), key=_order))
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Return a key that sorts P36 before P101."""
+    return len(name), name
+
+
+def _check(kind: str, option: str, given: Iterable[str], known: Collection[str]) -> None:
+    for name in given:
+        if name not in known:
+            listed = ", ".join(sorted(known, key=_order))
+            raise PolyprobeError(f"unknown {kind} {name!r} in {option}; known: {listed}")
