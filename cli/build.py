@@ -42,8 +42,8 @@ MEANING = (
 
 def add_recipe(name: str) -> None:
     """Add the subcommand of a published dataset."""
-    configs, older = RECIPES[name].configs, RECIPES[name].older
-    names = ", ".join(configs) + (f"; older versions: {', '.join(older)}" if older else "")
+    configs, further = RECIPES[name].configs, RECIPES[name].further
+    names = ", ".join(configs) + (f"; by name only: {', '.join(further)}" if further else "")
 
     def build(
         config: Annotated[

@@ -144,13 +144,23 @@ def simplify(text: str, language: str) -> str:
     >>> simplify("臺北市", "zh"), simplify("台北市", "ja")
     ('台北市', '台北市')
     """
-    return load_converter().convert(text) if language == CHINESE else text
+    return load_converter("t2s").convert(text) if language == CHINESE else text
 
 
-@lru_cache(maxsize=1)
-def load_converter() -> OpenCC:
-    """Return OpenCC's converter from traditional to simplified characters."""
-    return OpenCC("t2s")
+@lru_cache(maxsize=1 << 17)
+def traditionalise(text: str) -> str:
+    """Return a text in simplified characters in traditional ones.
+
+    >>> traditionalise("台湾的首都是台北。")
+    '臺灣的首都是臺北。'
+    """
+    return load_converter("s2t").convert(text)
+
+
+@lru_cache
+def load_converter(name: str) -> OpenCC:
+    """Return one of OpenCC's converters: `t2s` from traditional to simplified, `s2t` back."""
+    return OpenCC(name)
 
 
 def find_invisible(text: str, language: str) -> bool:

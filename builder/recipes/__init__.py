@@ -11,7 +11,7 @@ from polyprobe.system.errors import unknown
 class Recipe(NamedTuple):
     """A dataset: its build module, a short title, and the names of its configurations.
 
-    `older` are earlier versions of configurations, which are built only by name.
+    `further` are earlier versions and other spellings, which are built only by name.
 
     The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` and
     `describe(configs)`, which returns the parts of the card that only this dataset has.
@@ -20,7 +20,7 @@ class Recipe(NamedTuple):
     module: str
     title: str
     configs: tuple[str, ...]
-    older: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
 
 
 BALANCED = "balanced"  # the dataset with one configuration for each request
@@ -29,7 +29,7 @@ RECIPES = {
         "polyprobe.builder.recipes.bmlama.build",
         "BMLAMA as published and repaired",
         ("17", "53", "17-repaired", "53-repaired"),
-        older=("17-repaired-1", "53-repaired-1"),
+        further=("17-repaired-1", "53-repaired-1", "17-repaired-hant", "53-repaired-hant"),
     ),
     "fluent-mlama": Recipe(
         "polyprobe.builder.recipes.fluent_mlama.build",
@@ -70,7 +70,7 @@ def list_own(name: str) -> Sequence[str]:
 
 
 def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
-    """Return the requested configurations in the recipe's order, or all but older ones."""
+    """Return the requested configurations in the recipe's order, or all but further ones."""
     known = load_recipe(name).CONFIGS
     configs = configs or RECIPES[name].configs
     for config in configs:

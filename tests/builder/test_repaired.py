@@ -20,11 +20,13 @@ from polyprobe.builder.build import build_dataset
 from polyprobe.builder.facts.labels import clean, simplify
 from polyprobe.builder.facts.truths import find_truths
 from polyprobe.builder.recipes.bmlama import card as bmlama_card
+from polyprobe.builder.recipes.bmlama.build import write_traditional
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources import mpararel, read_truths
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
 from polyprobe.builder.sources.bmlama.names import NAMES
 from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.schema.columns import Row
 
 pytestmark = [pytest.mark.upstream, pytest.mark.slow]
 
@@ -32,6 +34,7 @@ KEPT = {"17": 6792 - 5, "53": 3070 - 28}
 CHANGED = {"parallel", "subject", "subject_removed", "second_answer", "second_answer_removed",
            "duplicate_label", "filled", "label", "drawn_again"}  # fmt: skip
 TEXTS = {"invisible_characters", "mixed_alphabets", "simplified", "label", "template"}
+TEXT_FIELDS = ("subject", "prompt", "candidates", "answer_forms")
 FIRST = ("17-repaired-1", "53-repaired-1")
 # SHA-256 of the candidates' ids in the first version, and the numbers of rows drawn again
 FIRST_IDS = {
@@ -301,6 +304,26 @@ def test_the_cards_audit_is_what_the_audit_finds(bmlama, config):
     assert set(audit.ceiling.random.values()) | set(audit.ceiling.answer_first.values()) == {1.0}
     assert not any(sum(own.rows.values()) - own.rows["rows_with_shared_prompt"]
                    for own in audit.languages.values())  # fmt: skip
+
+
+@pytest.mark.parametrize("config", ["17-repaired", "53-repaired"])
+def test_traditional_rows_are_those_of_the_simplified_ones(tables, config):
+    """Candidates stay different, and OpenCC leads back to nearly all texts."""
+    columns = tables[config]["zh"]
+    names = list(Row._fields)
+    rows = [Row(*values) for values in zip(*(columns[name] for name in names), strict=True)]
+    changed = back = total = 0
+    for row in rows:
+        other = write_traditional(row)
+        assert len(set(other.candidates)) == len(row.candidates), row.fact_id
+        assert other._replace(**{name: getattr(row, name) for name in TEXT_FIELDS}) == row
+        for name in ("subject", "prompt"):
+            old, new = getattr(row, name), getattr(other, name)
+            changed += old != new
+            back += simplify(new, "zh") == old
+            total += 1
+    assert changed > 0.5 * total
+    assert back > 0.98 * total
 
 
 def test_verdicts_are_on_the_hundred_candidates_that_the_hash_draws(tables, first):

@@ -48,7 +48,7 @@ def test_there_is_one_command_for_each_dataset_and_one_for_sentences():
 
 def test_the_help_lists_the_names_of_the_tables():
     for name, recipe in RECIPES.items():
-        assert read_help(name, "config") >= {*recipe.configs, *recipe.older}
+        assert read_help(name, "config") >= {*recipe.configs, *recipe.further}
     assert read_help(BALANCED, "source") >= set(FACT_SOURCES)
     assert read_help(BALANCED, "wording") >= set(WORDINGS)
     assert read_help(BALANCED, "draw") >= set(DRAWS)

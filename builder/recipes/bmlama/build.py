@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyprobe.builder.facts.flags import flag_rows
-from polyprobe.builder.facts.labels import clean, find_invisible, simplify, unmix
+from polyprobe.builder.facts.labels import (
+    CHINESE,
+    clean,
+    find_invisible,
+    simplify,
+    traditionalise,
+    unmix,
+)
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import read_truths
@@ -30,8 +37,9 @@ from .card import describe
 
 __all__ = ["CONFIGS", "DEFAULT_CONFIG", "build", "describe"]
 
-CONFIGS = (*RECIPES["bmlama"].configs, *RECIPES["bmlama"].older)
+CONFIGS = (*RECIPES["bmlama"].configs, *RECIPES["bmlama"].further)
 DEFAULT_CONFIG = "17-repaired"
+FIRST, TRADITIONAL = "-1", "-hant"  # suffixes of further configurations
 SIZE = 10  # candidates of a filled row, the size of most published rows
 
 
@@ -59,10 +67,22 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     knowledge = learn(read_truths(mirror))
     others = [linked[other] for other in PUBLISHED if other != published]
     templates = list_replacements(published)
-    rows, dropped = repair(linked[published], others, knowledge, templates, drawn=not version)
+    rows, dropped = repair(linked[published], others, knowledge, templates, drawn=version != FIRST)
     total = len(linked[published].queries)
     report(f"{config}: {len(dropped)} of {total} published rows excluded: no distractors")
+    if version == TRADITIONAL:
+        rows[CHINESE] = [write_traditional(row) for row in rows[CHINESE]]
     return flag_rows(rows)
+
+
+def write_traditional(row: Row) -> Row:
+    """Return a Chinese row in traditional characters."""
+    return row._replace(
+        subject=traditionalise(row.subject),
+        prompt=traditionalise(row.prompt),
+        candidates=[traditionalise(label) for label in row.candidates],
+        answer_forms=[traditionalise(form) for form in row.answer_forms],
+    )
 
 
 def repair(
