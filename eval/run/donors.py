@@ -39,7 +39,8 @@ def choose_donors(table: pa.Table) -> list[int | None]:
     A donor is a row of the same relation and template about another subject, none of whose answers
     in the relation is among the candidates. The eligible subjects are in the order of the SHA-256
     of their names; the hash of the fact id says where the search begins. So the choice depends on
-    the split alone, not on the rows that a run samples.
+    the split alone, not on the rows that a run samples. With ids every split of a dataset gives the
+    same donors; without them labels are compared, and a split of another language gives others.
     """
     columns = table.select(["fact_id", "relation", "prompt", "answers"]).to_pydict()
     subjects, names = name_subjects(table), name_candidates(table)

@@ -10,8 +10,10 @@ import pytest
 
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.results.compute import Bootstrap, compute_results
+from polyprobe.eval.run.donors import choose_donors
 from polyprobe.eval.run.folder import SCORES, Run
 from polyprobe.eval.scoring.load import load_scorer
+from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts
@@ -298,6 +300,26 @@ def test_languages_added_later_have_the_same_donors(calls, place, done, tmp_path
     assert read(tmp_path / "run") == read(done[0])
     for name in SECOND:
         assert results["mean"][name] == pytest.approx(done[1]["mean"][name])
+
+
+def without_ids(language, made):
+    """Leave labels and row numbers alone, as in the published BMLAMA."""
+    bare = {"relation": "P36", "subject_id": None, "object_id": None, "candidate_ids": []}
+    return [row._replace(fact_id=f"17:{n}", **bare) for n, row in enumerate(number(language, made))]
+
+
+def test_without_ids_the_donors_are_those_of_the_first_language(place, tmp_path):
+    facts = write_facts(tmp_path / "facts", spoil=without_ids, copies=COPIES)
+    model = str(place / "model")
+    evaluate_model(model, str(facts), output=tmp_path / "whole")
+    for languages in (["en"], ["zh_hans", "ru"]):
+        evaluate_model(model, str(facts), output=tmp_path / "run", languages=languages)
+    whole, later = (read(tmp_path / name) for name in ("whole", "run"))
+    assert whole == later
+    assert whole["ru"]["donor"] == whole["en"]["donor"]
+    splits = load_facts(str(facts), None, [*CITIES])
+    chosen = {x: choose_donors(table) for x, table in splits.items()}
+    assert chosen["ru"] != chosen["en"]  # by labels: a run must not choose for each language
 
 
 def test_a_sample_has_the_donors_of_the_whole_dataset(place, done, tmp_path):

@@ -3,12 +3,16 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench import toys
+from polyprobe.metrics.rankc_subject.rankc_subject import measure_rankc_subject
 from tests.metrics.test_rankc import define_weights
 
-TABLE = Path(__file__).parents[3] / "bench" / "toys.md"
+ROOT = Path(__file__).parents[3]
+TABLE = ROOT / "bench" / "toys.md"
+CARD = (ROOT / "metrics" / "rankc_subject" / "README.md").read_text(encoding="utf-8")
 ALL, HALF, ONE = "knows all, rest random", "knows half, rest random", "knows all in one language"
 
 
@@ -66,6 +70,18 @@ def test_models_that_know(found, questions):
     assert found["knows all, rest in one order"]["corrected"] == pytest.approx(1)
     assert found[ONE]["corrected"] == pytest.approx(0, abs=0.02)
     assert found[ONE]["gain"] == pytest.approx((1 - 1 / 10) / 4, abs=0.02)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 10, 20, 50])
+def test_the_card_has_the_values_of_pools_of_any_size(size):
+    """20,000 queries; the standard error of the corrected value is below .005."""
+    scores = np.random.default_rng(size).normal(size=(4, 20_000, size))
+    scores[:2, :, 0] += toys.SURE
+    found = measure_rankc_subject(*scores, n_resamples=0)["rankc_subject"]
+    expected = find_corrected(size)[2]
+    assert found == pytest.approx(expected, abs=0.02)
+    value = f"{expected:.2f}".removeprefix("0").removesuffix(".00")
+    assert re.search(rf" {re.escape(value)} with [0-9 or]*\b{size}\b", CARD)
 
 
 def test_a_model_that_errs_alike_is_consistent_about_the_subject(found):
