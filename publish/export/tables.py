@@ -153,9 +153,10 @@ def _line(cells: Sequence[str]) -> str:
 
 def _emphasise(row: Row) -> str:
     """Return a value in percent, an accuracy bold if its interval is not above its floor."""
-    known = row.figure == "accuracy" and row.low is not None and row.floor is not None
     text = _percent(row.value)
-    return rf"\textbf{{{text}}}" if known and row.low <= row.floor else text
+    if row.figure != "accuracy" or row.low is None or row.floor is None or row.low > row.floor:
+        return text
+    return rf"\textbf{{{text}}}"
 
 
 def _percent(value: float | None) -> str:
