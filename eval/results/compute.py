@@ -161,7 +161,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         "by_relation": estimate_relations(
             facts,
             clusters_within(facts.table, bootstrap.clusters),
-            bootstrap.n_resamples,
+            bootstrap.n_resamples or 0,
             bootstrap.seed,
         ),
         "floors": find_floors(facts),

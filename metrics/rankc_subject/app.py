@@ -60,12 +60,17 @@ def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") ->
     every: np.ndarray = np.ones(len(first), dtype=bool)
     figure = module.find_rankc_subject([*own.rows], first, second, every)
     known, chance = np.ones(first.shape, dtype=bool), [0.0] * len(pairs)
-    options = {"clusters": own.clusters}
-    entries = [list_figure(figure, pairs, "all pairs", "rankc_subject", known, chance, **options)]
+    first_figure = list_figure(
+        figure, pairs, "all pairs", "rankc_subject", known, chance, clusters=own.clusters
+    )
+    entries = [first_figure]
     further = {"rankc": first, "rankc_donor": second, "difference": first - second}
     for name, values in further.items():
         levels = chance if name == "difference" else [None] * len(pairs)
-        entries.append(list_means(pairs, "all pairs", name, values, levels, **options))
+        share = name != "difference"
+        entries.append(
+            list_means(pairs, "all pairs", name, values, levels, share, clusters=own.clusters)
+        )
     [p] = module.flip_signs((first - second).mean(axis=1)[:, None], own.clusters, 1000)
     note = f"Sign-flip test of the mean difference of all pairs: p = {p:.2g}."
     return Output([entry for group in zip(*entries, strict=True) for entry in group], [note])

@@ -156,7 +156,7 @@ def _test(difference: np.ndarray, options: Resampling) -> float:
     groups = options.groups if options.average == "macro" else None
     codes = index_labels(groups, len(difference), "groups")[1]
     weighed = difference / np.bincount(codes)[codes]
-    p = flip_signs(weighed[:, None], options.clusters, options.n_resamples, options.seed)
+    p = flip_signs(weighed[:, None], options.clusters, options.n_resamples or 0, options.seed)
     return float(p[0])
 
 
