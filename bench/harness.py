@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from polyprobe.eval.evaluate import choose_rows
+from polyprobe.eval.run.choice import choose_rows
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 
 from .harness_chains import Case, Chain, follow_objects, follow_sentences

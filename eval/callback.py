@@ -23,10 +23,9 @@ from transformers import (
 )
 from transformers.integrations import is_deepspeed_zero3_enabled
 
-from polyprobe.eval.evaluate import choose_rows
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import SEPARATE
-from polyprobe.eval.run.choice import choose, choose_to_score
+from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.scoring.load import family_of
 from polyprobe.eval.scoring.scorers import SCORINGS, Scorer

@@ -1,15 +1,13 @@
 """Evaluate a model on a dataset: score the missing languages, then compute the results."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import pyarrow as pa
 
 from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.run.choice import Choice, choose, choose_to_score
+from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.donors import annotate, choose_donors
 from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
@@ -24,7 +22,6 @@ from polyprobe.eval.work.fill import (
 from polyprobe.eval.work.predictions import fill_predictions
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import find_default, load_facts
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 
 
@@ -107,6 +104,7 @@ def run_evaluation(
     table = next(iter(tables.values()))
     choice = choose_to_score(table, relations, exclude)
     chosen = choose(table, choice)
+    selection = {**choice.as_json(), "left_out": chosen.left_out}
     rows = choose_rows(table, limit, sample, chosen.rows)
     config = config or find_default(dataset)
     asked = Asked(
@@ -118,8 +116,7 @@ def run_evaluation(
         limit,
         sample,
         donor,
-        choice,
-        chosen.left_out,
+        selection,
     )
     run = Run(output)
     if loading.get("batch_tokens") is None:
@@ -160,7 +157,7 @@ class Asked(NamedTuple):
         rows: numbers of the rows to score.
         limit, sample: how the rows were chosen.
         donor: whether a second question was asked for.
-        choice, left_out: the choice by relation and flag, and the rows that it left out by reason.
+        selection: `relations`, `exclude` and `left_out` of `Settings`.
     """
 
     model: str
@@ -171,8 +168,7 @@ class Asked(NamedTuple):
     limit: int | None
     sample: int | None
     donor: bool
-    choice: Choice
-    left_out: dict[str, int]
+    selection: dict[str, Any]
 
     def describe(self, loaded: Loaded, decoding: DecodingOptions | None) -> Settings:
         """Return the settings of the run with a loaded model."""
@@ -197,57 +193,10 @@ class Asked(NamedTuple):
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
             donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,
-            **self.choice.as_json(),
-            left_out=self.left_out,
+            **self.selection,
         )
 
 
 def _absolute(name: str) -> str:
     """Return the absolute path of an existing file or folder, any other name as it is."""
     return str(Path(name).resolve()) if Path(name).exists() else name
-
-
-def choose_rows(
-    table: pa.Table,
-    limit: int | None = None,
-    sample: int | None = None,
-    among: Sequence[int] | None = None,
-) -> list[int]:
-    """Return row numbers in dataset order; they depend on relation and id alone.
-
-    `among` are the rows to choose from, in order (default: all). `limit` takes the first rows.
-    `sample` takes facts, with all rows (templates) of each: it numbers each relation's n facts by
-    the SHA-256 of their id, k = 0, 1, ..., and takes those with the smallest (k + 1/2) / n. So
-    relations keep their shares to within one fact, every language and machine gets the same facts,
-    a larger sample includes the smaller one, and the sample is stable under small changes of the
-    dataset. If N is larger than the dataset, return all rows. The id is `published_row` if the
-    dataset has that column, so that a repaired dataset and the published one give the same facts;
-    else `fact_id`.
-    """
-    if limit is not None and sample is not None:
-        raise PolyprobeError("--limit and --sample were both given; choose one")
-    for name, number in (("--limit", limit), ("--sample", sample)):
-        if number is not None and number < 1:
-            raise PolyprobeError(f"{name} must be at least 1, got {number}")
-    among = [*range(len(table))] if among is None else [*among]
-    if sample is None:
-        return among[:limit]
-    table = table.take(among)
-    names = table["published_row" if "published_row" in table.schema.names else "fact_id"]
-    ids = names.to_pylist()
-    relation_of = dict(zip(ids, table["relation"].to_pylist(), strict=True))
-    facts = list(relation_of)
-    order = _spread(list(relation_of.values()), facts)
-    chosen = {facts[i] for i in order[:sample]}
-    return [row for row, name in zip(among, ids, strict=True) if name in chosen]
-
-
-def _spread(relations: list[str], ids: list[str]) -> list[int]:
-    """Return all row numbers in the order in which samples take them."""
-    digests = [hashlib.sha256(name.encode()).hexdigest() for name in ids]
-    order = sorted(range(len(ids)), key=lambda row: (relations[row], digests[row]))
-    places = {}
-    for _, part in groupby(order, key=lambda row: relations[row]):
-        rows = list(part)
-        places.update({row: (k + 0.5) / len(rows) for k, row in enumerate(rows)})
-    return sorted(order, key=lambda row: (places[row], digests[row]))

@@ -21,7 +21,7 @@ from transformers import (
     XLMRobertaConfig,
 )
 
-from polyprobe.eval.evaluate import choose_rows
+from polyprobe.eval.run.choice import choose_rows
 
 CONFIG = "17"
 

@@ -144,7 +144,7 @@ def compare_relations(
     one, other = map(figure.measure, facts)
     found = []
     for relation, rows in split_rows(facts[0]).items():
-        picked = {"clusters": take(units, rows.tolist()), "correction": "none"}
+        picked = {"clusters": take(units, rows.tolist())}
         parts = (pick_facts(one, rows), pick_facts(other, rows))
         *_, mean = compare_figures(*parts, **{**options, **picked})
         found.append(mean._replace(name=relation))

@@ -90,11 +90,6 @@ class RunPart(NamedTuple):
         return ["", *(figure.title for figure in HEADLINE if figure.name in self.results)]
 
     @property
-    def relations(self) -> tuple[list[str], list[list[str]]]:
-        """Return the head and the rows of the table of relations."""
-        return list_relations(self.results)
-
-    @property
     def mean_rows(self) -> list[list[str]]:
         """Return all means with their intervals, and the figures of all languages together."""
         means, bounds = self.results["mean"], self.results.get("intervals", {}).get("mean", {})
@@ -190,7 +185,7 @@ def _read_finished(run: Run, choice: Choice) -> FinishedRun:
             f"{run.folder} has no results.json; make it with `polyprobe metrics {run.folder}`"
         )
     results = run.read_json("results.json")
-    if choice:
+    if choice != ALL_ROWS:
         bootstrap = Bootstrap(**results.get("resampling", {}))
         return FinishedRun(run, find_results(run, bootstrap, choice))
     return FinishedRun(run, results)
@@ -303,6 +298,7 @@ def make_environment(folder: Path = HERE) -> Environment:
         "interval": format_interval,
         "p_value": format_p_value,
         "percent": lambda value: "–" if value is None else f"{100 * value:.1f} %",
+        "relations": list_relations,
         "thousands": lambda value: f"{value:,}",
     }
     return environment

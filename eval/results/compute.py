@@ -97,7 +97,7 @@ def find_results(
     else:
         figures = summarize(read_facts(run, tables), settings.scoring, bootstrap)
     figures["left_out"]["rows"] = left_out
-    subset = {"subset": choice.as_json() if choice else None}
+    subset = {"subset": None if choice == ALL_ROWS else choice.as_json()}
     resampled = {"resampling": bootstrap._asdict()}
     return {"signature": settings.signature, **subset, **figures, **resampled}
 

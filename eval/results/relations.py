@@ -57,7 +57,7 @@ def split_figures(
     found: dict[str, dict[str, Any]] = {}
     for relation, rows in list_rows(relations).items():
         options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
-        options["clusters"] = take(clusters, rows.tolist())
+        options["clusters"] = clusters and take(clusters, rows.tolist())
         parts = {name: pick_facts(figure, rows) for name, figure in figures.items()}
         means = {name: estimate_figure(_mean_of(part), **options) for name, part in parts.items()}
         bounds = {name: estimates.get("mean_ci") for name, estimates in means.items()}

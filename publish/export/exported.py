@@ -111,7 +111,7 @@ class Exported(NamedTuple):
                 parts.append(f"the first {settings.limit} rows")
         choice = make_choice(settings.relations, settings.exclude)
         if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND])):
-            parts += [describe(choice)] if choice else []
+            parts += filter(None, [describe(choice)])
         return "; ".join(parts) or None
 
     def no_figure(self) -> PolyprobeError:

@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.evaluate import choose_rows
 from polyprobe.eval.results.compute import compute_results, find_results
-from polyprobe.eval.run.choice import ALL_ROWS, choose, choose_to_score, make_choice
+from polyprobe.eval.run.choice import ALL_ROWS, choose, choose_rows, choose_to_score, make_choice
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
@@ -32,8 +31,8 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(place):
-    """Return a run on all rows."""
-    evaluate_model(str(place / "model"), str(place / "facts"), output=place / "whole", exclude=[])
+    """Return a run on all rows; the cache of the session stays empty."""
+    evaluate(place, place / "whole", exclude=[], cache=False)
     return place / "whole"
 
 

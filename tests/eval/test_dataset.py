@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.eval.evaluate import choose_rows
+from polyprobe.eval.run.choice import choose_rows
 from polyprobe.publish.install import install_dataset
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts

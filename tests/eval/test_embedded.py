@@ -7,7 +7,7 @@ import torch
 
 from polyprobe.eval import load_scorer
 from polyprobe.eval.embedded.train import MODEL_RECIPES, TRAINED_IN_TESTS, train
-from polyprobe.eval.evaluate import choose_rows
+from polyprobe.eval.run.choice import choose_rows
 from polyprobe.schema.load import load_facts
 
 MODELS = {

@@ -15,6 +15,7 @@ from polyprobe.eval.compare.sentences.deltas import Ranks, draw_boxes, read_rank
 from polyprobe.eval.compare.sentences.quality import measure_overlap
 from polyprobe.eval.compare.sentences.table import as_json, list_notes
 from polyprobe.eval.compare.sentences.texts import load_texts
+from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import Run
 from tests.eval.versions import CONFIGS, N, write_dataset, write_run, write_versions
 
@@ -128,6 +129,16 @@ def test_rows_that_one_lacks_are_left_out_and_counted(tmp_path):
     found = compare_versions(find_versions(template, sentence), **FEW)
     assert (found.n_queries, found.left_out) == (N - 2, (0, 2))
     assert found.overlap is not None
+
+
+def test_rows_are_chosen_by_relation(runs):
+    versions = find_versions(*runs)
+    relations = versions.sentence.read("en")["relation"].to_pylist()
+    whole = compare_versions(versions, **FEW)
+    first = compare_versions(versions, choice=make_choice(relations[:1]), **FEW)
+    assert first.n_queries == relations.count(relations[0]) < whole.n_queries == len(relations)
+    macro, micro = (first.ranks["recall@1"][average] for average in ("macro", "micro"))
+    assert [row.first for row in macro] == [row.first for row in micro]  # of a single relation
 
 
 def delta(run, language):
