@@ -69,7 +69,7 @@ def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") ->
         levels = chance if name == "difference" else [None] * len(pairs)
         share = name != "difference"
         entries.append(
-            list_means(pairs, "all pairs", name, values, levels, share, clusters=own.clusters)
+            list_means(pairs, "all pairs", name, values, levels, share=share, clusters=own.clusters)
         )
     [p] = module.flip_signs((first - second).mean(axis=1)[:, None], own.clusters, 1000)
     note = f"Sign-flip test of the mean difference of all pairs: p = {p:.2g}."
