@@ -16,10 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyprobe.eval.results.facts import SecondQuestions
 from polyprobe.metrics.answer_agreement.answer_agreement import find_kappa
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs
+from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.shared.intervals import (
+    Figure,
     Ratio,
     estimate_figure,
     find_coverlap,
@@ -27,11 +30,20 @@ from polyprobe.metrics.shared.intervals import (
     summarize,
 )
 
-from .responses import draw_subjects, mark_first, measure, respond
+from .responses import (
+    SECOND,
+    draw_subjects,
+    mark_first,
+    measure,
+    pair_questions,
+    respond,
+    respond_by_habit,
+)
 
 RUNS = 2000
 LARGE = 2_000_000
 N_RESAMPLES = 1000
+ADVANTAGE = 0.75  # of the answer, in the power of the sign-flip test
 estimate = partial(summarize, n_resamples=N_RESAMPLES)
 
 
@@ -137,11 +149,24 @@ def clustered_macro(relations: int) -> Design:
     return Design(f"macro accuracy, {relations} relations drawn whole", 0.4, draw)
 
 
-def rank(random: np.random.Generator, n: int, noise: float = 1.0) -> dict[str, np.ndarray]:
+def rank(random: np.random.Generator, n: int) -> dict[str, np.ndarray]:
     """Return scores of 8 candidates in three languages with partly common knowledge."""
     common = random.normal(size=(n, 8))
     common[:, 0] += 1
-    return {x: common + noise * random.normal(size=(n, 8)) for x in ("en", "fr", "ru")}
+    return translate(random, common)
+
+
+def rank_twice(random: np.random.Generator, n: int) -> SecondQuestions:
+    """Return the rankings of `rank`, and those for donors: no candidate has an advantage."""
+    common = random.normal(size=(n, 8))
+    donor = translate(random, common)
+    common[:, 0] += 1
+    return pair_questions(translate(random, common), donor)
+
+
+def translate(random: np.random.Generator, common: np.ndarray) -> dict[str, np.ndarray]:
+    """Return common scores with the noise of each of three languages."""
+    return {x: common + random.normal(size=common.shape) for x in ("en", "fr", "ru")}
 
 
 def overlapping(n: int, p: float, either: float) -> Design:
@@ -170,25 +195,26 @@ def extreme(clusters: int, p: float, alike: float) -> Design:
     )
 
 
-def of_rankings(name: str, n: int) -> Design:
-    """A figure of the rankings in three languages: of one pair, or the mean of the pairs."""
+def of_rankings(name: str, key: str, n: int) -> Design:
+    """A figure of the rankings in three languages, its value for one pair or the mean."""
+    kernel: Callable[[Any], Figure] = {
+        "RankC": lambda scores: find_rankc([*scores], rankc_pairs(scores)),
+        "COverlap": lambda scores: find_coverlap(mark_first(scores)),
+        "kappa": find_kappa,
+        **SECOND,
+    }[name]
+    sample: Callable[..., Any] = rank_twice if name in SECOND else rank
 
-    def find(scores: dict[str, np.ndarray], n_resamples: int) -> dict:
-        figure = {
-            "RankC en-fr": lambda: find_rankc(list(scores), rankc_pairs(scores)),
-            "mean RankC": lambda: find_rankc(list(scores), rankc_pairs(scores)),
-            "mean COverlap": lambda: find_coverlap(mark_first(scores)),
-            "kappa": lambda: find_kappa(scores),
-        }[name]()
-        return estimate_figure(figure, n_resamples=n_resamples)
+    def find(random: np.random.Generator, n: int, n_resamples: int) -> dict:
+        return estimate_figure(kernel(sample(random, n)), n_resamples=n_resamples)
 
-    key = {"RankC en-fr": "en-fr", "kappa": "kappa"}.get(name, "mean")
-    parts = [find(rank(np.random.default_rng(k), LARGE // 20), 0)[key] for k in range(100, 120)]
+    parts = [find(np.random.default_rng(k), LARGE // 20, 0)[key] for k in range(100, 120)]
 
     def draw(random: np.random.Generator) -> list[float]:
-        return find(rank(random, n), N_RESAMPLES)[f"{key}_ci"]
+        return find(random, n, N_RESAMPLES)[f"{key}_ci"]
 
-    return Design(f"{name}, {n} facts, 3 languages", float(np.mean(parts)), draw)
+    title = {"mean": f"mean {name}", "kappa": name}.get(key, f"{name} {key}")
+    return Design(f"{title}, {n} facts, 3 languages", float(np.mean(parts)), draw)
 
 
 DESIGNS = (
@@ -206,10 +232,14 @@ DESIGNS = (
     lambda: rare(40),
     lambda: clustered(200, by_cluster=False),
     lambda: clustered_macro(41),
-    lambda: of_rankings("RankC en-fr", 100),
-    lambda: of_rankings("mean RankC", 300),
-    lambda: of_rankings("mean COverlap", 300),
-    lambda: of_rankings("kappa", 300),
+    lambda: of_rankings("RankC", "en-fr", 100),
+    lambda: of_rankings("RankC", "mean", 300),
+    lambda: of_rankings("COverlap", "mean", 300),
+    lambda: of_rankings("kappa", "kappa", 300),
+    lambda: of_rankings("subject-corrected RankC", "en-fr", 100),
+    lambda: of_rankings("subject-corrected RankC", "mean", 300),
+    lambda: of_rankings("RankC, R - P", "mean", 300),
+    lambda: of_rankings("accuracy gain", "mean", 300),
 )
 
 
@@ -273,6 +303,8 @@ DRAWS = (
 MEASURED = (
     "accuracy en", "accuracy mean", "RankC en-fr", "RankC mean", "adjusted RankC en-fr",
     "adjusted RankC mean", "COverlap en-fr", "COverlap mean", "agreement mean",
+    "subject-corrected RankC en-fr", "subject-corrected RankC mean", "RankC, R - P mean",
+    "accuracy gain mean",
 )  # fmt: skip
 
 
@@ -284,9 +316,11 @@ def cover_responses(runs: int) -> list[str]:
         figure = measure(*respond(random, draw_subjects(random, LARGE // 150)))
         parts.append(estimate_figure(figure, n_resamples=0))
     truth = {name: np.mean([part[name] for part in parts]) for name in MEASURED}
-    columns = []
+    columns: list[dict[str, int]] = []
+    widths: list[dict[str, float]] = []
     for draw in DRAWS:
         start, held = time.time(), dict.fromkeys(MEASURED, 0)
+        width = dict.fromkeys(MEASURED, 0.0)
         for seed in range(runs):
             random = np.random.default_rng(seed)
             subjects = draw_subjects(random, draw.subjects, draw.most)
@@ -296,15 +330,18 @@ def cover_responses(runs: int) -> list[str]:
             for name in MEASURED:
                 low, high = found[f"{name}_ci"]
                 held[name] += low <= truth[name] <= high
+                width[name] += (high - low) / runs
         columns.append(held)
+        widths.append(width)
         print(draw.name, held, f"{time.time() - start:.0f} s", flush=True)
     lines = [
-        f"| figure | truth | {' | '.join(draw.name for draw in DRAWS)} |",
-        "| --- " * (2 + len(DRAWS)) + "|",
+        f"| figure | truth | {' | '.join(draw.name for draw in DRAWS)} | mean widths |",
+        "| --- " * (3 + len(DRAWS)) + "|",
     ]
     for name in MEASURED:
         shares = " | ".join(f"{held[name] / runs:.1%}" for held in columns)
-        lines.append(f"| {name} | {truth[name]:.4f} | {shares} |")
+        wide = ", ".join(f"{width[name]:.3f}" for width in widths)
+        lines.append(f"| {name} | {truth[name]:.4f} | {shares} | {wide} |")
     return lines
 
 
@@ -321,8 +358,7 @@ def reject_responses(runs: int) -> list[str]:
     for seed in range(runs):
         random = np.random.default_rng(seed)
         subjects = draw_subjects(random, 60)
-        *models, sizes = respond(random, subjects, models=2)
-        figures = [measure(scores, sizes) for scores in models]
+        figures = [measure(answers) for answers in respond(random, subjects, models=2)]
         for kind, (test, by_subject) in kinds.items():
             options: dict[str, Any] = {"clusters": subjects.tolist() if by_subject else None}
             rows = compare_figures(*figures, test=test, n_resamples=N_RESAMPLES, **options)
@@ -333,6 +369,32 @@ def reject_responses(runs: int) -> list[str]:
     lines = [f"| 60 subjects | {' | '.join(kinds)} |", "| --- " * (1 + len(kinds)) + "|"]
     for name in names:
         shares = " | ".join(f"{false[kind][name] / runs:.1%}" for kind in kinds)
+        lines.append(f"| {name} | {shares} |")
+    return lines
+
+
+def flip_responses(runs: int) -> list[str]:
+    """Return the table of the sign-flip test: false positives without knowledge, and power."""
+    kinds = {
+        "by subject": (0.0, True),
+        "by fact: too liberal": (0.0, False),
+        "power": (ADVANTAGE, True),
+    }
+    found = {"RankC, R - P mean": "rankc_difference", "accuracy gain mean": "accuracy_gain"}
+    significant = {kind: dict.fromkeys(found, 0) for kind in kinds}
+    for seed in range(runs):
+        for kind, (advantage, by_subject) in kinds.items():
+            random = np.random.default_rng(seed)
+            subjects = draw_subjects(random, 60)
+            second = respond_by_habit(random, subjects, advantage)
+            values = [getattr(second, source).mean(axis=1) for source in found.values()]
+            clusters = subjects.tolist() if by_subject else None
+            p = flip_signs(np.column_stack(values), clusters, N_RESAMPLES)
+            for name, value in zip(found, p, strict=True):
+                significant[kind][name] += value < 0.05
+    lines = [f"| 60 subjects | {' | '.join(kinds)} |", "| --- " * (1 + len(kinds)) + "|"]
+    for name in found:
+        shares = " | ".join(f"{significant[kind][name] / runs:.1%}" for kind in kinds)
         lines.append(f"| {name} | {shares} |")
     return lines
 
@@ -367,6 +429,13 @@ PARTS: tuple[tuple[str, Callable[[int], list[str]]], ...] = (
         reject_responses,
     ),
     ("On independent facts:", reject_rankings),
+    (
+        "The sign-flip test of R - P and of the accuracy gain, 4 languages: share of samples with "
+        "p < .05. Of a model without knowledge: the facts of a subject share their candidates, and "
+        "its name shifts these in each language apart. Power, by subject: the answer has an "
+        f"advantage of {ADVANTAGE} (standard deviation of scores: 1.2).",
+        flip_responses,
+    ),
 )
 
 
