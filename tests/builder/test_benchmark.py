@@ -61,11 +61,11 @@ def test_a_build_lists_the_configurations_that_are_there(tiny, tmp_path):
     out = tmp_path / "out"
     build_dataset("bmlama", ["53"], tiny, out)
     made = yaml.safe_load((out / "eval.yaml").read_text(encoding="utf-8"))
-    figures = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
+    figures = ("accuracy", "rankc_subject", "rankc", "rankc_adjusted", "coverlap")
     assert [task["id"] for task in made["tasks"]] == [f"53_{figure}" for figure in figures]
     build_dataset("bmlama", ["17"], tiny, out)
     made = yaml.safe_load((out / "eval.yaml").read_text(encoding="utf-8"))
-    assert [task["config"] for task in made["tasks"]] == ["17"] * 4 + ["53"] * 4
+    assert [task["config"] for task in made["tasks"]] == ["17"] * 5 + ["53"] * 5
 
 
 def test_examples():
