@@ -36,7 +36,7 @@ def test_committed_files_keep_the_documented_rules(name):
         assert "split" not in task  # a value for all of them
     assert list(dict.fromkeys(task["config"] for task in made["tasks"])) == configs
     ids = [task["id"] for task in made["tasks"]]
-    assert len(set(ids)) == len(ids) == 4 * len(configs)
+    assert len(set(ids)) == len(ids) == 5 * len(configs)
 
 
 def test_what_the_hub_is_asked_for_is_reported():
