@@ -18,7 +18,10 @@ def explained(n_units, names, correction, resamples, *, test="randomisation", cl
     differences = {figure: [row] * (n + 1) for figure, n in names.items()}
     settings = {"test": test, "correction": correction, "n_resamples": resamples}
     settings["clusters"] = clusters
-    found = Comparison(("", ""), [], [], n_units, n_units, (0, 0), differences, settings, {}, {}, {})
+    sizes = (n_units, n_units, (0, 0))
+    found = Comparison(("", ""), [], [], *sizes, differences, settings, {}, {}, {})
+        ("", ""), [], [], n_units, n_units, (0, 0), differences, settings, {}, {}, {}
+    )
     return explain_least(found)
 
 
