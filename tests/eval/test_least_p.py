@@ -20,8 +20,6 @@ def explained(n_units, names, correction, resamples, *, test="randomisation", cl
     settings["clusters"] = clusters
     sizes = (n_units, n_units, (0, 0))
     found = Comparison(("", ""), [], [], *sizes, differences, settings, {}, {}, {})
-        ("", ""), [], [], n_units, n_units, (0, 0), differences, settings, {}, {}, {}
-    )
     return explain_least(found)
 
 
