@@ -53,11 +53,11 @@ def read_splits(
         return {language: _read(splits[language]) for language in chosen}
 
 
-def find_default(dataset: str) -> str | None:
-    """Return the name of a dataset's default configuration; None without one."""
+def find_default(dataset: str) -> str:
+    """Return the name of a dataset's default configuration; offline, that in the cache."""
     place = locate(dataset)
     with _plain_errors(dataset, place):
-        return datasets.get_dataset_default_config_name(place)
+        return str(datasets.load_dataset_builder(place).config.name)
 
 
 def _name(dataset: str, config: str | None) -> str:
