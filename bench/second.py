@@ -3,8 +3,8 @@
 Run `python -m bench second [BMLAMA [MODEL]]`: BMLAMA is the folder of a built dataset, MODEL a
 causal model for it (bench/smollm2.py fetches one). A run with second questions is compared with one
 without: queries, their sentences (one for each candidate), tokens that the model reads (padding
-included), and seconds on this machine, in turns, the better of two. Equal sentences of first and second questions run once. It prints the
-table and writes it to bench/second.md.
+included), and seconds on this machine, in turns, the better of two. Equal sentences of first and
+second questions run once. It prints the table and writes it to bench/second.md.
 """
 
 import time
