@@ -129,7 +129,7 @@ def describe_interval(exported: Exported, row: Row) -> dict[str, Any]:
     """Return the bootstrap interval and what it is computed from."""
     interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
     return {
-        "confidence_interval": {**interval, "method": "bootstrap"},
+        "confidence_interval": {**interval, "method": "bootstrap; of shares, Wilson score"},
         **({} if row.n is None else {"num_samples": row.n}),
         "num_bootstrap_samples": exported.results["resampling"]["n_resamples"],
     }
