@@ -32,6 +32,16 @@ def key_rows(ids: Sequence[str]) -> list[tuple[str, int]]:
     return keys
 
 
+def split_fact(fact: str) -> tuple[str, str, str] | None:
+    """Return relation, subject and object of a fact id; None if it does not name them.
+
+    >>> split_fact("P36:Q142:Q90"), split_fact("17:0042")
+    (('P36', 'Q142', 'Q90'), None)
+    """
+    relation, *ends = fact.split(":")
+    return (relation, ends[0], ends[1]) if len(ends) == 2 else None
+
+
 def name_subjects(table: pa.Table) -> list[str]:
     """Return each row's subject: from the fact id (RELATION:SUBJECT:OBJECT), else the columns.
 
@@ -41,9 +51,9 @@ def name_subjects(table: pa.Table) -> list[str]:
         table[name].to_pylist() if name in table.column_names else [None] * len(table)
         for name in ("subject_id", "subject", "prompt")
     ]
-    facts = [fact.split(":") for fact in table["fact_id"].to_pylist()]
+    facts = map(split_fact, table["fact_id"].to_pylist())
     return [
-        parts[1] if len(parts) == 3 else next(str(name) for name in names if name)
+        parts[1] if parts else next(str(name) for name in names if name)
         for parts, *names in zip(facts, *columns, strict=True)
     ]
 

@@ -27,6 +27,7 @@ from polyprobe.metrics.shared.intervals import (
     name_pairs,
 )
 from polyprobe.metrics.shared.rows import take
+from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -197,9 +198,7 @@ def resolve_clusters(table: pa.Table, kind: str) -> str:
         raise PolyprobeError(f"unknown --cluster {kind!r}; known: {', '.join(CLUSTERS)}")
     if kind != "auto":
         return kind
-    return (
-        "subject" if all(name.count(":") == 2 for name in table["fact_id"].to_pylist()) else "none"
-    )
+    return "subject" if all(map(split_fact, table["fact_id"].to_pylist())) else "none"
 
 
 def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
@@ -216,13 +215,16 @@ def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
         return facts if len(set(facts)) < len(facts) else None
     if kind == "relation":
         return table["relation"].to_pylist()
-    parts = [name.split(":") for name in table["fact_id"].to_pylist()]
-    for fact in (part for part in parts if len(part) != 3):
-        raise PolyprobeError(
-            f"--cluster subject: the fact id {':'.join(fact)!r} names no subject; use "
-            "--cluster relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
-        )
-    return [subject for _, subject, _ in parts]
+    subjects = []
+    for fact in table["fact_id"].to_pylist():
+        parts = split_fact(fact)
+        if parts is None:
+            raise PolyprobeError(
+                f"--cluster subject: the fact id {fact!r} names no subject; use --cluster "
+                "relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
+            )
+        subjects.append(parts[1])
+    return subjects
 
 
 def clusters_within(table: pa.Table, kind: str) -> list[str] | None:
@@ -352,8 +354,8 @@ def _choose(table: pa.Table) -> Iterator[int]:
 
 def _ends(fact: str) -> tuple[str, str]:
     """Return subject and object of a fact id (RELATION:SUBJECT:OBJECT), else the id twice."""
-    parts = fact.split(":")
-    return (parts[1], parts[2]) if len(parts) == 3 else (fact, fact)
+    parts = split_fact(fact)
+    return parts[1:] if parts else (fact, fact)
 
 
 def _has_paraphrases(facts: ScoredFacts, scoring: str) -> bool:

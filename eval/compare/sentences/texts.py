@@ -8,7 +8,7 @@ import pyarrow as pa
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.schema.columns import SLOT
-from polyprobe.schema.identity import fingerprint, key_rows
+from polyprobe.schema.identity import fingerprint, key_rows, split_fact
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 
@@ -124,8 +124,8 @@ def read_subjects(table: pa.Table) -> list[str]:
     subjects = table["subject_id"].to_pylist() if "subject_id" in table.column_names else []
     if any(subjects):
         return [subject or "" for subject in subjects]
-    parts = (fact.split(":") for fact in table["fact_id"].to_pylist())
-    return [part[1] if len(part) == 3 else "" for part in parts]
+    parts = map(split_fact, table["fact_id"].to_pylist())
+    return [part[1] if part else "" for part in parts]
 
 
 def find_english(runs: Sequence[Run], keys: Sequence[Key]) -> tuple[list[str | None], str]:
