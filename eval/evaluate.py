@@ -133,9 +133,11 @@ def run_evaluation(
             tables = load_facts(dataset, config, [first, *tables])
         texts = as_asked(tables, settings.scoring, first)
         missing = run.missing(asked.tables)
-        donors = choose_donors(texts[first]) if settings.donor and missing else None
-        noted = annotate({language: texts[language] for language in missing}, donors)
-        todo = {language: table.take(asked.rows) for language, table in noted.items()}
+        asking = {language: texts[language] for language in missing}
+        if not decoding and asking:
+            donors = choose_donors(texts[first]) if settings.donor else None
+            asking = annotate(asking, donors)
+        todo = {language: table.take(asked.rows) for language, table in asking.items()}
         if decoding:
             fill_predictions(run, loaded.scorer, decoding, todo)
         elif todo:

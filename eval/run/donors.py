@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.shared.frequency import answer_frequency
@@ -97,15 +98,26 @@ def annotate(
         tables: whole splits as a protocol asks them.
         donors: from `choose_donors`; None: no second question.
     """
-    return {language: _annotate(table, donors) for language, table in tables.items()}
+    annotated: dict[str, pa.Table] = {}
+    known: list[list[str]] | None = None
+    for language, table in tables.items():
+        names = name_candidates(table)
+        if names != known:  # ids are the same in every language
+            known, baseline = names, _find_baseline(table, names)
+        annotated[language] = _annotate(table, donors, baseline)
+    return annotated
 
 
-def _annotate(table: pa.Table, donors: Sequence[int | None] | None) -> pa.Table:
-    columns = table.select(["fact_id", "relation", "prompt", "candidates", "answers"]).to_pydict()
+def _find_baseline(table: pa.Table, names: Sequence[Sequence[str]]) -> np.ndarray:
+    columns = table.select(["relation", "fact_id", "answers"]).to_pydict()
+    return answer_frequency(columns["relation"], columns["fact_id"], names, columns["answers"])
+
+
+def _annotate(
+    table: pa.Table, donors: Sequence[int | None] | None, baseline: np.ndarray
+) -> pa.Table:
+    columns = table.select(["fact_id", "prompt", "candidates"]).to_pydict()
     chosen: Sequence[int | None] = [None] * len(table) if donors is None else donors
-    baseline = answer_frequency(
-        columns["relation"], columns["fact_id"], name_candidates(table), columns["answers"]
-    )
     lengths = [[len(text) for text in row] for row in columns["candidates"]]
     added = {
         DONOR: pa.array(_pick(columns["fact_id"], chosen), pa.string()),
