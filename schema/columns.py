@@ -27,10 +27,11 @@ DESCRIPTIONS = {
     "object_last": "whether only punctuation follows `[Y]` (`-sentence` only)",
     "confidence": "similarity of the answer's label and its form, 0-100 (`-sentence` only)",
 }
+SECOND_ANSWERS = "second_answers"
 FLAGS = {
     "answer_in_subject": "a correct candidate's label occurs in the subject's label, as whole "
     "words, in at least one language of the configuration",
-    "second_answers": "many distractors are also correct (all rows of P530, diplomatic relations)",
+    SECOND_ANSWERS: "many distractors are also correct (all rows of P530, diplomatic relations)",
 }
 """Values of the column `flags`, and their meanings."""
 

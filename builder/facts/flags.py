@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from polyprobe.schema.columns import Row
+from polyprobe.schema.columns import SECOND_ANSWERS, Row
 
 from .labels import occurs
 
@@ -27,6 +27,6 @@ def list_flags(parallel: Sequence[Row]) -> list[str]:
         "answer_in_subject": any(
             occurs(row.candidates[index], row.subject) for row in parallel for index in row.answers
         ),
-        "second_answers": parallel[0].relation in SEVERAL,
+        SECOND_ANSWERS: parallel[0].relation in SEVERAL,
     }
     return [flag for flag, is_so in found.items() if is_so]

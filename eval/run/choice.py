@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.system.errors import PolyprobeError
 
-SECOND = "second_answers"  # flag of rows without a single right answer
 OTHERS = "other relations"
 
 
@@ -57,8 +57,8 @@ def choose_to_score(
     If `exclude` is None, rows with the flag `second_answers` are left out where a dataset has any,
     unless `relations` are given.
     """
-    if exclude is None and relations is None and SECOND in list_names(table):
-        exclude = [SECOND]
+    if exclude is None and relations is None and SECOND_ANSWERS in list_names(table):
+        exclude = [SECOND_ANSWERS]
     return make_choice(relations, exclude)
 
 

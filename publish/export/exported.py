@@ -14,9 +14,10 @@ from huggingface_hub.utils import yaml_dump
 
 from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES
 from polyprobe.eval.results.table import find_chance, find_floor
-from polyprobe.eval.run.choice import ALL_ROWS, SECOND, describe, make_choice
+from polyprobe.eval.run.choice import ALL_ROWS, describe, make_choice
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.hub import check_repository_name
+from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.load import locate
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
@@ -110,7 +111,7 @@ class Exported(NamedTuple):
             elif settings.limit:
                 parts.append(f"the first {settings.limit} rows")
         choice = make_choice(settings.relations, settings.exclude)
-        if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND])):
+        if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND_ANSWERS])):
             parts += filter(None, [describe(choice)])
         return "; ".join(parts) or None
 
