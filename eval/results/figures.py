@@ -177,7 +177,7 @@ FIGURES = (
         "P: RankC with the right subject in one language and another one in the second.",
         PAIR,
         lambda second: mean_of(
-            name_pairs(second.languages), second.donor_rankc, second.asked * 1.0, share=True
+            name_pairs(second.languages), second.donor_rankc, second.asked, share=True
         ),
         conditional=True,
         twice=True,
@@ -197,9 +197,7 @@ FIGURES = (
         "accuracy, another subject",
         "Share of facts whose right answer comes first in another subject's sentence.",
         LANGUAGE,
-        lambda second: mean_of(
-            second.languages, second.donor_right, second.asked * 1.0, share=True
-        ),
+        lambda second: mean_of(second.languages, second.donor_right, second.asked, share=True),
         conditional=True,
         twice=True,
     ),

@@ -215,6 +215,7 @@ def mean_of(
 
 def weigh(counted: np.ndarray) -> np.ndarray:
     """Return `Figure.shares` from weights [facts], or [facts, names]: their mean has the sum."""
+    counted = counted.astype(np.float64)
     return np.column_stack([counted, counted.sum(axis=1)] if counted.ndim > 1 else [counted])
 
 
