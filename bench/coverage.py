@@ -8,7 +8,7 @@ responses.py). The standard error of a coverage of 95 % over 2,000 runs is 0.5 p
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -366,11 +366,7 @@ def reject_responses(runs: int) -> list[str]:
             for name in names:
                 false[kind][name] += p[name] < 0.05
     print(false, f"{time.time() - start:.0f} s", flush=True)
-    lines = [f"| 60 subjects | {' | '.join(kinds)} |", "| --- " * (1 + len(kinds)) + "|"]
-    for name in names:
-        shares = " | ".join(f"{false[kind][name] / runs:.1%}" for kind in kinds)
-        lines.append(f"| {name} | {shares} |")
-    return lines
+    return tabulate_shares(false, names, runs)
 
 
 def flip_responses(runs: int) -> list[str]:
@@ -392,9 +388,16 @@ def flip_responses(runs: int) -> list[str]:
             p = flip_signs(np.column_stack(values), clusters, N_RESAMPLES)
             for name, value in zip(found, p, strict=True):
                 significant[kind][name] += value < 0.05
-    lines = [f"| 60 subjects | {' | '.join(kinds)} |", "| --- " * (1 + len(kinds)) + "|"]
-    for name in found:
-        shares = " | ".join(f"{significant[kind][name] / runs:.1%}" for kind in kinds)
+    return tabulate_shares(significant, found, runs)
+
+
+def tabulate_shares(
+    counts: Mapping[str, Mapping[str, int]], names: Iterable[str], runs: int
+) -> list[str]:
+    """Return a table of the shares of samples: a row for each name, a column for each kind."""
+    lines = [f"| 60 subjects | {' | '.join(counts)} |", "| --- " * (1 + len(counts)) + "|"]
+    for name in names:
+        shares = " | ".join(f"{by_name[name] / runs:.1%}" for by_name in counts.values())
         lines.append(f"| {name} | {shares} |")
     return lines
 
