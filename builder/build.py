@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.files import locked
 
 from .output.folder import (
     check_folder,
@@ -40,19 +41,27 @@ def build_dataset(
         mirror: folder with the upstream archives; by default they are downloaded.
         output: folder to write to; by default `datasets/NAME` in the current folder. Other
             configurations in it are kept, and the card lists all that are present.
+
+    A folder in which another process builds is waited for, here and in the functions below.
     """
     folder = output or Path("datasets", name)
     with explain_missing_extras("building"):
-        recipe = load_recipe(name)
         wanted = choose_configs(name, configs)
         check_mirror(mirror)
-        check_folder(folder, name, recipe.CONFIGS)
-        for config in recipe.CONFIGS:
-            recover(folder, config)
-        for config in wanted:
-            write_config(folder, config, recipe.build(config, mirror))
-            write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
+        with locked(folder, wait=True):
+            write_configs(folder, name, wanted, mirror)
     return folder
+
+
+def write_configs(folder: Path, name: str, wanted: Sequence[str], mirror: Path | None) -> None:
+    """Build configurations of a published dataset into a folder that no other process uses."""
+    recipe = load_recipe(name)
+    check_folder(folder, name, recipe.CONFIGS)
+    for config in recipe.CONFIGS:
+        recover(folder, config)
+    for config in wanted:
+        write_config(folder, config, recipe.build(config, mirror))
+        write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
 
 
 def plan_balanced(request: "Request", mirror: Path | None = None) -> "pl.DataFrame":
@@ -88,14 +97,15 @@ def build_balanced(
             )
         name, command = request.name, request.command
         check_mirror(mirror)
-        check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
-        recover(folder, name)
-        check_same(folder, name, command)
-        material = gather(request, mirror)
-        announce(trace_costs(material.coverage, request.languages))
-        made = balanced.balance(request, material, mirror)
-        write_config(folder, name, made.rows, balanced.dump(made.notes))
-        write_card(folder, BALANCED, list_configs(folder), balanced)
+        with locked(folder, wait=True):
+            check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
+            recover(folder, name)
+            check_same(folder, name, command)
+            material = gather(request, mirror)
+            announce(trace_costs(material.coverage, request.languages))
+            made = balanced.balance(request, material, mirror)
+            write_config(folder, name, made.rows, balanced.dump(made.notes))
+            write_card(folder, BALANCED, list_configs(folder), balanced)
     return folder, made.notes
 
 
@@ -147,23 +157,24 @@ def build_sentences(
         sentences.check_request(request)
         if stanza_dir is not None and not stanza_dir.is_dir():
             raise PolyprobeError(f"no folder {stanza_dir}; give --stanza one with Stanza's models")
-        folder = find_base(request, mirror, output)
-        base = sentences.read_base(folder, config)
-        place = f"{dataset}/{config}"
-        targets = sentences.choose_languages(base, languages, source_language, place)
-        request = request._replace(languages=tuple(targets))
-        settings = sentences.find_settings(request, engine, stanza_dir)
-        sentences.check_settings(folder, request, settings)
-        inflected = sentences.translate_all(request, base, engine, stanza_dir)
-        notes = sentences.write_version(folder, request, settings, base, inflected)
+        check_mirror(mirror)
+        folder = output or Path("datasets", dataset)
+        with locked(folder, wait=True):
+            find_base(folder, request, mirror)
+            base = sentences.read_base(folder, config)
+            place = f"{dataset}/{config}"
+            targets = sentences.choose_languages(base, languages, source_language, place)
+            request = request._replace(languages=tuple(targets))
+            settings = sentences.find_settings(request, engine, stanza_dir)
+            sentences.check_settings(folder, request, settings)
+            inflected = sentences.translate_all(request, base, engine, stanza_dir)
+            notes = sentences.write_version(folder, request, settings, base, inflected)
     return folder, notes
 
 
-def find_base(request: "SentenceRequest", mirror: Path | None, output: Path | None) -> Path:
-    """Return the folder of the configuration of templates; build it if it is missing."""
+def find_base(folder: Path, request: "SentenceRequest", mirror: Path | None) -> None:
+    """Check the folder, and build the configuration of templates if it is missing."""
     dataset, config = request.dataset, request.config
-    folder = output or Path("datasets", dataset)
-    check_mirror(mirror)
     own = list_own(dataset)
     if own:
         choose_configs(dataset, [config])
@@ -181,5 +192,4 @@ def find_base(request: "SentenceRequest", mirror: Path | None, output: Path | No
                 f"no configuration {config} in {folder}; build it first: polyprobe build "
                 f"balanced --source SOURCE --languages en,… --config {config}"
             )
-        build_dataset(dataset, [config], mirror, output)
-    return folder
+        write_configs(folder, dataset, [config], mirror)

@@ -9,13 +9,20 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from huggingface_hub import DatasetCard
 from packaging.utils import canonicalize_name
 
 from polyprobe.builder.output.card import describe_feature
+from polyprobe.schema.card import (
+    CardSplit,
+    dictionaries,
+    find_swapped,
+    find_unlisted,
+    list_splits,
+    read_card,
+)
 from polyprobe.schema.checks import check
 from polyprobe.schema.columns import SCHEMA
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.errors import PolyprobeError
 
 from .source import Source, read_imports
 
@@ -28,7 +35,7 @@ NEEDED = ("title", "sdk", "sdk_version", "app_file", "license")
 
 def check_source(source: Source) -> dict[str, Any]:
     """Return the YAML of a folder's card; refuse a folder by the first problems that are found."""
-    card = read_card(source)
+    card = find_card(source)
     subject = Subject(source.place, card, list(source.files))
     for stage in STAGES[source.kind]:
         found = [line for find in stage.values() for line in find(subject)]
@@ -40,15 +47,11 @@ def check_source(source: Source) -> dict[str, Any]:
     return card
 
 
-def read_card(source: Source) -> dict[str, Any]:
+def find_card(source: Source) -> dict[str, Any]:
     """Return the YAML at the head of README.md."""
     if "README.md" not in source.files:
         raise PolyprobeError(f"{source.folder} has no README.md, the card that the Hub shows")
-    path = source.files["README.md"].path
-    try:
-        return DatasetCard.load(path, ignore_metadata_errors=False).data.to_dict()
-    except Exception as error:  # invalid YAML, or valid YAML of an unexpected shape
-        raise PolyprobeError(f"{path}: its YAML cannot be read: {one_line(error)}") from error
+    return read_card(source.files["README.md"].path)
 
 
 def find_objections(card: Mapping[str, Any]) -> dict[str, str]:
@@ -74,14 +77,6 @@ def object_to(licence: str, card: Mapping[str, Any]) -> str:
     return NO_DERIVATIVES if "nd" in re.split(r"[^a-z0-9]+", name.lower()) else ""
 
 
-class CardSplit(NamedTuple):
-    """A split in the card."""
-
-    config: str
-    name: str
-    path: str
-
-
 class Subject(NamedTuple):
     """A dataset's folder or a metric's bundle, the YAML of its card, the paths of its files."""
 
@@ -92,20 +87,11 @@ class Subject(NamedTuple):
     @property
     def splits(self) -> list[CardSplit]:
         """Return the splits of all configurations of a dataset in the order of the card."""
-        return [
-            CardSplit(str(config.get("config_name")), str(part.get("split")), str(part.get("path")))
-            for config in dictionaries(self.card.get("configs"))
-            for part in dictionaries(config.get("data_files"))
-        ]
+        return list_splits(self.card)
 
     def read(self, split: CardSplit) -> pa.Table:
         """Return the rows of a split."""
-        return pq.read_table(self.folder / split.path)
-
-
-def dictionaries(value: Any) -> list[Mapping[str, Any]]:
-    """Return the dictionaries in a list of the card; other values are ignored."""
-    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
+        return pq.read_table(self.folder / split.path, page_checksum_verification=True)
 
 
 def no_configs(dataset: Subject) -> Iterator[str]:
@@ -125,12 +111,17 @@ def missing_file(dataset: Subject) -> Iterator[str]:
 
 def unlisted_file(dataset: Subject) -> Iterator[str]:
     """Find Parquet files, of rows or sentences, that are in no configuration of the card."""
-    configs = {split.config for split in dataset.splits}
-    listed = {split.path for split in dataset.splits}
-    listed |= {f"sentences/{config}.parquet" for config in configs}
-    for path in dataset.files:
-        if path.endswith(".parquet") and path not in listed:
-            yield f"{path}: in no configuration of README.md; build its configuration again"
+    sentences = {f"sentences/{split.config}.parquet" for split in dataset.splits}
+    parquet = [path for path in dataset.files if path.endswith(".parquet")]
+    for problem in find_unlisted(
+        dataset.splits, [path for path in parquet if path not in sentences]
+    ):
+        yield f"{problem} of README.md; build its configuration again"
+
+
+def swapped_file(dataset: Subject) -> Iterator[str]:
+    """Find splits whose file is that of another split."""
+    yield from (f"README.md: {problem}; build it again" for problem in find_swapped(dataset.splits))
 
 
 def unreadable(dataset: Subject) -> Iterator[str]:
@@ -259,7 +250,11 @@ def not_loading(metric: Subject) -> Iterator[str]:
 STAGES: dict[str, tuple[dict[str, Callable[[Subject], Iterator[str]]], ...]] = {
     "dataset": (
         {"no-configs": no_configs},
-        {"missing-file": missing_file, "unlisted-file": unlisted_file},
+        {
+            "missing-file": missing_file,
+            "unlisted-file": unlisted_file,
+            "swapped-file": swapped_file,
+        },
         {"unreadable": unreadable},
         {"wrong-columns": wrong_columns},
         {"other-features": other_features, "wrong-rows": wrong_rows},

@@ -6,16 +6,20 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import packaged_modules
+from pyarrow.dataset import ParquetFragmentScanOptions
 
 from polyprobe.system.errors import PolyprobeError, one_line
 
+from .card import check_card
 from .checks import check
 
+VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
 FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
 
 
@@ -46,9 +50,15 @@ def read_splits(
     place = locate(dataset)
     name = _name(dataset, config)
     with _plain_errors(name, place):
-        # Stream folders: datasets 5.2 caches them by the text of the card alone, and would return
-        # old rows after a change of the Parquet files.
-        splits = datasets.load_dataset(place, config, streaming=os.path.isdir(place))
+        options: dict[str, Any] = {}
+        if os.path.isdir(place):
+            check_card(Path(place))
+            if is_dataset(Path(place)):
+                options["fragment_scan_options"] = VERIFY
+            # Stream folders: datasets 5.2 caches them by the text of the card alone, and would
+            # return old rows after a change of the Parquet files.
+            options["streaming"] = True
+        splits = datasets.load_dataset(place, config, **options)
         chosen = _known(languages, list(splits), name)
         return {language: _read(splits[language]) for language in chosen}
 
@@ -57,6 +67,7 @@ def find_default(dataset: str) -> str:
     """Return the name of a dataset's default configuration; offline, that in the cache."""
     place = locate(dataset)
     with _plain_errors(dataset, place):
+        check_card(Path(place))
         return str(datasets.load_dataset_builder(place).config.name)
 
 
@@ -117,7 +128,7 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
 def _bad_file(place: str) -> str | None:
     for file in sorted(Path(place).glob("**/*.parquet")) if os.path.isdir(place) else ():
         try:
-            if not pq.read_table(file).num_rows:
+            if not pq.read_table(file, page_checksum_verification=True).num_rows:
                 return f"{file} has no rows; build the dataset again"
         except (pa.ArrowInvalid, OSError) as error:
             return f"{file} is not readable Parquet ({one_line(error)}); build the dataset again"

@@ -9,8 +9,15 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from .errors import PolyprobeError
+from .progress import report
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 LOCK = ".lock"
+FOREVER = -1.0
 
 
 def part_of(file: Path) -> Path:
@@ -21,7 +28,8 @@ def part_of(file: Path) -> Path:
 def write_whole(file: Path, write: Callable[[Path], object], remedy: str) -> None:
     """Let `write` fill a temporary file, then rename it to `file`.
 
-    A device or pipe (/dev/stdout) is written to directly.
+    A device or pipe (/dev/stdout) is written to directly. Of processes that write the same file at
+    once, each waits for the one before; the last one's file remains.
 
     Raises:
         PolyprobeError: the file cannot be written (no space, no folder, no permission). Its old
@@ -33,15 +41,32 @@ def write_whole(file: Path, write: Callable[[Path], object], remedy: str) -> Non
             return
         part = part_of(file)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write(part)
-        with part.open("rb") as handle:
-            os.fsync(handle.fileno())
-        part.replace(file)
+        with _claimed(part) as handle:
+            write(part)
+            os.fsync(handle)
+            part.replace(file)
     except (OSError, ValueError) as error:  # ValueError: a path without a name, such as `.`
         with suppress(OSError, ValueError):
             part_of(file).unlink()
         reason = getattr(error, "strerror", None) or error
         raise PolyprobeError(f"cannot write {file}: {reason}; {remedy}") from error
+
+
+@contextmanager
+def _claimed(part: Path) -> Iterator[int]:
+    """Create the file, wait until no other process writes it, and yield its open handle."""
+    while True:
+        handle = os.open(part, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            if fcntl is not None:
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):  # renamed by the process before
+                if os.path.samestat(os.fstat(handle), part.stat()):
+                    yield handle
+                    return
+        finally:
+            os.close(handle)
 
 
 def write_text(path: Path, text: str, remedy: str = "its old content is unchanged") -> None:
@@ -101,23 +126,28 @@ def explain_errors(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, wait: bool = False) -> Iterator[None]:
     """Make a folder and keep other processes out of it, where its file system has locks.
 
-    The system releases the lock of a killed process.
+    The system releases the lock of a killed process. With `wait` a folder in use is waited for,
+    after one line on standard error.
 
     Raises:
         PolyprobeError: another process uses the folder.
     """
-    lock = FileLock(folder / LOCK, timeout=0)
+    lock = FileLock(folder / LOCK)
+    made = not folder.exists()
     with suppress(OSError):  # run.json names the reason better
         folder.mkdir(parents=True, exist_ok=True)
     try:
-        lock.acquire()
+        lock.acquire(timeout=0)
     except Timeout:
-        raise PolyprobeError(
-            f"another process is writing to {folder}; wait for it, or choose another --output"
-        ) from None
+        if not wait:
+            raise PolyprobeError(
+                f"another process is writing to {folder}; wait for it, or choose another --output"
+            ) from None
+        report(f"another process is writing to {folder}; waiting for it")
+        lock.acquire(timeout=FOREVER)
     except (OSError, NotImplementedError):
         pass  # a file system without locks
     try:
@@ -126,3 +156,6 @@ def locked(folder: Path) -> Iterator[None]:
         with suppress(OSError):
             (folder / LOCK).unlink()
         lock.release()
+        with suppress(OSError):  # not empty, unless an error came first
+            if made:
+                folder.rmdir()

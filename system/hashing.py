@@ -1,8 +1,10 @@
 """Hashes of models, files and texts."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 # Before the hash of a model's files, where a model on the Hub has its commit.
 HASH = "sha256-"
@@ -13,6 +15,11 @@ _IGNORED = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
 def hash_text(text: str) -> int:
     """Return the SHA-256 of a text as a number, the same on every machine."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")
+
+
+def hash_json(value: Mapping[str, Any]) -> str:
+    """Return the SHA-256, in hex digits, of a value as JSON; the order of its keys counts."""
+    return hashlib.sha256(json.dumps(value).encode("ascii")).hexdigest()
 
 
 def shuffle(items: Sequence[str], key: str) -> Iterator[str]:

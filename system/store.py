@@ -1,7 +1,9 @@
 """The cache folder, and a store of values by key in SQLite."""
 
+import hashlib
 import os
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import Any
 from .errors import PolyprobeError
 
 PATIENCE = 60.0  # seconds to wait for another process's transaction
+CHECKSUM = 16  # bytes before a value
 KEYS_PER_QUERY = 500  # older versions of SQLite accept at most 999
 ELSEWHERE = "set POLYPROBE_CACHE to another folder"
 
@@ -36,7 +39,7 @@ def cache_folder() -> Path:
 class ContentStore:
     """Values by key in one table of an SQLite file, which several processes may use at once.
 
-    Values are text or bytes. Every call opens and closes the file: a file that is deleted meanwhile
+    Every call opens and closes the file: a file that is deleted meanwhile
     is created again. The journal is a rollback journal, because network file systems, where homes
     on clusters often are, do not support WAL.
 
@@ -44,6 +47,9 @@ class ContentStore:
         file: created with its folder.
         table: the kind of content, a plural noun; named in error messages.
         remedy: the last resort in error messages.
+        seal: bytes that the checksums depend on; None for values without a checksum. SQLite does
+            not checksum its pages.
+        older: accept values that are text, which older versions stored without a checksum.
 
     Raises:
         PolyprobeError: in every method, if the file is damaged, in use for too long, or cannot be
@@ -53,9 +59,15 @@ class ContentStore:
     file: Path
     table: str
     remedy: str = ELSEWHERE
+    seal: bytes | None = None
+    older: bool = False
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Any]:
-        """Return {key: value} of the keys that are stored."""
+        """Return {key: value} of the keys that are stored; a value is bytes or text, as added.
+
+        Values that do not match their checksum are reported in one line on standard error, and are
+        absent.
+        """
         found: dict[bytes, Any] = {}
         wanted = list(dict.fromkeys(keys))
         with self._open() as database:
@@ -64,13 +76,35 @@ class ContentStore:
                 marks = ",".join("?" * len(some))
                 query = f"SELECT * FROM {self.table} WHERE key IN ({marks})"
                 found.update(database.execute(query, some))
-        return found
+        if self.seal is None:
+            return found
+        whole = {key: value for key, row in found.items() if (value := self._unseal(key, row))}
+        if damaged := len(found) - len(whole):
+            # through sys.stderr, where a progress bar makes room for the line
+            line = f"warning: {damaged} {self.table} in {self.file} are damaged; making them again"
+            print(line, file=sys.stderr)
+        return whole
 
     def add(self, values: Mapping[bytes, Any]) -> None:
-        """Store {key: value} in one transaction, on disk at return; an old value is replaced."""
+        """Store {key: value} in one transaction, on disk at return; an old value is replaced.
+
+        With a seal the values are bytes, none of them empty.
+        """
+        rows = values.items()
+        if self.seal is not None:
+            rows = {key: self._checksum(key, value) + value for key, value in rows}.items()
         with self._open() as database:
             query = f"INSERT OR REPLACE INTO {self.table} VALUES (?, ?)"
-            database.executemany(query, values.items())
+            database.executemany(query, rows)
+
+    def _checksum(self, key: bytes, value: bytes) -> bytes:
+        return hashlib.sha256((self.seal or b"") + key + value).digest()[:CHECKSUM]
+
+    def _unseal(self, key: bytes, row: object) -> bytes | None:
+        if self.older and isinstance(row, str):
+            return row.encode()
+        whole = isinstance(row, bytes) and row[:CHECKSUM] == self._checksum(key, row[CHECKSUM:])
+        return row[CHECKSUM:] if isinstance(row, bytes) and whole else None
 
     def count(self) -> int:
         """Return the number of stored values."""

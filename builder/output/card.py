@@ -194,7 +194,7 @@ def read_config(folder: Path, name: str) -> Config:
 def read_parquet(path: Path) -> pa.Table:
     """Return the table of a split; PolyprobeError with the path of a damaged file."""
     try:
-        return pq.read_table(path)
+        return pq.read_table(path, page_checksum_verification=True)
     except (pa.ArrowInvalid, OSError) as error:
         config = path.parent.name
         raise PolyprobeError(

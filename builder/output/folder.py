@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import SENTENCE, Row, split_name, to_table
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import cleared, explain_errors, part_of, replacing, write_text
+from polyprobe.system.files import LOCK, cleared, explain_errors, part_of, replacing, write_text
 from polyprobe.system.progress import track
 
 from .card import MARK, NOTES, read_config, render_benchmark, render_card
@@ -75,6 +75,7 @@ def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
     states = {path for path in (*states, folder / "sentences") if not path.is_file()}
     return {
         data,
+        folder / LOCK,
         part_of(folder / "README.md"),
         part_of(folder / "eval.yaml"),
         *folder.glob("LICENSE*"),
@@ -143,7 +144,9 @@ def write_table(table: pa.Table, path: Path) -> None:
 def write_split(table: pa.Table, path: Path) -> None:
     """Write one split as Parquet with zstd."""
     buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer, compression="zstd", compression_level=LEVEL)
+    pq.write_table(
+        table, buffer, compression="zstd", compression_level=LEVEL, write_page_checksum=True
+    )
     path.write_bytes(buffer.getvalue())
 
 

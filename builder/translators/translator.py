@@ -176,9 +176,10 @@ async def translate_all(
     translator: Translator, questions: Sequence[Question], pair: tuple[str, str]
 ) -> dict[bytes, Translation]:
     """Return a translation for each key, from the store where it has one."""
-    store = ContentStore(cache_folder() / "translations.sqlite", "translations")
+    file = cache_folder() / "translations.sqlite"
+    store = ContentStore(file, "translations", seal=b"", older=True)
     known = store.find(question.key for question in questions)
-    found = {key: Translation(text, "") for key, text in known.items()}
+    found = {key: Translation(text.decode(), "") for key, text in known.items()}
     found |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
     pending = list({q.key: q for q in questions if q.key not in found}.values())
     if translator.longest_first:
@@ -237,7 +238,7 @@ class _Run:
             reasons = [await self._translate_batch([question]) for question in batch]
             return reasons[-1] if all(reasons) else ""
         found = {q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
-        if good := {key: each.text for key, each in found.items() if not each.problem}:
+        if good := {key: each.text.encode() for key, each in found.items() if not each.problem}:
             self._store.add(good)
         self._note(found)
         return ""

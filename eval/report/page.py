@@ -179,12 +179,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 
 def _read_finished(run: Run, choice: Choice) -> FinishedRun:
-    run.settings()
-    if not (run.folder / "results.json").exists():
-        raise PolyprobeError(
-            f"{run.folder} has no results.json; make it with `polyprobe metrics {run.folder}`"
-        )
-    results = run.read_json("results.json")
+    results = run.read_results()
     if choice != ALL_ROWS:
         bootstrap = Bootstrap(**results.get("resampling", {}))
         return FinishedRun(run, find_results(run, bootstrap, choice))

@@ -71,7 +71,7 @@ def compute_results(
 ) -> dict[str, Any]:
     """Return the results of a run and write them to its results.json, see `find_results`."""
     results = find_results(run, bootstrap, choice)
-    run.write_json("results.json", results)
+    run.write_results(results)
     return results
 
 

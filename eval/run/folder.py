@@ -1,5 +1,10 @@
-"""The run on disk: settings, one file of scores for each language, results; written whole."""
+"""The run on disk: settings, one file of scores for each language, results; written whole.
 
+Each file has a SHA-256: run.json and results.json under their key `sha256`, the files of scores
+under `files` in run.json. results.json also has that of the run.json that it was computed from.
+"""
+
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -12,12 +17,14 @@ import pyarrow.parquet as pq
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
-from polyprobe.system.hashing import is_hash
+from polyprobe.system.hashing import hash_json, is_hash
+from polyprobe.system.progress import report
 
 from .protocol import protocol_of
 
 # Increase when scores change for the same model and query.
 FORMAT = "1"
+SEAL, RUN_SEAL = "sha256", "run_sha256"
 GO_ON = "what was written before is kept: make room and run the same command again"
 SCORES = pa.schema(
     [
@@ -166,6 +173,8 @@ class Run:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self._settings: Settings | None = None
+        self._files: dict[str, str] = {}  # SHA-256 by language
+        self.seal: str | None = None  # SHA-256 of run.json
 
     def open(self, settings: Settings) -> Settings:
         """Create or resume the run and return its settings, with the languages of both calls.
@@ -175,9 +184,15 @@ class Run:
         """
         if (self.folder / "run.json").exists() and self._has_work():
             settings = self._join(self._read_settings(), settings)
-        self.write_json("run.json", {**asdict(settings), "signature": settings.signature})
         self._settings = settings
+        self._write_settings()
         return settings
+
+    def _write_settings(self) -> None:
+        settings = self.settings()
+        files = {x: self._files[x] for x in settings.languages if x in self._files}
+        value = {**asdict(settings), "signature": settings.signature, "files": files}
+        self.seal = self.write_json("run.json", value)
 
     def settings(self) -> Settings:
         """Return the settings in run.json, which is read once."""
@@ -186,9 +201,11 @@ class Run:
         return self._settings
 
     def _read_settings(self) -> Settings:
-        values = self.read_json("run.json")
+        values = self.read_json("run.json", "evaluate into another --output; scores are cached")
+        self.seal = hash_json(values)
         values.pop("signature", None)
         try:
+            self._files = dict(values.pop("files", {}))
             settings = Settings(**values)
             if not settings.languages or not all(
                 isinstance(text, str) for text in (settings.model, settings.scoring)
@@ -196,7 +213,7 @@ class Run:
                 raise TypeError("languages, model and scoring are needed")
             if set(settings.languages) != set(settings.fingerprint):
                 raise TypeError("languages and fingerprint do not agree")
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
         return settings
 
@@ -216,26 +233,34 @@ class Run:
 
     def write(self, language: str, table: pa.Table) -> None:
         """Write one language's scores or predictions, whole or not at all."""
-        write_whole(self._file(language), lambda part: pq.write_table(table, part), GO_ON)
+        buffer = pa.BufferOutputStream()
+        pq.write_table(table, buffer, write_page_checksum=True)
+        content = buffer.getvalue()
+        self._files[language] = hashlib.sha256(content).hexdigest()
+        self._write_settings()  # first: a file that exists has its hash
+        write_whole(self._file(language), lambda part: part.write_bytes(content), GO_ON)
 
     def read(self, language: str) -> pa.Table:
         """Return one language's scores or predictions.
 
         Raises:
-            PolyprobeError: no file, one that cannot be read, or one with other columns.
+            PolyprobeError: no file, one that was changed or cannot be read, or other columns.
         """
-        file, schema = self._file(language), KINDS[self.settings().kind][0]
+        schema, file = KINDS[self.settings().kind][0], self._file(language)
+        remedy = "delete it and run the same `polyprobe eval` again: the other languages are kept"
         try:
-            table = pq.read_table(file)
+            content = file.read_bytes()
+            if hashlib.sha256(content).hexdigest() != self._files.get(language):
+                if language in self._files:
+                    raise PolyprobeError(f"{file} was changed after it was written; {remedy}")
+                report(f"warning: run.json has no checksum of {file}, which is of an older version")
+            table = pq.read_table(pa.BufferReader(content))
         except FileNotFoundError:
             raise PolyprobeError(
                 f"{file} is missing; run the same `polyprobe eval` again to score '{language}'"
             ) from None
         except (pa.ArrowInvalid, OSError) as error:
-            raise PolyprobeError(
-                f"{file} is not readable Parquet ({error}); delete it and run the same "
-                "`polyprobe eval` again: the other languages are kept"
-            ) from error
+            raise PolyprobeError(f"{file} is not readable Parquet ({error}); {remedy}") from error
         if schema is SCORES and table.schema.equals(pa.schema([*SCORES][:_OLDER])):
             table = fill_columns(table)
         if not table.schema.equals(schema):
@@ -243,13 +268,43 @@ class Run:
             raise PolyprobeError(f"{file} has other columns than {columns}")
         return table
 
-    def write_json(self, name: str, value: dict[str, Any]) -> None:
-        """Write a JSON file, whole or not at all."""
-        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        write_text(self.folder / name, text, GO_ON)
+    def write_results(self, results: dict[str, Any]) -> None:
+        """Write results.json, computed from the files of this run."""
+        self.settings()
+        self.write_json("results.json", {**results, RUN_SEAL: self.seal})
 
-    def read_json(self, name: str) -> dict[str, Any]:
-        """Return a JSON file of the run."""
+    @property
+    def remedy(self) -> str:
+        """Return how to make results.json: by the metrics, or first by the missing scores."""
+        if missing := self.missing(self.settings().languages):
+            return f"scores of {missing[0]!r} are missing: run the same `polyprobe eval` again"
+        return f"make it with `polyprobe metrics {self.folder}`"
+
+    def read_results(self) -> dict[str, Any]:
+        """Return results.json.
+
+        Raises:
+            PolyprobeError: no results.json, one that was changed, or one of other scores.
+        """
+        remedy = self.remedy
+        if not (self.folder / "results.json").exists():
+            raise PolyprobeError(f"{self.folder} has no results.json; {remedy}")
+        results = self.read_json("results.json", remedy)
+        if results.pop(RUN_SEAL, None) not in (self.seal, None):
+            raise PolyprobeError(
+                f"{self.folder}/results.json was computed from another state of the run; {remedy}"
+            )
+        return results
+
+    def write_json(self, name: str, value: dict[str, Any]) -> str:
+        """Write a JSON file, whole or not at all, and return its SHA-256."""
+        seal = hash_json(value)
+        text = json.dumps({**value, SEAL: seal}, indent=2, ensure_ascii=False, allow_nan=False)
+        write_text(self.folder / name, f"{text}\n", GO_ON)
+        return seal
+
+    def read_json(self, name: str, remedy: str) -> dict[str, Any]:
+        """Return a JSON file of the run without its checksum, which must agree."""
         file = self.folder / name
         try:
             value = json.loads(file.read_text(encoding="utf-8"))
@@ -258,9 +313,14 @@ class Run:
         except OSError as error:
             raise PolyprobeError(f"cannot read {file}: {error.strerror}") from error
         except ValueError as error:
-            raise PolyprobeError(f"{file} is not readable JSON: {error}") from error
+            raise PolyprobeError(f"{file} is not readable JSON: {error}; {remedy}") from error
         if not isinstance(value, dict):
             raise PolyprobeError(f"{file} holds {type(value).__name__}, expected a JSON object")
+        seal = value.pop(SEAL, None)
+        if seal is None:
+            report(f"warning: {file} has no checksum: it is of an older version")
+        elif seal != hash_json(value):
+            raise PolyprobeError(f"{file} was changed after it was written; {remedy}")
         return value
 
     def _file(self, language: str) -> Path:

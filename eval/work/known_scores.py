@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
 REMEDY = f"{ELSEWHERE}, or run without the score store (--no-cache)"
 FILE = re.compile(r"[0-9a-f]{16}\.sqlite")
 IDENTITY, NAME = b"identity", b"name"
-CHECKSUM = 16  # bytes
 # Paths and damaged texts may contain lone surrogates; each must remain distinct.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -53,8 +52,7 @@ class ScoreStore:
 
     Several processes may read and add at once. A row that this process has read or added is served
     from memory until the process ends, even if the file is deleted or another process replaces the
-    row. SQLite does not checksum its pages, so every row has a checksum of its identity, key and
-    value; a row that does not match counts as absent.
+    row. A row that does not match its checksum, of identity, key and value, counts as absent.
 
     Args:
         folder: the cache folder.
@@ -75,7 +73,7 @@ class ScoreStore:
         stem = file_stem(self._identity)
         self.file = Path(folder) / "scores" / f"{stem}.sqlite"
         self._about = ContentStore(self.file, "settings", remedy)
-        self._rows = ContentStore(self.file, "scores", remedy)
+        self._rows = ContentStore(self.file, "scores", remedy, seal=self._identity)
         self._known: dict[bytes, bytes] = {}
         self._claim()
         if (self.file.parent / stem).is_dir():
@@ -91,11 +89,7 @@ class ScoreStore:
         reported in one line on standard error and are absent.
         """
         keys = [key_of(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
-        read = self._rows.find(key for key in keys if key not in self._known)
-        whole = {key: value for key, value in read.items() if self._is_whole(key, value)}
-        if len(whole) < len(read):
-            _warn(f"{len(read) - len(whole)} rows of {self.file} are damaged; scoring them again")
-        self._known |= whole
+        self._known |= self._rows.find(key for key in keys if key not in self._known)
         return [
             _unpack(self._known.get(key), len(row))
             for key, row in zip(keys, candidates, strict=True)
@@ -114,18 +108,11 @@ class ScoreStore:
         rows = {}
         for prompt, asked, scored in zip(prompts, candidates, known, strict=True):
             assert len(scored.scores) == len(scored.n_tokens) == len(asked), prompt
-            key, value = key_of(prompt, asked), _pack(scored)
-            rows[key] = self._checksum(key, value) + value
+            rows[key_of(prompt, asked)] = _pack(scored)
         if rows:
             self._claim()  # the file may have been deleted
             self._rows.add(rows)
             self._known |= rows
-
-    def _checksum(self, key: bytes, value: bytes) -> bytes:
-        return hashlib.sha256(self._identity + key + value).digest()[:CHECKSUM]
-
-    def _is_whole(self, key: bytes, row: object) -> bool:
-        return isinstance(row, bytes) and row[:CHECKSUM] == self._checksum(key, row[CHECKSUM:])
 
     def _claim(self) -> None:
         """Write identity and name into a new file, or refuse a file of another identity."""
@@ -208,7 +195,7 @@ def _pack(known: Known) -> bytes:
 def _unpack(row: bytes | None, n_candidates: int) -> Known | None:
     if row is None:
         return None
-    counts = np.frombuffer(row, "<i4", offset=CHECKSUM)
+    counts = np.frombuffer(row, "<i4")
     n = counts[0]
     assert n == n_candidates
     scores = np.frombuffer(row, "<f4", offset=len(row) - 4 * n)

@@ -124,13 +124,13 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     """Read a run folder for export; refuse missing, outdated or damaged results."""
     run = Run(folder)
     settings = run.settings()
-    results = _read_results(run, settings)
+    results = _read_results(run)
     try:
         rows, of_relations = list_rows(results), list_relation_rows(results)
     except PolyprobeError as error:
-        raise PolyprobeError(f"{folder}/{error}; {_remedy(run)}") from None
+        raise PolyprobeError(f"{folder}/{error}; {run.remedy}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise PolyprobeError(f"{folder}/results.json lacks figures; {_remedy(run)}") from error
+        raise PolyprobeError(f"{folder}/results.json lacks figures; {run.remedy}") from error
     own = settings.dataset.count("/") == 1 and not Path(settings.dataset).is_absolute()
     name = dataset_id or (settings.dataset if own else None)
     if name:
@@ -161,28 +161,15 @@ def find_config(settings: Settings) -> str:
         return "default"
 
 
-def _read_results(run: Run, settings: Settings) -> dict[str, Any]:
-    """Return results.json, which must have all languages of run.json."""
-    if not (run.folder / "results.json").exists():
-        raise PolyprobeError(f"{run.folder} has no results.json; {_remedy(run)}")
-    results = run.read_json("results.json")
-    if results.get("signature") != settings.signature:
-        raise PolyprobeError(f"{run.folder}/results.json does not match run.json; {_remedy(run)}")
+def _read_results(run: Run) -> dict[str, Any]:
+    """Return results.json, which must be of all scored rows."""
+    results = run.read_results()
     if subset := results.get("subset"):
         raise PolyprobeError(
             f"{run.folder}/results.json is of a part of the scored rows "
-            f"({describe(make_choice(**subset))}), exports are of all; {_remedy(run)}"
+            f"({describe(make_choice(**subset))}), exports are of all; {run.remedy}"
         )
     return results
-
-
-def _remedy(run: Run) -> str:
-    """Return how to make results.json: by the metrics, or first by the missing scores."""
-    settings = run.settings()
-    missing = run.missing(settings.languages)
-    if missing:
-        return f"scores of {missing[0]!r} are missing: run the same `polyprobe eval` again"
-    return f"make it with `polyprobe metrics {run.folder}`"
 
 
 def write_export(file: Path, text: str) -> Path:

@@ -2,11 +2,11 @@
 
 import json
 import shutil
-from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 
-from polyprobe.eval.run.folder import Run, Settings
+from polyprobe.eval.run.folder import RUN_SEAL, SEAL, Run, Settings
+from polyprobe.system.hashing import hash_json
 from tests.eval import runs
 from tests.eval.facts import write_facts
 
@@ -22,13 +22,15 @@ def copy_run(run: Path, folder: Path, **results) -> Path:
     """Return a copy of a run with some of its results replaced."""
     copy = folder / "copy"
     shutil.copytree(run, copy)
-    file = copy / "results.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **results}))
+    run = Run(copy)
+    values = {**run.read_results(), **results, RUN_SEAL: run.seal}
+    text = json.dumps({**values, SEAL: hash_json(values)})  # NaN too
+    (copy / "results.json").write_text(text)
     return copy
 
 
 def read_results(run: Path) -> dict:
-    return json.loads((run / "results.json").read_text(encoding="utf-8"))
+    return Run(run).read_results()
 
 
 def make_wide(folder: Path, n: int, **changed) -> Path:
@@ -54,6 +56,6 @@ def make_wide(folder: Path, n: int, **changed) -> Path:
     }  # fmt: skip
     run = Run(folder / "wide")
     run.folder.mkdir(parents=True)
-    run.write_json("run.json", {**asdict(settings), "signature": settings.signature})
-    run.write_json("results.json", results)
+    run.open(settings)
+    run.write_results(results)
     return run.folder

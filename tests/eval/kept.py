@@ -18,7 +18,7 @@ IDENTITY = {
     "device": "cpu",
     "torch": "2.13.0",
 }
-WARNING = "warning: {} rows of {} are damaged; scoring them again\n"
+WARNING = "warning: {} scores in {} are damaged; making them again\n"
 
 
 def queries(*numbers):

@@ -1,6 +1,5 @@
 """Rows chosen by relation and flag: by hand, in eval, resumed, refused."""
 
-import json
 import random
 import shutil
 
@@ -18,7 +17,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, write_facts
 from tests.eval.flagged import FLAGS, ONE_ANSWER, RELATIONS, N, write_flagged
-from tests.eval.runs import SCORES, write_run
+from tests.eval.runs import SCORES, reseal, write_run
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +121,7 @@ def test_second_answers_are_out_unless_asked_for(place, whole, tmp_path):
     assert sorted(asked["by_relation"]) == ["P36", "P530"]
     assert "|relations:P36+P530|" in asked["signature"]
     assert "exclude" not in asked["signature"]
-    everything = Run(whole).read_json("results.json")
+    everything = Run(whole).read_results()
     assert (everything["n_queries"], everything["left_out"]["rows"]) == (N, {})
 
 
@@ -170,11 +169,7 @@ def test_a_run_of_an_older_version_is_resumed(place, tmp_path):
     facts = write_facts(tmp_path / "plain")
     output = tmp_path / "run"
     evaluate_model(str(place / "model"), str(facts), output=output, languages=["en"])
-    file = output / "run.json"
-    known = json.loads(file.read_text())
-    older = {k: v for k, v in known.items() if k not in ("relations", "exclude", "left_out")}
-    assert len(older) == len(known) - 3
-    file.write_text(json.dumps(older))
+    reseal(output, without=("relations", "exclude", "left_out"))
     assert compute_results(Run(output))["left_out"]["rows"] == {}
     again = evaluate_model(str(place / "model"), str(facts), output=output)
     assert again["languages"] == [*CITIES]
@@ -187,6 +182,7 @@ def filtered(run, folder, rows):
     for language in CITIES:
         file = folder / "scores" / f"{language}.parquet"
         pq.write_table(pq.read_table(file).take(rows), file)
+    reseal(folder)
     return Run(folder)
 
 

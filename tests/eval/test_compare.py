@@ -3,7 +3,6 @@
 import json
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -41,7 +40,7 @@ WRONG = {
 def test_differences_are_those_of_the_results(run):
     first, second = run("a"), run("b", WRONG)
     found = compare_runs(first, second, n_resamples=99)
-    results = [r.read_json("results.json") for r in (first, second)]
+    results = [r.read_results() for r in (first, second)]
     for figure, rows in found.differences.items():
         *named, mean = rows
         for row in named:
@@ -113,19 +112,18 @@ def test_unknown_options(run, options, message):
 
 def test_a_score_that_is_not_a_number(run):
     second = run("b")
-    file = second.folder / "scores" / "ru.parquet"
     table = second.read("ru")
     values = table["scores"].to_pylist()
     values[2][0] = float("nan")
     column = pa.array(values, table.schema.field(3).type)
-    pq.write_table(table.set_column(3, table.schema.field(3), column), file)
+    second.write("ru", table.set_column(3, table.schema.field(3), column))
     with pytest.raises(PolyprobeError, match="b/scores: NaN among the scores of query 2 in 'ru'"):
         compare_runs(run("a"), second)
 
 
 def test_clusters_and_resamples_of_a_run(run):
     made = run("a")
-    by_fact = made.read_json("results.json")["intervals"]
+    by_fact = made.read_results()["intervals"]
     by_relation = compute_results(made, Bootstrap(clusters="relation"))["intervals"]
     assert by_relation["mean"]["accuracy"] != by_fact["mean"]["accuracy"]
     assert compute_results(made, Bootstrap(n_resamples=0))["intervals"] == {}
@@ -151,7 +149,7 @@ def test_subjects_are_drawn_where_all_ids_name_one(run):
 def test_results_and_comparisons_say_what_was_drawn(run):
     made = run("a")
     default = {"n_resamples": 10_000, "seed": 0, "clusters": "subject"}
-    assert made.read_json("results.json")["resampling"] == default
+    assert made.read_results()["resampling"] == default
     given = compute_results(made, Bootstrap(n_resamples=99, clusters="none"))["resampling"]
     assert given == {"n_resamples": 99, "seed": 0, "clusters": "none"}
     found = compare_runs(made, run("b"), n_resamples=9)

@@ -20,6 +20,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.fixed import save_fixed
+from tests.eval.runs import reseal
 
 OPTIONS = {"scoring": "xfactr", "initial": "order", "refinement": "order", "max_masks": 3}
 
@@ -195,6 +196,7 @@ def test_other_choices_are_another_run(place, done):
 def test_a_file_with_other_columns_is_reported(done):
     file = done / "predictions" / "en.parquet"
     pq.write_table(pq.read_table(file).drop_columns(["n_masks"]), file)
+    reseal(done)
     with pytest.raises(PolyprobeError, match="has other columns than .* n_masks \\(int32\\)"):
         Run(done).read("en")
     file.unlink()

@@ -15,10 +15,11 @@ import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from polyprobe.eval.results.figures import BY_NAME
-from polyprobe.eval.run.folder import Run, Settings
+from polyprobe.eval.run.folder import Run
 from polyprobe.publish.export import RUN_FORMATS, export_run, tables
 from polyprobe.publish.export.exported import list_rows
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
+from tests.eval.runs import reseal
 
 GEOFACTS = Path(__file__).parents[2] / "datasets" / "geofacts"
 MEANS = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
@@ -259,7 +260,7 @@ def test_latex_has_a_minus_and_not_a_hyphen(tmp_path):
     run = make_wide(tmp_path, 3)
     results = read_results(run)
     results["mean"]["rankc_adjusted"] = -0.125
-    Run(run).write_json("results.json", results)
+    Run(run).write_results(results)
     assert cells(export_run(run, "latex").read_text(encoding="utf-8"))[1][2] == "$-$12.5"
 
 
@@ -299,12 +300,10 @@ def test_latex_compiles(wide, run, tmp_path):
 
 def test_a_signature_of_many_languages_is_short_and_still_tells_the_data_apart(tmp_path):
     runs = [make_wide(tmp_path / name, 11) for name in "abc"]
-    other = json.loads((runs[2] / "run.json").read_text())
-    other["fingerprint"]["l3"] = "0123456789ab"
-    settings = Settings(**{key: value for key, value in other.items() if key != "signature"})
-    (runs[2] / "run.json").write_text(json.dumps(other))
-    results = {**read_results(runs[2]), "signature": settings.signature}
-    (runs[2] / "results.json").write_text(json.dumps(results))
+    results, settings = read_results(runs[2]), Run(runs[2]).settings()
+    settings.fingerprint["l3"] = "0123456789ab"
+    reseal(runs[2], fingerprint=settings.fingerprint, signature=settings.signature)
+    Run(runs[2]).write_results({**results, "signature": settings.signature})
     one, same, third = (pd.read_csv(export_run(run, "csv")).signature[0] for run in runs)
     assert one == same != third
     assert one.startswith("model:someone/model_1@0123abcd|data:someone/facts/17|languages:11@")

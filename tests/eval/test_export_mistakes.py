@@ -10,6 +10,7 @@ from polyprobe.eval.run.folder import Run
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
+from tests.eval.runs import reseal
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +45,9 @@ def test_without_results_the_command_is_reported(run, tmp_path):
 
 def test_results_of_another_state_of_the_run(run, tmp_path):
     copy = copy_run(run, tmp_path)
-    file = copy / "run.json"
-    file.write_text(file.read_text().replace('"limit": null', '"limit": 5'))
-    refused("results.json does not match run.json; make it with `polyprobe m", copy, "csv")
+    reseal(copy, limit=5)
+    said = "results.json was computed from another state of the run; make it with `polyprobe m"
+    refused(said, copy, "csv")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_nothing_defined(tmp_path):
     results = read_results(run) | {"accuracy": {"l0": None}}
     results["mean"] = dict.fromkeys(results["mean"])
     results["k_correct"] = []
-    Run(run).write_json("results.json", results)
+    Run(run).write_results(results)
     for name in set(RUN_FORMATS) - {"csv"}:
         refused("results.json has no defined figure", run, name)
 
@@ -151,7 +152,7 @@ def test_a_run_without_rankings_exports_what_it_has(tmp_path):
         "left_out": {"coverlap": 3},
     }
     del results["chance"]
-    Run(run).write_json("results.json", results)
+    Run(run).write_results(results)
     made = {name: export_run(run, name).read_text(encoding="utf-8") for name in RUN_FORMATS}
     assert "17_accuracy" in made["eval-results"]
     assert "rankc" not in "".join(made.values())

@@ -64,14 +64,14 @@ def dataset(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(dataset, tmp_path_factory):
     run = write_scores(tmp_path_factory.mktemp("runs") / "a", dataset, 1)
-    run.write_json("results.json", find_results(run))
+    run.write_results(find_results(run))
     return run
 
 
 @pytest.fixture(scope="module")
 def other(dataset, tmp_path_factory):
     run = write_scores(tmp_path_factory.mktemp("runs") / "b", dataset, 2)
-    run.write_json("results.json", find_results(run))
+    run.write_results(find_results(run))
     return run
 
 
@@ -119,7 +119,7 @@ def test_a_relation_of_one_fact_has_no_interval(run):
 def test_older_scores_have_neither_floors_nor_corrected_figures(dataset, tmp_path):
     scores = {x: [[float(k) for k in range((4, 2)[n // 4 % 2])] for n in range(N)]
               for x in ("en", "ru")}  # fmt: skip
-    found = write_run(tmp_path / "old", dataset, scores).read_json("results.json")["by_relation"]
+    found = write_run(tmp_path / "old", dataset, scores).read_results()["by_relation"]
     assert [figures["floors"] for figures in found.values()] == [{}, {}]
     assert set(found["P36"]["mean"]) == REPORTED - {"rankc_subject", "accuracy_gain"}
 
@@ -147,7 +147,7 @@ def run_command(*arguments):
 
 def test_metrics_print_a_row_for_each_relation(run, tmp_path):
     output = run_command("metrics", run.folder, "--by-relation", "--resamples", "20").output
-    results = run.read_json("results.json")
+    results = run.read_results()
     head, rows = list_relations(results)
     assert head == ["relation", "facts", "accuracy", "frequent answers", "corrected", "RankC",
                     "adjusted", "COverlap"]  # fmt: skip
@@ -164,7 +164,7 @@ def test_metrics_of_some_relations_are_recorded_and_not_exported(run):
     output = run_command("metrics", run.folder, "--relations", "P36,P19").output
     assert "figures of a part of the scored rows: relations P19, P36" in output
     assert "8 rows left out: other relations" in output
-    results = run.read_json("results.json")
+    results = run.read_results()
     assert results["subset"] == {"relations": ["P19", "P36"], "exclude": []}
     assert results["left_out"]["rows"] == {"other relations": 8}
     for name in RUN_FORMATS:
@@ -205,7 +205,7 @@ def test_a_report_of_a_recorded_choice_has_its_examples(run, tmp_path):
 
 
 def test_the_table_for_spreadsheets_has_a_column_relation(run):
-    results = run.read_json("results.json")
+    results = run.read_results()
     with export_run(run.folder, "csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["relation"]]
     assert len(rows) == 3 * (len(REPORTED) + len(LANGUAGES))

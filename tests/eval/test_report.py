@@ -53,7 +53,7 @@ def report(tmp_path, *folders):
 
 def drawn(run):
     """The results drawn by the page's script."""
-    results = run.read_json("results.json")
+    results = run.read_results()
     measures = ("accuracy", *MEASURES)
     intervals = {name: results["intervals"][name] for name in measures}
     figures = {name: results[name] for name in ("languages", "chance", "floors", *measures)}
@@ -85,7 +85,7 @@ def test_a_run_of_the_first_rows_shows_those(tmp_path, facts):
 @pytest.mark.usefixtures("light")
 def test_the_answer_is_at_the_top(tmp_path, run):
     reader, _ = report(tmp_path, run.folder)
-    mean = run.read_json("results.json")["mean"]
+    mean = run.read_results()["mean"]
     # ties in expectation: ru 5 + 1/2 correct of 8; zh_hans 2, its tie in fact 2 lacks the answer
     accuracy = (8 / 8 + 5.5 / 8 + 2 / 8) / 3
     chance = (1 / 4 + 1 / 2) / 2
@@ -174,7 +174,7 @@ def test_two_runs_are_side_by_side(tmp_path, facts, run):
     assert [p["results"] for p in parts] == [drawn(r) for r in (run, other)]
     assert [p["name"] for p in parts] == ["synthetic (run)", "synthetic (other)"]
     cells = [text for _, tag, text in reader.texts if tag == "td"]
-    all_means = [r.read_json("results.json")["mean"] for r in (run, other)]
+    all_means = [r.read_results()["mean"] for r in (run, other)]
     means = [[f"{mean[key]:.3f}" for key in ("accuracy", *MEASURES)] for mean in all_means]
     head = next(i for i, (_, tag, _) in enumerate(reader.texts) if tag == "td")
     names = [text for _, tag, text in reader.texts[head - 1 :] if tag == "a"][:2]
@@ -268,7 +268,7 @@ def test_a_browser_shows_the_pair_of_the_address(tmp_path, run):
     write_report([run.folder], tmp_path / "report.html")
     dom = dump_dom(tmp_path / "report.html", "0/zh_hans/ru", tmp_path / "profile")
     reader = Reader(examples_of(dom))
-    rankc = run.read_json("results.json")["rankc"]["ru-zh_hans"]
+    rankc = run.read_results()["rankc"]["ru-zh_hans"]
     assert reader.under("values")[0].startswith(f"zh_hans – ru: RankC {rankc:.3f}")
     assert [text for _, tag, text in reader.texts if tag == "h4"] == [
         "Same answer: 4 of 8 facts (2 right, 2 wrong)",

@@ -20,6 +20,7 @@ from polyprobe.eval.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts
+from tests.eval.runs import reseal
 
 PAIRS = ["en-ru", "en-zh_hans", "ru-zh_hans"]
 
@@ -51,8 +52,10 @@ def test_the_folder_holds_what_design_says(place, done):
     folder, results = done
     names = {str(name) for name in contents(folder)}
     assert names == {"run.json", "results.json", *(f"scores/{x}.parquet" for x in CITIES)}
-    assert json.loads((folder / "results.json").read_text()) == results
+    written = json.loads((folder / "results.json").read_text())
     said = json.loads((folder / "run.json").read_text())
+    seals = {"run_sha256": said["sha256"], "sha256": written["sha256"]}
+    assert written == {**results, **seals}
     assert said["signature"] == results["signature"]
     for part in (
         "model:",
@@ -154,9 +157,8 @@ def test_languages_can_be_added(place, done, tmp_path):
 def test_a_run_that_did_not_name_the_default_configuration_goes_on(place, done, tmp_path):
     """Older versions wrote null."""
     folder = shutil.copytree(done[0], tmp_path / "run")
-    settings = json.loads((folder / "run.json").read_text())
-    assert settings["config"] in settings["signature"] == done[1]["signature"]
-    (folder / "run.json").write_text(json.dumps({**settings, "config": None}))
+    assert Run(folder).settings().config in Run(folder).settings().signature
+    reseal(folder, config=None)
     results = evaluate_model(str(place / "model"), str(place / "facts"), output=folder)
     assert results == done[1]
 

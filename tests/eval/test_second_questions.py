@@ -1,6 +1,5 @@
 """The figures of second questions and the floors of a run, recomputed with plain loops."""
 
-import json
 import shutil
 from itertools import combinations
 from statistics import fmean
@@ -18,7 +17,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.runs import SCORES as WRITTEN
-from tests.eval.runs import write_run
+from tests.eval.runs import reseal, write_run
 from tests.metrics.test_rankc import define_weights, enumerate_rankc
 
 COPIES = 6  # 24 facts; those with 2 of the 4 cities as candidates have donors
@@ -342,10 +341,7 @@ def test_a_run_of_an_older_version(tmp_path):
     """Its files have no columns of second questions, and its run.json does not name donors."""
     dataset = write_facts(tmp_path / "facts")
     run = write_run(tmp_path / "run", dataset, WRITTEN)
-    file = run.folder / "run.json"
-    settings = json.loads(file.read_text())
-    del settings["donor"]
-    file.write_text(json.dumps(settings))
+    reseal(run.folder, without=("donor",))
     assert not {*NEW} & {*pq.read_schema(run.folder / "scores" / "en.parquet").names}
     results = compute_results(Run(run.folder))
     assert set(results["floors"]) == {"tokens", "independence"}

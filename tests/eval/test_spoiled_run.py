@@ -11,7 +11,7 @@ from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
-from tests.eval.runs import SCORES, write_run
+from tests.eval.runs import SCORES, reseal, write_run
 
 
 @pytest.mark.parametrize(
@@ -52,17 +52,35 @@ def drop_row(file):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (cut, "scores/ru.parquet is not readable Parquet"),
-        (put_nan, "NaN among the scores of query 2 in 'ru'"),
-        (put_text, "scores/ru.parquet has other columns than fact_id (string)"),
-        (drop_row, "scores/ru.parquet has other facts than scores/en.parquet"),
+        (cut, "scores/ru.parquet was changed after it was written; delete it and run the same"),
+        (put_nan, "scores/ru.parquet was changed after it was written"),
         (os.unlink, "scores/ru.parquet is missing; run the same `polyprobe eval` again"),
     ],
 )
-def test_spoiled_scores_are_named(spoil, message, tmp_path):
+def test_changed_scores_are_named(spoil, message, tmp_path):
     run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
     spoil(run.folder / "scores" / "ru.parquet")
+    refused(run, message)
+
+
+def refused(run, message):
     with pytest.raises(PolyprobeError) as error:
         compute_results(run)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (cut, "scores/ru.parquet is not readable Parquet"),
+        (put_nan, "NaN among the scores of query 2 in 'ru'"),
+        (put_text, "scores/ru.parquet has other columns than fact_id (string)"),
+        (drop_row, "scores/ru.parquet has other facts than scores/en.parquet"),
+    ],
+)
+def test_spoiled_scores_with_their_checksum_are_named(spoil, message, tmp_path):
+    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    spoil(run.folder / "scores" / "ru.parquet")
+    reseal(run.folder)
+    refused(Run(run.folder), message)

@@ -17,6 +17,7 @@ from polyprobe.eval.compare.sentences.table import as_json, list_notes
 from polyprobe.eval.compare.sentences.texts import load_texts
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import Run
+from tests.eval.runs import reseal
 from tests.eval.versions import CONFIGS, N, write_dataset, write_run, write_versions
 
 FEW = {"n_resamples": 99}
@@ -46,11 +47,9 @@ def test_sentence_versions_have_one_dataset_and_the_default_has_one_too(
 ):
     made = []
     for name, value in (("one", None), ("two", config)):
-        values = {**json.loads((runs[0].folder / "run.json").read_text()), "config": value}
-        values["dataset"] = str(tmp_path / (dataset if name == "two" else "tiny"))
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "run.json").write_text(json.dumps(values))
+        folder = shutil.copytree(runs[0].folder, tmp_path / name)
+        place = str(tmp_path / (dataset if name == "two" else "tiny"))
+        reseal(folder, config=value, dataset=place)
         made.append(Run(folder))
     assert (find_versions(*made) is not None) == versions
 

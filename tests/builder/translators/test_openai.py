@@ -15,7 +15,7 @@ from polyprobe.builder.translators.engines.openai import (
 )
 from polyprobe.builder.translators.sending import BrokenAnswerError, Pace
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.store import cache_folder
+from polyprobe.system.store import CHECKSUM, cache_folder
 from polyprobe.tests.builder.translators.server import serving
 
 SENTENCE = "Ada Lovelace was born in London."
@@ -212,6 +212,5 @@ def test_the_key_goes_to_the_server_and_nowhere_else(server, monkeypatch, caplog
             with open(os.path.join(folder, name), "rb") as file:
                 assert KEY.encode() not in file.read()
     with sqlite3.connect(cache_folder() / "translations.sqlite") as database:
-        assert database.execute("SELECT value FROM translations").fetchall() == [
-            (SENTENCE.upper(),)
-        ]
+        ((value,),) = database.execute("SELECT value FROM translations").fetchall()
+    assert value[CHECKSUM:].decode() == SENTENCE.upper()

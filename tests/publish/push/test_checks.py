@@ -58,7 +58,13 @@ DATASETS = {
     ),
     "unlisted-file": (
         lambda folder: (folder / FR).rename(folder / "data/default/de.parquet"),
-        "data/default/de.parquet: in no configuration of README.md",
+        "data/default/de.parquet is in no configuration of README.md",
+    ),
+    "swapped-file": (
+        lambda folder: (
+            edit(folder / "README.md", f"path: {FR}", f"path: {EN}") or (folder / FR).unlink()
+        ),
+        f"default/fr is {EN}, which is the file of another split",
     ),
     "unreadable": (cut_short, f"{FR}: cannot be read"),
     "wrong-columns": (a_column_less, f"{EN}: no column 'subject'"),

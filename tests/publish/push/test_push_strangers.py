@@ -164,7 +164,7 @@ def test_what_is_not_needed_stays(folder, tmp_path):
 def test_sentences_of_no_configuration(folder):
     (folder / "sentences").mkdir()
     pq.write_table(pa.table({"note": ["private"]}), folder / "sentences" / "notes.parquet")
-    with pytest.raises(PolyprobeError, match=r"sentences/notes.parquet: in no configuration"):
+    with pytest.raises(PolyprobeError, match=r"sentences/notes.parquet is in no configuration"):
         check_source(read_source(folder))
 
 
