@@ -21,7 +21,7 @@ from polyprobe.schema.card import (
     read_card,
 )
 from polyprobe.schema.checks import check
-from polyprobe.schema.columns import SCHEMA
+from polyprobe.schema.columns import SCHEMA, UNREADABLE
 from polyprobe.system.errors import PolyprobeError
 
 from .source import Source, read_imports
@@ -129,7 +129,7 @@ def unreadable(dataset: Subject) -> Iterator[str]:
     for split in dataset.splits:
         try:
             dataset.read(split)
-        except (pa.ArrowException, OSError) as error:
+        except UNREADABLE as error:
             reason = str(error).splitlines()[0]
             yield f"{split.path}: cannot be read ({reason}); build {split.config} again"
 

@@ -52,7 +52,7 @@ def check_card(folder: Path) -> None:
     card = read_card(place)
     splits = list_splits(card)
     if dictionaries(card.get("configs")) and not splits:
-        return  # written by hand, with data_dir or patterns
+        return  # written by hand, with patterns
     missing = [split for split in splits if not any(folder.glob(split.path))]
     problems = [f"{x.config}/{x.name} is {x.path}: no such file" for x in missing]
     problems += [*find_swapped(splits), *find_unlisted(splits, list_files(folder))]

@@ -7,6 +7,8 @@ import pyarrow as pa
 
 SLOT = "[Y]"
 SENTENCE = "-sentence"  # the suffix of a sentence version's name
+# What reading a damaged Parquet file raises; ValueError for names that are not UTF-8.
+UNREADABLE = (pa.ArrowException, OSError, ValueError)
 
 DESCRIPTIONS = {
     "fact_id": "identifier of the query, the same in every language and version",

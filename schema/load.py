@@ -18,6 +18,7 @@ from polyprobe.system.errors import PolyprobeError, one_line
 
 from .card import check_card
 from .checks import check
+from .columns import UNREADABLE
 
 VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
 FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
@@ -130,7 +131,7 @@ def _bad_file(place: str) -> str | None:
         try:
             if not pq.read_table(file, page_checksum_verification=True).num_rows:
                 return f"{file} has no rows; build the dataset again"
-        except (pa.ArrowInvalid, OSError) as error:
+        except UNREADABLE as error:
             return f"{file} is not readable Parquet ({one_line(error)}); build the dataset again"
     return None
 

@@ -29,7 +29,7 @@ from polyprobe.builder.audit.parallel import find_ids
 from polyprobe.builder.audit.report import decimals
 from polyprobe.builder.audit.split import read_split
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.schema.columns import DESCRIPTIONS, FLAGS, split_name
+from polyprobe.schema.columns import DESCRIPTIONS, FLAGS, UNREADABLE, split_name
 from polyprobe.system.errors import PolyprobeError
 
 NOTES = "polyprobe"  # key of the notes in the metadata of a Parquet file
@@ -195,7 +195,7 @@ def read_parquet(path: Path) -> pa.Table:
     """Return the table of a split; PolyprobeError with the path of a damaged file."""
     try:
         return pq.read_table(path, page_checksum_verification=True)
-    except (pa.ArrowInvalid, OSError) as error:
+    except UNREADABLE as error:
         config = path.parent.name
         raise PolyprobeError(
             f"{path} is not a Parquet file; build it again: --config {config}"

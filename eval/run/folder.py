@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from polyprobe.schema.columns import UNREADABLE
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
 from polyprobe.system.hashing import hash_json, is_hash
@@ -24,7 +25,7 @@ from .protocol import protocol_of
 
 # Increase when scores change for the same model and query.
 FORMAT = "1"
-SEAL, RUN_SEAL = "sha256", "run_sha256"
+SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
 GO_ON = "what was written before is kept: make room and run the same command again"
 SCORES = pa.schema(
     [
@@ -191,7 +192,7 @@ class Run:
     def _write_settings(self) -> None:
         settings = self.settings()
         files = {x: self._files[x] for x in settings.languages if x in self._files}
-        value = {**asdict(settings), "signature": settings.signature, "files": files}
+        value = {**asdict(settings), "signature": settings.signature, FILES: files}
         self.seal = self.write_json("run.json", value)
 
     def settings(self) -> Settings:
@@ -205,7 +206,7 @@ class Run:
         self.seal = hash_json(values)
         values.pop("signature", None)
         try:
-            self._files = dict(values.pop("files", {}))
+            self._files = dict(values.pop(FILES, {}))
             settings = Settings(**values)
             if not settings.languages or not all(
                 isinstance(text, str) for text in (settings.model, settings.scoring)
@@ -259,7 +260,7 @@ class Run:
             raise PolyprobeError(
                 f"{file} is missing; run the same `polyprobe eval` again to score '{language}'"
             ) from None
-        except (pa.ArrowInvalid, OSError) as error:
+        except UNREADABLE as error:
             raise PolyprobeError(f"{file} is not readable Parquet ({error}); {remedy}") from error
         if schema is SCORES and table.schema.equals(pa.schema([*SCORES][:_OLDER])):
             table = fill_columns(table)
@@ -290,7 +291,7 @@ class Run:
         if not (self.folder / "results.json").exists():
             raise PolyprobeError(f"{self.folder} has no results.json; {remedy}")
         results = self.read_json("results.json", remedy)
-        if results.pop(RUN_SEAL, None) not in (self.seal, None):
+        if results.pop(RUN_SEAL, None) != self.seal:
             raise PolyprobeError(
                 f"{self.folder}/results.json was computed from another state of the run; {remedy}"
             )
@@ -317,7 +318,7 @@ class Run:
         if not isinstance(value, dict):
             raise PolyprobeError(f"{file} holds {type(value).__name__}, expected a JSON object")
         seal = value.pop(SEAL, None)
-        if seal is None:
+        if seal is None and name == "run.json" and FILES not in value:
             report(f"warning: {file} has no checksum: it is of an older version")
         elif seal != hash_json(value):
             raise PolyprobeError(f"{file} was changed after it was written; {remedy}")

@@ -1,5 +1,6 @@
 """Runs with truncated, changed or missing files: one-line errors."""
 
+import json
 import math
 import os
 
@@ -84,3 +85,22 @@ def test_spoiled_scores_with_their_checksum_are_named(spoil, message, tmp_path):
     spoil(run.folder / "scores" / "ru.parquet")
     reseal(run.folder)
     refused(Run(run.folder), message)
+
+
+def test_a_run_of_an_older_version_has_no_checksums(tmp_path, capsys):
+    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    results = run.read_results()
+    values = json.loads((run.folder / "run.json").read_text())
+    older = {name: value for name, value in values.items() if name not in ("files", "sha256")}
+    (run.folder / "run.json").write_text(json.dumps(older))
+    with pytest.raises(PolyprobeError, match=r"results.json was computed from another state"):
+        Run(run.folder).read_results()
+    assert compute_results(Run(run.folder)) == results
+    said = capsys.readouterr().err
+    assert "run.json has no checksum: it is of an older version" in said
+    assert "scores/ru.parquet, which is of an older version" in said
+    (run.folder / "run.json").write_text(json.dumps({**older, "files": {}}))
+    refused(Run(run.folder), "run.json was changed after it was written; evaluate into another")
+    (run.folder / "results.json").write_text(json.dumps(results))
+    with pytest.raises(PolyprobeError, match="results.json was changed .*`polyprobe metrics"):
+        run.read_results()

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.builder.build import write_card
+from polyprobe.builder.output.folder import write_split
 from polyprobe.builder.recipes.geofacts import build as geofacts
 from polyprobe.publish.source import bundle
 
@@ -18,7 +19,7 @@ def small_dataset(folder: Path, rows: int = 20, splits: tuple[str, ...] = ("en",
     for split in splits:
         path = Path("data", "default", f"{split}.parquet")
         table = pq.read_table(ROOT / "datasets" / "geofacts" / path).slice(0, rows)
-        pq.write_table(table, folder / path)
+        write_split(table, folder / path)
     write_card(folder, "geofacts", ["default"], geofacts)
     return folder
 

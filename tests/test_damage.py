@@ -1,0 +1,144 @@
+"""Damaged files of eight kinds: one line of error, or the same result; never another one."""
+
+import random
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polyprobe.eval.results.compute import Bootstrap, find_results
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.work.known_scores import ScoreStore
+from polyprobe.publish.export import export_run
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.store import ContentStore
+from tests.eval.facts import write_facts
+from tests.eval.kept import IDENTITY, queries
+from tests.eval.runs import SCORES, write_run
+from tests.eval.test_predicted import table as predictions
+from tests.publish.push.folders import small_dataset
+
+BINARY = ("flip", "byte", "zeros", "cut", "delete", "repeat", "exchange")
+TEXT = (*BINARY, "digit", "drop line", "repeat line", "exchange lines")
+
+
+def damage(content: bytes, kind: str, draw: random.Random) -> bytes:
+    """Return the content with one damage at a random place."""
+    data, lines = bytearray(content), content.splitlines(keepends=True)
+    at, other = draw.randrange(len(data)), draw.randrange(len(data))
+    line, second = draw.randrange(len(lines)), draw.randrange(len(lines))
+    digits = [place for place, byte in enumerate(data) if 48 <= byte <= 57]
+    match kind:
+        case "flip":
+            data[at] ^= 1 << draw.randrange(8)
+        case "byte":
+            data[at] = draw.randrange(256)
+        case "zeros":
+            data[at : at + 16] = bytes(len(data[at : at + 16]))
+        case "cut":
+            del data[at:]
+        case "delete":
+            del data[at : at + draw.randint(1, 64)]
+        case "repeat":
+            data[at:at] = data[at : at + 16]
+        case "exchange":
+            data[at], data[other] = data[other], data[at]
+        case "digit" if digits:
+            data[draw.choice(digits)] = 48 + draw.randrange(10)
+        case "drop line":
+            del lines[line]
+        case "repeat line":
+            lines.insert(line, lines[line])
+        case "exchange lines":
+            lines[line], lines[second] = lines[second], lines[line]
+    return b"".join(lines) if "line" in kind else bytes(data)
+
+
+def read_figures(folder: Path):
+    return find_results(Run(folder), Bootstrap(20))
+
+
+def read_export(folder: Path):
+    return export_run(folder, "csv").read_text(encoding="utf-8")
+
+
+def read_rows(folder: Path):
+    return load_facts(str(folder))
+
+
+def read_scores(folder: Path):
+    return ScoreStore(folder, IDENTITY).find(*queries(*range(40))[:2])
+
+
+def read_translations(folder: Path):
+    store = ContentStore(folder / "translations.sqlite", "translations", seal=b"", older=True)
+    return [store.find([key]).get(key) for key in TRANSLATIONS]
+
+
+TRANSLATIONS = {b"%d" % n: f"Übersetzung {n}".encode() for n in range(40)}
+# The file to damage, the result that depends on it, and the kinds of damage.
+FILES = {
+    "scores": ("run/scores/ru.parquet", read_figures, BINARY),
+    "predictions": ("free/predictions/en.parquet", read_figures, BINARY),
+    "run.json": ("run/run.json", read_figures, TEXT),
+    "results.json": ("run/results.json", read_export, TEXT),
+    "Parquet": ("small/data/default/fr.parquet", read_rows, BINARY),
+    "card": ("small/README.md", read_rows, TEXT),
+    "score store": ("scores/{store}", read_scores, BINARY),
+    "translations": ("translations.sqlite", read_translations, BINARY),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Two runs, a dataset with the card of a build, and both stores."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_run(folder / "run", write_facts(folder / "facts"), SCORES)
+    free = Run(folder / "free")
+    table = predictions(["gold", "gold", "x", "gold"])
+    settings = Run(folder / "run").settings()
+    free.open(replace(settings, scoring="xfactr", languages=["en"], fingerprint={"en": "0"}))
+    free.write("en", table)
+    small_dataset(folder / "small")
+    ScoreStore(folder, IDENTITY).add(*queries(*range(40)))
+    store = ContentStore(folder / "translations.sqlite", "translations", seal=b"")
+    store.add(TRANSLATIONS)
+    return folder
+
+
+@pytest.mark.parametrize("times", [6, pytest.param(60, marks=pytest.mark.acceptance)])
+@pytest.mark.parametrize("kind", FILES)
+def test_no_damage_passes_unseen(kind, times, place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, read, ways = FILES[kind]
+    (store,) = (place / "scores").iterdir()
+    name = name.format(store=store.name)
+    top = name.split("/")[0] if "/" in name and kind != "score store" else ""
+    draw = random.Random(f"{kind} {times}")
+    content = (place / name).read_bytes()
+    whole = read(place / top)
+    said: list[str] = []
+    for number in range(times):
+        way = ways[number % len(ways)]
+        copy = tmp_path / f"{number}"
+        shutil.copytree(place / top, copy)
+        file = copy / Path(name).relative_to(top)
+        file.write_bytes(damage(content, way, draw))
+        try:
+            found = read(copy)
+        except PolyprobeError as error:
+            said.append(str(error))
+        else:
+            assert same(found, whole), (way, number, file)
+        shutil.rmtree(copy)
+    assert not [line for line in said if "\n" in line]
+    assert len(said) > times / 4 or kind in ("card", "score store", "translations")
+
+
+def same(found, whole) -> bool:
+    """Return whether a result is the whole one, or has gaps that are filled again."""
+    if isinstance(whole, list):
+        return all(value in (None, known) for value, known in zip(found, whole, strict=True))
+    return found == whole
