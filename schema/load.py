@@ -1,6 +1,7 @@
 """Load the splits of a dataset: from a folder, by name, or from the Hub."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ from polyprobe.system.errors import PolyprobeError, one_line
 
 from .checks import check
 
+_RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ([^|\n]*?) \|", re.MULTILINE)
 FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
 
 
@@ -58,6 +60,16 @@ def find_default(dataset: str) -> str:
     place = locate(dataset)
     with _plain_errors(dataset, place):
         return str(datasets.load_dataset_builder(place).config.name)
+
+
+def read_relation_names(dataset: str) -> dict[str, str]:
+    """Return relation → name by the card of a dataset in a folder; empty where it has none.
+
+    Names are in the table of relations that `polyprobe build` writes.
+    """
+    card = Path(locate(dataset)) / "README.md"
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    return {relation: name for relation, name in _RELATION.findall(text) if name}
 
 
 def _name(dataset: str, config: str | None) -> str:
