@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from rich.table import Table
 from scipy.special import ndtri, stdtr
 
-from polyprobe.eval.results.table import differences_table, short_title
+from polyprobe.eval.results.table import NO_WIDTH, differences_table, has_no_width, short_title
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 
@@ -57,6 +57,8 @@ class Outcome(NamedTuple):
         ]
         for rows in filter(None, tables):
             yield differences_table(found.names, found.settings["correction"], rows)
+        if any(has_no_width(row.ci) for rows in tables for _, row in rows):
+            yield NO_WIDTH
         yield f"Δ: {found.names[0]} less {found.names[1]}; {found.differ}"
         yield from list_notes(found)
         if self.between:

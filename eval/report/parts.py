@@ -142,13 +142,13 @@ def list_means(parts: Sequence[RunPart], between: Sequence[Between], every: bool
 
 
 def list_languages(parts: Sequence[RunPart], between: Sequence[Between]) -> Table:
-    """Return the accuracy of each language; `*` if it is not above the most frequent answers."""
+    """Return the accuracy of each language; `†` if it is not above the most frequent answers."""
     accuracy = HEADLINE[0]
     rows = []
     for x in dict.fromkeys(x for part in parts for x in part.results["languages"]):
 
         def mark(part: RunPart, x: str = x) -> str:
-            return " *" if is_above_floor(part.results, x) is False else ""
+            return " †" if is_above_floor(part.results, x) is False else ""
 
         rows.append([x, *_cells(accuracy, x, parts, between, mark)])
     return _head("language", parts, between), rows

@@ -85,14 +85,15 @@ function inOrder({ run, difference }) {
 }
 
 // One scale for all runs: from chance (where there is one) to the next twentieth above the highest.
-function scaleOf(name) {
+function scaleOf(name, run) {
   const values = RUNS.flatMap((run) => Object.values(run.results[name]))
     .filter((value) => value !== null);
   const chance = name === "rankc" ? Math.min(...RUNS.map((run) => run.results.chance.rankc))
     : name === "coverlap" ? null : 0;
   const low = Math.floor(20 * Math.min(chance ?? 0, ...values) + 1e-9) / 20;
   const high = Math.ceil(20 * Math.max(...values, low + 0.1) - 1e-9) / 20;
-  return { title: MEASURES[name], ramp: RAMP, low, high: Math.max(low + 0.05, Math.min(1, high)),
+  const title = MEASURES[name] + (RUNS.length > 1 ? `, ${run.name}` : "");
+  return { title, ramp: RAMP, low, high: Math.max(low + 0.05, Math.min(1, high)),
     mark: chance === null ? null : { name: "chance", value: chance } };
 }
 
@@ -116,7 +117,7 @@ function drawMap() {
   const place = byId("heat");
   place.dataset.name = difference ? `${name}-difference` : name;
   drawHeat(place, codes.map(languageName), cells,
-    difference ? scaleOfDifferences(name, difference) : scaleOf(name));
+    difference ? scaleOfDifferences(name, difference) : scaleOf(name, run));
 }
 
 function cellOf(run, difference, name, one, two) {

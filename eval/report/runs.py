@@ -9,6 +9,7 @@ from polyprobe.eval.compare.runs import Comparison, compare_runs
 from polyprobe.eval.results.compute import Bootstrap, find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
+from polyprobe.eval.results.table import NO_WIDTH
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
 from polyprobe.eval.run.folder import FinishedRun, Run
 from polyprobe.eval.run.naming import describe_differing, name_runs
@@ -41,6 +42,7 @@ TERMS = [
     *((figure.title, figure.says) for figure in HEADLINE),
     *((f"floor: {floor.title}", floor.says) for floor in FLOORS),
     ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
+    ("interval with *", f"{NO_WIDTH.removeprefix('*: ').capitalize()}."),
 ]
 
 

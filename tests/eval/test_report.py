@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval.compare.runs import compare_runs
 from polyprobe.eval.report import page, write_report
-from polyprobe.eval.report.parts import RunPart, order_by_similarity
+from polyprobe.eval.report.parts import RunPart, list_languages, order_by_similarity
 from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
@@ -122,6 +122,15 @@ def test_the_ten_pairs_are_the_sorted_values(run, languages, most, least):
     names = dict(zip(combinations(languages, 2), values, strict=True))
     assert reader.under("most", "a")[0] == " – ".join(max(names, key=names.get))
     assert "#0/" + "/".join(min(names, key=names.get)) in reader.addresses
+
+
+def test_accuracies_that_frequent_answers_reach_are_marked(run):
+    results = made_results("ab", [0.5])
+    results["floors"] = {"frequency": {"accuracy": 0.4}}
+    results["intervals"] = {"accuracy": {"a": [0.3, 0.6], "b": [0.5, 0.7]}}
+    part = RunPart("m", run.settings(), results, {})
+    rows = [["a", "0.500 (0.300 to 0.600) †"], ["b", "0.500 (0.500 to 0.700)"]]
+    assert list_languages([part], []) == (["language", "m"], rows)
 
 
 def test_everything_is_escaped(tmp_path):
