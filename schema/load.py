@@ -12,6 +12,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import packaged_modules
+from huggingface_hub import try_to_load_from_cache
 
 from polyprobe.system.errors import PolyprobeError, one_line
 
@@ -63,13 +64,23 @@ def find_default(dataset: str) -> str:
 
 
 def read_relation_names(dataset: str) -> dict[str, str]:
-    """Return relation → name by the card of a dataset in a folder; empty where it has none.
+    """Return relation → name by the card of a dataset; empty where it has none.
 
-    Names are in the table of relations that `polyprobe build` writes.
+    The card is in the dataset's folder or, of the Hub, in the cache. Names are in the table
+    of relations that `polyprobe build` writes.
     """
-    card = Path(locate(dataset)) / "README.md"
-    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    place = locate(dataset)
+    card = Path(place) / "README.md" if os.path.isdir(place) else _find_cached_card(place)
+    text = card.read_text(encoding="utf-8", errors="replace") if card and card.is_file() else ""
     return {relation: name for relation, name in _RELATION.findall(text) if name}
+
+
+def _find_cached_card(name: str) -> Path | None:
+    try:
+        found = try_to_load_from_cache(name, "README.md", repo_type="dataset")
+    except ValueError:  # no name of a repository, as a folder that is gone
+        return None
+    return Path(found) if isinstance(found, str) else None
 
 
 def _name(dataset: str, config: str | None) -> str:

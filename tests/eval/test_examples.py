@@ -18,6 +18,7 @@ from polyprobe.eval.report.examples import (
     count_kinds,
     read_answers,
 )
+from polyprobe.schema.load import read_relation_names
 from tests.eval.facts import rows, write_facts
 from tests.eval.runs import COUNTS, PICKS, SCORES, TIE, scores, write_run
 
@@ -124,3 +125,16 @@ def test_relations_have_the_names_of_the_card(tmp_path):
     run = write_run(tmp_path / "run", folder, SCORES)
     found = collect_examples(run.settings(), read_answers(run, list(PICKS)), 1_000_000)
     assert {fact["relation"] for fact in found["facts"]} == {"capital", "P37"}
+
+
+def test_the_card_of_a_dataset_on_the_hub_is_read_from_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    folder = tmp_path / "datasets--acme--facts"
+    (folder / "snapshots" / "r1").mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("r1")
+    config = SimpleNamespace(name="small", relations=Counter(["P36"]))
+    card = relations_table([config], {"P36": "capital"})
+    (folder / "snapshots" / "r1" / "README.md").write_text(card)
+    assert read_relation_names("acme/facts") == {"P36": "capital"}
+    assert read_relation_names("acme/others") == read_relation_names("/no/such/folder") == {}
