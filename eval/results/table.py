@@ -23,7 +23,7 @@ from .figures import (
 )
 from .floors import FLOORS
 
-_WIDE = 96  # characters
+_WIDE = 90  # characters
 _NARROW = 9  # of a column's head
 NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
 
