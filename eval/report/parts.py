@@ -1,6 +1,6 @@
 """The runs of a report and its tables, which have a column for each run and each difference."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -75,7 +75,7 @@ class RunPart(NamedTuple):
     @property
     def ranked_pairs(self) -> list[tuple[str, str]]:
         """Return the pairs with a value of the first measure, the highest first."""
-        values = self.results[list_measures([self])[0].name]
+        values = self.results[sort_pair_figures([self])[0].name]
         pairs = combinations(self.results["languages"], 2)
         known = [pair for pair in pairs if values["-".join(pair)] is not None]
         return sorted(known, key=lambda pair: -values["-".join(pair)])
@@ -104,7 +104,7 @@ class Between(NamedTuple):
         return next((row for row in rows if row.name == name), None)
 
 
-def list_measures(parts: Sequence[RunPart]) -> list[RunFigure]:
+def sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     """Return the figures of pairs that all runs have: corrected ones before raw ones."""
     found = [f for f in HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
     return sorted(found, key=lambda figure: figure.name not in _CORRECTED)
@@ -125,20 +125,31 @@ def order_by_similarity(languages: Sequence[str], values: Mapping[str, float | N
     return order
 
 
-def list_means(parts: Sequence[RunPart], between: Sequence[Between], every: bool = False) -> Table:
-    """Return the means of the headline figures with their floors, or of `every` figure."""
-    figures = (*SEPARATE, *JOINT) if every else HEADLINE
+def list_means(parts: Sequence[RunPart], between: Sequence[Between]) -> Table:
+    """Return the means of the headline figures, each with its floors below it."""
     rows = []
-    for figure in figures:
-        if all(part.find(figure, "mean")[0] is None for part in parts):
-            continue
+    for figure in _list_known(HEADLINE, parts):
         rows.append([figure.title, *_cells(figure, "mean", parts, between)])
-        for floor in [] if every else _name_floors(parts):
+        for floor in dict.fromkeys(name for part in parts for name, _ in list_floors(part.results)):
             levels = [dict(list_floors(part.results)).get(floor, {}) for part in parts]
-            values = [levels_of.get(figure.name) for levels_of in levels]
+            values = [of_run.get(figure.name) for of_run in levels]
             if any(value is not None for value in values):
                 rows.append([f"— {floor}", *map(number, values), *[""] * len(between)])
     return _head("figure", parts, between), rows
+
+
+def list_every_mean(parts: Sequence[RunPart], between: Sequence[Between]) -> Table:
+    """Return all means, and the figures of all languages together, with their definitions."""
+    rows = [
+        [figure.title, figure.says, *_cells(figure, "mean", parts, between)]
+        for figure in _list_known((*SEPARATE, *JOINT), parts)
+    ]
+    head, *others = _head("figure", parts, between)
+    return [head, "definition", *others], rows
+
+
+def _list_known(figures: Sequence[RunFigure], parts: Sequence[RunPart]) -> list[RunFigure]:
+    return [f for f in figures if any(part.find(f, "mean")[0] is not None for part in parts)]
 
 
 def list_languages(parts: Sequence[RunPart], between: Sequence[Between]) -> Table:
@@ -146,16 +157,12 @@ def list_languages(parts: Sequence[RunPart], between: Sequence[Between]) -> Tabl
     accuracy = HEADLINE[0]
     rows = []
     for x in dict.fromkeys(x for part in parts for x in part.results["languages"]):
-
-        def mark(part: RunPart, x: str = x) -> str:
-            return " †" if is_above_floor(part.results, x) is False else ""
-
-        rows.append([x, *_cells(accuracy, x, parts, between, mark)])
+        cells = _cells(accuracy, x, parts, between)
+        for place, part in enumerate(parts):
+            if is_above_floor(part.results, x) is False:
+                cells[place] += " †"
+        rows.append([x, *cells])
     return _head("language", parts, between), rows
-
-
-def _name_floors(parts: Sequence[RunPart]) -> list[str]:
-    return [*dict.fromkeys(name for part in parts for name, _ in list_floors(part.results))]
 
 
 def _head(first: str, parts: Sequence[RunPart], between: Sequence[Between]) -> list[str]:
@@ -163,14 +170,10 @@ def _head(first: str, parts: Sequence[RunPart], between: Sequence[Between]) -> l
 
 
 def _cells(
-    figure: RunFigure,
-    name: str,
-    parts: Sequence[RunPart],
-    between: Sequence[Between],
-    mark: Callable[[RunPart], str] = lambda part: "",
+    figure: RunFigure, name: str, parts: Sequence[RunPart], between: Sequence[Between]
 ) -> list[str]:
     """Return the figure's value with its interval in each run, then the tested differences."""
-    values = [f"{_with_interval(*part.find(figure, name))}{mark(part)}" for part in parts]
+    values = [_with_interval(*part.find(figure, name)) for part in parts]
     rows = [two.find(figure, name) for two in between]
     tested = [
         f"{_with_interval(row.difference, row.ci)}\np = {format_p_value(row.p_adjusted)}"

@@ -21,11 +21,12 @@ from .page import check_output, write_page
 from .parts import (
     Between,
     RunPart,
+    list_every_mean,
     list_languages,
     list_means,
-    list_measures,
     order_by_similarity,
     select_differences,
+    sort_pair_figures,
 )
 from .sentences import write_versions
 
@@ -102,7 +103,7 @@ def write_pages(
         for place, found in enumerate(compared, start=1)
         if isinstance(found, Comparison)
     ]
-    figures = list_measures(parts)
+    figures = sort_pair_figures(parts)
     measures = {figure.name: figure.title for figure in figures}
     write_page(
         output,
@@ -119,10 +120,10 @@ def write_pages(
         shorts={figure.name: figure.short or figure.title for figure in figures},
         between=between,
         differing=describe_differing([finished.run for finished in runs]),
-        cautions=list_differing(parts),
+        cautions=list_cautions(parts),
         notes=_list_notes(names, compared),
         means=list_means(parts, between),
-        every_mean=list_means(parts, between, every=True),
+        every_mean=list_every_mean(parts, between),
         accuracies=list_languages(parts, between),
     )
 
@@ -190,7 +191,7 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
     return {"name": part.name, "results": results, "orders": orders, **part.examples}
 
 
-def list_differing(parts: Sequence[RunPart]) -> list[str]:
+def list_cautions(parts: Sequence[RunPart]) -> list[str]:
     """Return in what the runs differ beside the model, which makes means incomparable."""
     asked = {
         "dataset": {(p.settings.dataset, p.settings.config) for p in parts},

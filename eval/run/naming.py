@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyprobe.system.errors import PolyprobeError
 
-from .folder import Run, Settings
+from .folder import Run
 
 _MAIN = ("model", "data", "languages", "rows", "relations", "exclude", "scoring", "dtype")
 
@@ -46,29 +46,26 @@ def _shorten(folders: Sequence[Path]) -> list[str]:
 
 
 def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """Return part of the signature → its value in each run, of the parts that differ.
-
-    Languages are counted. Languages whose rows differ are named if the runs have the same dataset.
-    """
+    """Return part of the signature → its value in each run, of the parts that differ."""
     settings = [run.settings() for run in runs]
+    known = [{"model": x.model_name, "revision": x.revision[:14]} for x in settings]
     columns = [
-        {"model": x.model_name, "revision": x.revision[:14], **_split_rest(x)} for x in settings
+        {**split_signature(one.signature), **own} for one, own in zip(settings, known, strict=True)
     ]
     names = dict.fromkeys(name for column in columns for name in column)
     found = {name: [column.get(name, "–") for column in columns] for name in names}
-    found["languages"] = [str(len(one.languages)) for one in settings]
     prints = [one.fingerprint for one in settings]
     common = [x for x in prints[0] if all(x in others for others in prints)]
+    found["other languages"] = [_list_few([x for x in one if x not in common]) for one in prints]
+    del found["languages"]
     changed = [x for x in common if len({others[x] for others in prints}) > 1]
     if len({*found["data"]}) == 1:
         found |= {f"rows of {x}": [others[x][:6] for others in prints] for x in changed}
     return {name: values for name, values in found.items() if len({*values}) > 1}
 
 
-def _split_rest(settings: Settings) -> dict[str, str]:
-    """Return the parts of a signature besides the model."""
-    parts = split_signature(settings.signature)
-    return {name: value for name, value in parts.items() if name != "model"}
+def _list_few(names: Sequence[str]) -> str:
+    return ", ".join([*names[:4], *["…"][: len(names) > 4]]) or "none"
 
 
 def describe_differing(runs: Sequence[Run]) -> str:

@@ -186,7 +186,7 @@ def test_the_command_says_what_was_tested_and_where_nothing_can_come_out(run, tm
     written = json.loads(file.read_text())
     assert written["differences"]["accuracy"]["en"]["p"] < 0.05
     assert written["names"] == ["synthetic (a)", "synthetic (b)"]
-    assert "Δ: synthetic (a) less synthetic (b); differ in: languages 3 / 2" in text
+    assert "Δ: synthetic (a) less synthetic (b); differ in: other languages zh_hans / none" in text
     few = show(*pair, "--cluster", "relation", "--correction", "none")
     assert "10,000 resamples of 2 relations" in few
     said = "p (none) cannot fall below .05 with 2 relations and 10,000 resamples; least possible p:"

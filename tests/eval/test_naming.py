@@ -62,10 +62,14 @@ def test_only_what_differs_is_named(run, changed, line):
     assert describe_differing([run("a"), run("b", **changed)]) == line
 
 
-def test_languages_are_counted_and_changed_rows_named(run):
+def test_languages_of_some_runs_and_changed_rows_are_named(run):
     first, same = run("a"), run("b").settings()
     fewer = run("c", languages=["en"], fingerprint={"en": same.fingerprint["en"]})
-    assert describe_differing([first, fewer]) == "differ in: languages 3 / 1"
+    assert describe_differing([first, fewer]) == "differ in: other languages ru, zh_hans / none"
+    others = run("e", languages=["en", "x"], fingerprint={"en": same.fingerprint["en"], "x": "1"})
+    assert describe_differing([others, run("f", languages=["en"], fingerprint={"en": "2"})]) == (
+        f"differ in: other languages x / none; rows of en {same.fingerprint['en'][:6]} / 2"
+    )
     prints = {**same.fingerprint, "ru": "abcdef0"}
     line = f"differ in: rows of ru {same.fingerprint['ru'][:6]} / abcdef"
     assert describe_differing([first, run("d", fingerprint=prints)]) == line

@@ -185,7 +185,7 @@ def list_measures(
 
 def note_settings(versions: Versions) -> list[str]:
     """Return a line on the settings that differ between the runs besides the data, if any."""
-    differing = {*list_differing(versions.runs)} - {"data", "languages"}
+    differing = {*list_differing(versions.runs)} - {"data", "other languages"}
     names = ", ".join(sorted(differing))
     line = f"the runs also differ in {names}: the differences are not of wording alone"
     return [line] if differing else []
