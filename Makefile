@@ -10,7 +10,7 @@ $(BIN)/python:
 
 # --no-compile: the demo imports few of the modules that it installs.
 $(VENV)/installed-demo: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --no-compile --editable '.[eval,report]'
+	$(PIP) --no-compile --editable '.[eval]'
 	touch $@
 
 $(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python

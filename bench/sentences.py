@@ -79,7 +79,7 @@ def write_page(versions: Versions, blanks: Versions) -> str:
     `blanks` are the sentences without and with an initial space, as `template` and `sentence`.
     """
     found, other = compare_versions(versions), compare_versions(blanks)
-    settings = [run.settings() for run in versions]
+    settings = [run.settings() for run in versions.runs]
     total = len(pq.read_table(Path(settings[0].dataset, "data", *CONFIGS[:1]), columns=["fact_id"]))
     lines = [
         "# SmolLM2-135M-Instruct on Fluent-mLAMA's Spanish facts, in templates and in sentences",
@@ -107,7 +107,7 @@ def write_page(versions: Versions, blanks: Versions) -> str:
         "",
         *tabulate_means(other, ("without", "with")),
         "",
-        *(f"`{run.settings().signature}`\n" for run in (*versions, blanks.template)),
+        *(f"`{run.settings().signature}`\n" for run in (*versions.runs, blanks.template)),
     ]
     return "\n".join(lines)
 

@@ -40,7 +40,7 @@ def compare(
         Path | None, typer.Option("--json", help="Write the full comparison as JSON.")
     ] = None,
     page: Annotated[
-        Path | None, VersionOption("--output", help="Write an HTML report to this file.")
+        Path | None, typer.Option("--output", help="Write an HTML report to this file.")
     ] = None,
     gender: Annotated[
         Path | None,
@@ -69,21 +69,24 @@ def compare(
     from polyprobe.eval.compare.outcome import compare_folders
     from polyprobe.eval.compare.sentences.compare import Wanted
     from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
+    from polyprobe.eval.report import check_output, write_comparison
     from polyprobe.eval.run.folder import Run
     from polyprobe.system.files import write_text
 
+    if page:
+        check_output(page)
     if stanza and not gender:
         raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
     if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
     comet = Comet(comet_python, comet_model or REFERENCE_FREE) if comet_python else None
+    choice, runs = parse_choice(relations, exclude), (Run(run_a), Run(run_b))
     outcome = compare_folders(
-        Run(run_a),
-        Run(run_b),
+        *runs,
         Wanted(gender, stanza, comet),
-        {"--output": page, "--gender": gender, "--comet-python": comet_python},
+        {"--gender": gender, "--comet-python": comet_python},
         by_relation=by_relation,
-        choice=parse_choice(relations, exclude),
+        choice=choice,
         test=test,
         correction=correction,
         n_resamples=resamples,
@@ -97,7 +100,7 @@ def compare(
         text = json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n"
         write_text(output, text, "choose another --json")
     if page:
-        outcome.write_page(page)
+        write_comparison(runs, outcome, page, choice)
         say(f"report: {page}")
     if outcome.between and outcome.between.failures and (gender or comet):
         raise typer.Exit(1)

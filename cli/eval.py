@@ -249,12 +249,12 @@ def report(
 
 
 def show_run(finished: "FinishedRun") -> None:
-    """Print a run's table and write its report; print a note if that fails, as without plotly."""
+    """Print a run's table and write its report; print a note if that fails."""
     from polyprobe.eval.report import write_pages
     from polyprobe.eval.results.table import results_table
 
     console = Console()
-    console.print(results_table(finished.results))
+    console.print(results_table(finished.results, console.width))
     report = finished.run.folder / "report.html"
     try:
         write_pages([finished], report)

@@ -1,6 +1,7 @@
 """Load the splits of a dataset: from a folder, by name, or from the Hub."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -12,6 +13,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import packaged_modules
+from huggingface_hub import try_to_load_from_cache
 from pyarrow.dataset import ParquetFragmentScanOptions
 
 from polyprobe.system.errors import PolyprobeError, one_line
@@ -21,6 +23,7 @@ from .checks import check
 from .columns import UNREADABLE
 
 VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
+_RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ([^|\n]*?) \|", re.MULTILINE)
 FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
 
 
@@ -70,6 +73,26 @@ def find_default(dataset: str) -> str:
     with _plain_errors(dataset, place):
         check_card(Path(place))
         return str(datasets.load_dataset_builder(place).config.name)
+
+
+def read_relation_names(dataset: str) -> dict[str, str]:
+    """Return relation → name by the card of a dataset; empty where it has none.
+
+    The card is in the dataset's folder or, of the Hub, in the cache. Names are in the table
+    of relations that `polyprobe build` writes.
+    """
+    place = locate(dataset)
+    card = Path(place) / "README.md" if os.path.isdir(place) else _find_cached_card(place)
+    text = card.read_text(encoding="utf-8", errors="replace") if card and card.is_file() else ""
+    return {relation: name for relation, name in _RELATION.findall(text) if name}
+
+
+def _find_cached_card(name: str) -> Path | None:
+    try:
+        found = try_to_load_from_cache(name, "README.md", repo_type="dataset")
+    except ValueError:  # no name of a repository, as a folder that is gone
+        return None
+    return Path(found) if isinstance(found, str) else None
 
 
 def _name(dataset: str, config: str | None) -> str:

@@ -9,7 +9,6 @@ EXTRAS = {
     "builder": "babel polars pooch requests",
     "eval": "accelerate gguf psutil safetensors sentencepiece torch transformers",
     "ray": "ray",
-    "report": "plotly",
     "sentences": "aiolimiter anyio googletrans httpx langcodes openai pymorphy3 rapidfuzz "
     "sacrebleu simplemma stanza tenacity",
 }
@@ -19,8 +18,8 @@ PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in nam
 def missing(purpose: str, package: str) -> PolyprobeError:
     """Return the one-line error for a missing package.
 
-    >>> print(missing("the report", "plotly"))
-    the report needs the package plotly: pip install 'polyprobe[report]'
+    >>> print(missing("chrF", "sacrebleu"))
+    chrF needs the package sacrebleu: pip install 'polyprobe[sentences]'
     """
     extra = PACKAGES.get(package)
     wanted = f"'polyprobe[{extra}]'" if extra else package

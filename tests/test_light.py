@@ -1,4 +1,4 @@
-"""Without the extra `eval`: everything except evaluation works without torch."""
+"""Without any extra: everything except evaluation works without torch, reports without plotly."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ IMPORTS = """
 from importlib import import_module
 
 root = Path(polyprobe.__file__).parent
-names = ["polyprobe.eval", "polyprobe.eval.compare.runs", "polyprobe.eval.report.page"]
+names = ["polyprobe.eval", "polyprobe.eval.compare.runs", "polyprobe.eval.report.runs"]
 for room in ("cli", "metrics", "publish", "schema", "system"):
     for path in sorted((root / room).rglob("*.py")):
         if path.name not in ("__init__.py", "app.py"):
@@ -72,17 +72,19 @@ def test_commands_on_finished_runs_work_without_torch(tmp_path):
     lines = [
         ["--help"],
         ["metrics", "a"],
-        ["report", "a", "--output", "report.html"],
+        ["report", "a", "b", "--output", "report.html"],
         ["compare", "a", "b", "--resamples", "100"],
         ["export", "a", "--format", "csv"],
         ["export", "a", "--format", "latex"],
         ["install", dataset, metric],
         ["push", dataset, "me/geofacts", "--dry-run"],
     ]
-    code = f"{WITHOUT}{COMMANDS}answer = [run(line) for line in {lines!r}]"
+    no_plotly = "MISSING.add('plotly')\n"
+    code = f"{WITHOUT}{no_plotly}{COMMANDS}answer = [run(line) for line in {lines!r}]"
     answers = run_client(code, home=tmp_path / "home", folder=tmp_path)
     for line, (status, text) in zip(lines, answers, strict=True):
         assert status == 0, (line, text)
+    assert (tmp_path / "a" / "report.html").stat().st_size < 100_000
     assert json.loads((tmp_path / "a" / "results.json").read_text())["accuracy"]
 
 

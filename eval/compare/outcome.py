@@ -1,16 +1,13 @@
-"""Compare two runs, whatever they are, and print or store the outcome."""
+"""Compare two runs, whatever they are, and print the outcome or return it as JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rich.table import Table
-from rich.text import Text
 from scipy.special import ndtri, stdtr
 
-from polyprobe.eval.results.table import difference_cells
+from polyprobe.eval.results.table import NO_WIDTH, differences_table, has_no_width, short_title
 from polyprobe.eval.run.folder import Run
-from polyprobe.metrics.joint.significance import Difference
 from polyprobe.system.errors import PolyprobeError
 
 from .runs import Comparison, compare_runs
@@ -48,38 +45,25 @@ class Outcome(NamedTuple):
 
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""
-        found, correction = self.found, self.found.settings["correction"]
-        if self.between:
-            sides = "A: the run on sentences; B: the run on templates"
-            yield f"{sides}; differences: {sentences_table.DIRECTION}"
-        shown = {
-            figure: rows if figure == "accuracy" else rows[-1:]
-            for figure, rows in found.differences.items()
-        }
-        yield _draw_table(shown, correction)
-        if found.by_relation:
-            yield _draw_table(found.by_relation, correction)
-        yield f"A: {found.runs[0]}"
-        yield f"B: {found.runs[1]}"
+        found = self.found
+        average = " (micro)" if self.between else ""
+        tables = [
+            [
+                (f"{short_title(figure)} {row.name}{average}", row)
+                for figure, rows in differences.items()
+                for row in (rows if whole or figure == "accuracy" else rows[-1:])
+            ]
+            for differences, whole in ((found.differences, False), (found.by_relation, True))
+        ]
+        for rows in filter(None, tables):
+            yield differences_table(found.names, found.settings["correction"], rows)
+        if any(has_no_width(row.ci) for rows in tables for _, row in rows):
+            yield NO_WIDTH
+        yield f"Δ: {found.names[0]} less {found.names[1]}; {found.differ}"
         yield from list_notes(found)
         if self.between:
-            yield sentences_table.versions_table(self.between, correction)
+            yield sentences_table.versions_table(self.between, found.settings["correction"])
             yield from sentences_table.list_notes(self.between)
-
-    def write_page(self, output: Path) -> None:
-        """Write the effect of sentences as an HTML page."""
-        assert self.between
-        sentences_table.write_versions(self.between, self.found.settings, output)
-
-
-def _draw_table(differences: Mapping[str, Sequence[Difference]], correction: str) -> Table:
-    table = Table(header_style="bold", highlight=False)
-    for name in ("figure", "A", "B", "A - B", "95 %", f"p ({correction})"):
-        table.add_column(name, justify="left" if name == "figure" else "right", overflow="fold")
-    for figure, rows in differences.items():
-        for row in rows:
-            table.add_row(Text(f"{figure} {row.name}"), *difference_cells(row))
-    return table
 
 
 def compare_folders(
@@ -92,14 +76,12 @@ def compare_folders(
 ) -> Outcome:
     """Return the comparison of two runs, with the effect of sentences if one has the other's.
 
-    A sentence run is A, whichever comes first. `needing` are the options, by name, that are refused
-    without a sentence version; `options` are those of `compare_runs`.
+    `needing` are the options, by name, that are refused without a sentence version; `options` are
+    those of `compare_runs`.
     """
     versions = find_versions(first, second)
     if versions:
-        found = compare_runs(
-            versions.sentence, versions.template, by_relation=by_relation, **options
-        )
+        found = compare_runs(first, second, by_relation=by_relation, **options)
         return Outcome(found, compare_versions(versions, wanted, **options))
     named = [option for option, value in needing.items() if value]
     if named:
@@ -123,18 +105,21 @@ def list_notes(found: Comparison) -> Iterator[str]:
     if found.left_out_languages:
         yield f"excluded (only in one run): languages {', '.join(found.left_out_languages)}"
     if any(found.left_out):
-        only = " and ".join(f"{n:,} of {x}" for n, x in zip(found.left_out, "AB", strict=True))
+        only = " and ".join(
+            f"{n:,} of {x}" for n, x in zip(found.left_out, found.names, strict=True)
+        )
         yield f"excluded (only in one run): rows, {only}"
     for name, count in found.left_out_rows.items():
         yield f"{count:,} rows left out: {name}"
     for figure, rows in found.differences.items():
         tested = [row.p_adjusted for row in rows[:-1] if row.p_adjusted is not None]
         differ = sum(p < LEVEL for p in tested)
-        yield f"{figure}: {differ} of {len(tested)} differ at p ({correction}) < .05"
+        yield f"{short_title(figure)}: {differ} of {len(tested)} differ at p ({correction}) < .05"
     for figure, rows in found.by_relation.items():
         known = [row.p_adjusted for row in rows if row.p_adjusted is not None]
         differ = sum(p < LEVEL for p in known)
-        yield f"{figure}: {differ} of {len(known)} relations differ at p ({correction}) < .05"
+        share = f"{differ} of {len(known)} relations"
+        yield f"{short_title(figure)}: {share} differ at p ({correction}) < .05"
     if line := explain_least(found):
         yield line
 
@@ -163,7 +148,7 @@ def explain_least(found: Comparison) -> str | None:
     for figure, rows in found.differences.items():
         tested = sum(row.p_adjusted is not None for row in rows[:-1])
         bounds[figure] = least * (tested if correction == "holm" else min(tested, 1))
-    bound = [f"{figure} {min(p, 1):.2g}" for figure, p in bounds.items() if p >= LEVEL]
+    bound = [f"{short_title(figure)} {min(p, 1):.2g}" for figure, p in bounds.items() if p >= LEVEL]
     if not bound:
         return None
     clusters = found.settings["clusters"]

@@ -17,6 +17,7 @@ from polyprobe.eval.results.figures import HEADLINE, LANGUAGE, SEPARATE, RunFigu
 from polyprobe.eval.results.relations import list_rows, pick_facts
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, Chosen, choose, list_names
 from polyprobe.eval.run.folder import Run, read_aligned
+from polyprobe.eval.run.naming import describe_differing, name_runs
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import key_rows
@@ -28,7 +29,9 @@ class Comparison(NamedTuple):
     """Two runs side by side.
 
     Attributes:
+        names: short names of both.
         runs: the signatures of both.
+        differ: the settings that differ, in one line.
         languages: those that both have, in the first one's order.
         left_out_languages: those that only one has.
         n_queries: rows that both have.
@@ -42,7 +45,9 @@ class Comparison(NamedTuple):
             over the relations.
     """
 
+    names: tuple[str, str]
     runs: tuple[str, str]
+    differ: str
     languages: list[str]
     left_out_languages: list[str]
     n_queries: int
@@ -76,9 +81,10 @@ def compare_runs(
     clusters: str = "auto",
     choice: Choice = ALL_ROWS,
     by_relation: bool = False,
+    figures: Sequence[RunFigure] = SEPARATE,
     **options: Any,
 ) -> Comparison:
-    """Return the paired differences (first - second) of all figures that both runs have.
+    """Return the paired differences (first - second) of the figures that both runs have.
 
     Runs may differ in model, dtype, scoring; facts and languages that only one of them has are left
     out and counted, as are rows that `choice` leaves out. With `by_relation` the means of the
@@ -95,7 +101,7 @@ def compare_runs(
     units = read_clusters(facts[0].table, clusters)
     compared = [
         figure
-        for figure in SEPARATE
+        for figure in figures
         if figure.compared
         and (figure.per == LANGUAGE or len(languages) > 1)
         and all(map(figure.applies, facts))
@@ -113,8 +119,11 @@ def compare_runs(
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
     n_queries = len(facts[0].table)
+    one, other = name_runs([first, second])
     return Comparison(
+        (one, other),
         (first.settings().signature, second.settings().signature),
+        describe_differing([first, second]),
         languages,
         matched.left_out_languages,
         n_queries,

@@ -1,5 +1,6 @@
-"""The HTML report of runs: one self-contained file."""
+"""The HTML reports of runs and of comparisons, each one self-contained file."""
 
-from .page import write_pages, write_report
+from .page import check_output
+from .runs import write_comparison, write_pages, write_report
 
-__all__ = ["write_pages", "write_report"]
+__all__ = ["check_output", "write_comparison", "write_pages", "write_report"]

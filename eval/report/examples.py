@@ -15,12 +15,13 @@ from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.schema.identity import fingerprint, key_rows
-from polyprobe.schema.load import load_facts
+from polyprobe.schema.load import load_facts, read_relation_names
 from polyprobe.system.errors import PolyprobeError
 
 KINDS = ("tied", "both_right", "both_wrong", "different")
 TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)
 EXAMPLES = 4  # at most, for each kind and pair
+RANKED = 12  # candidates that are listed at most, besides the right ones
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Answers:
     """The best candidates of a run; all arrays are [facts, languages].
 
     `best` is an index into the candidates, undefined where `shared`, the number of candidates with
-    the best score, is above one: equal scores are a tie.
+    the best score, is above one: equal scores are a tie. `scores` are [facts, most candidates] by
+    language, absent candidates masked.
     """
 
     fact_ids: list[str]
@@ -38,6 +40,7 @@ class Answers:
     best: np.ndarray
     shared: np.ndarray
     correct: np.ndarray
+    scores: list[np.ma.MaskedArray]
 
 
 def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
@@ -46,7 +49,8 @@ def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) 
     rows = choose(tables[0], choice, run.settings().exclude).rows
     tables = [table.take(rows) for table in tables]
     right = tables[0]["answers"].to_pylist()
-    found = [_best(masked_scores(table)) for table in tables]
+    scores = [masked_scores(table) for table in tables]
+    found = [_best(of_language) for of_language in scores]
     best = np.stack([best for best, _ in found], axis=1)
     shared = np.stack([shared for _, shared in found], axis=1)
     hits = np.array([np.isin(row, gold) for row, gold in zip(best, right, strict=True)])
@@ -58,6 +62,7 @@ def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) 
         best=best,
         shared=shared,
         correct=hits.reshape(best.shape) & (shared == 1),
+        scores=scores,
     )
 
 
@@ -96,9 +101,11 @@ def collect_examples(
     """Return the page's examples for every pair of languages, about `budget` bytes of JSON.
 
     Keys: `counts` ([pairs][kinds], pairs in the order of combinations), `facts` (each with `id`,
-    `relation` and `rows`, see `_row`, one for each language), `total` (facts in the run) and `note`
-    (why there are no texts, else None). The dataset is loaded unless `texts` has all languages.
+    `relation` (its name in the dataset's card, else its id), `right` (indices) and `rows`, see
+    `_row`, one for each language), `total` (facts in the run) and `note` (why there are no texts,
+    else None). The dataset is loaded unless `texts` has all languages.
     """
+    names = read_relation_names(settings.dataset)
     kinds = classify_answers(answers)
     order = list(choose_facts(kinds))
     tables, note = _load_texts(settings, answers, texts or {})
@@ -106,7 +113,8 @@ def collect_examples(
     for fact, rows in zip(order, _texts(tables, answers, order), strict=True):
         entry = {
             "id": answers.fact_ids[fact],
-            "relation": answers.relations[fact],
+            "relation": names.get(answers.relations[fact], answers.relations[fact]),
+            "right": answers.right[fact],
             "rows": [_row(answers, fact, place, text) for place, text in enumerate(rows)],
         }
         size += len(json.dumps(entry, ensure_ascii=False).encode())
@@ -190,19 +198,17 @@ def _texts(
 
 
 def _row(answers: Answers, fact: int, place: int, text: dict[str, Any] | None) -> list[Any]:
-    """Return [prompt, best index, best label, right labels, 1 if right, sharers of the best score].
+    """Return [prompt, ranking, sharers of the best score, number of candidates not listed].
 
-    Without texts the prompt is null and labels are candidate numbers. A tie has neither best index
-    nor best label.
+    The ranking has [rank, index, label, score] of the first `RANKED` candidates and of the right
+    ones. Without texts prompt and labels are null.
     """
-    best, shared = int(answers.best[fact, place]), int(answers.shared[fact, place])
-    right = " / ".join(_label(text, index) for index in answers.right[fact])
-    correct = int(answers.correct[fact, place])
+    scores = answers.scores[place][fact].compressed()
+    order = np.argsort(-scores, kind="stable").tolist()
+    ranking = [
+        [rank, index, text["candidates"][index] if text else None, round(float(scores[index]), 3)]
+        for rank, index in enumerate(order, start=1)
+        if rank <= RANKED or index in answers.right[fact]
+    ]
     prompt = text["prompt"] if text else None
-    if shared > 1:
-        return [prompt, None, None, right, correct, shared]
-    return [prompt, best, _label(text, best), right, correct, shared]
-
-
-def _label(text: dict[str, Any] | None, index: int) -> str:
-    return text["candidates"][index] if text else f"candidate {index}"
+    return [prompt, ranking, int(answers.shared[fact, place]), len(order) - len(ranking)]

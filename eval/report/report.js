@@ -1,172 +1,153 @@
-// MEASURES: the pair figures of results/figures.py, from name to title
-const { runs: RUNS, measures: MEASURES } =
+// measures: the pair figures of results/figures.py, from name to title
+const { runs: RUNS, measures: MEASURES, differences: DIFFERENCES } =
   JSON.parse(document.getElementById("data").textContent);
-const KINDS = ["tied", "both_right", "both_wrong", "different"]; // as in answers.py
+const KINDS = ["tied", "both_right", "both_wrong", "different"]; // as in examples.py
 const SHOWN = 6;
-// Cividis: made to be read alike with and without colour blindness; lighter is higher.
-const RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
-  "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+const LEVEL = 0.05; // as in outcome.py
+const NAMES = new Intl.DisplayNames(["en"], { type: "language" });
 
-const show = (value, digits = 3) => (value === null || value === undefined ? "–"
-  : value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
+const byId = (id) => document.getElementById(id);
+const tag = (code) => code.replace(/_/g, "-");
 
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
+/* A language's name, or its code if it has none or codes are chosen. */
 function languageName(code) {
+  if (byId("labels")?.value === "codes") return code;
   try {
-    const tag = code.replace(/_/g, "-");
-    const name = new Intl.DisplayNames(["en"], { type: "language" }).of(tag);
-    return name === tag ? code : `${code} – ${name}`;
+    return NAMES.of(tag(code));
   } catch {
     return code;
   }
 }
 
-function pairValue(results, measure, one, two) {
-  const values = results[measure];
-  const value = values[`${one}-${two}`];
-  return value === undefined ? values[`${two}-${one}`] ?? null : value;
+const fullName = (code) => {
+  const name = languageName(code);
+  return name === code ? code : `${name} (${code})`;
+};
+
+function scriptOf(code) {
+  try {
+    return new Intl.Locale(tag(code)).maximize().script ?? "";
+  } catch {
+    return "";
+  }
 }
 
-/* " (low to high)" of a figure's 95 % interval; nothing where there is none. */
-function boundsOf(results, measure, ...names) {
-  const known = results.intervals?.[measure] ?? {};
-  const bounds = names.map((name) => known[name]).find((found) => found);
-  return bounds ? ` (${show(bounds[0])} to ${show(bounds[1])})` : "";
+function ofPair(values, one, two) {
+  return values?.[`${one}-${two}`] ?? values?.[`${two}-${one}`] ?? null;
 }
+
+/* " (low to high)" of a 95 % interval; nothing where there is none. */
+const within = (bounds) => (bounds ? ` (${show(bounds[0])} to ${show(bounds[1])})` : "");
 
 /* Accuracy */
 
-function drawAccuracy(place, runs) {
-  const all = [...new Set(runs.flatMap((run) => run.results.languages))];
-  const rate = (code) => runs[0].results.accuracy[code] ?? -1;
-  const order = all.sort((one, two) => rate(two) - rate(one));
-  const room = place.parentElement.clientWidth;
-  const width = Math.min(room, 200 + 120 * order.length);
-  const lying = width < 68 + 20 * order.length * Math.sqrt(runs.length);
-  const traces = runs.map((run, index) => accuracyTrace(run, index, order, lying));
-  const codes = { tickvals: order.map((_, i) => i), ticktext: order.map(plain), fixedrange: true,
-    zeroline: false, showgrid: false, tickangle: 0, tickfont: { size: 12 },
-    range: lying ? [order.length - 0.4, -0.6] : [-0.6, order.length - 0.4] };
-  const share = { range: [0, 1], tickformat: ".0%", fixedrange: true, zeroline: false,
-    gridcolor: css("--line") };
-  if (lying) share.side = "top";
-  const thick = 18 + 10 * (runs.length - 1);
-  Plotly.react(place, traces, {
-    ...basics(width, lying ? 60 + thick * order.length : 340),
-    margin: { l: 52, r: 16, t: 44, b: lying ? 16 : 36 },
-    barmode: "group", bargap: 0.25, showlegend: false,
-    xaxis: lying ? share : codes, yaxis: lying ? codes : share,
-    ...chanceLines(runs, lying),
-  }, STILL);
+function drawAccuracy() {
+  const all = [...new Set(RUNS.flatMap((run) => run.results.languages))];
+  const rate = (code) => RUNS[0].results.accuracy[code] ?? -1;
+  all.sort((one, two) => rate(two) - rate(one));
+  const series = RUNS.map(({ name, results }) => {
+    const bounds = all.map((code) => results.intervals.accuracy?.[code] ?? null);
+    const values = all.map((code) => results.accuracy[code] ?? null);
+    return { values, bounds, tips: all.map((code, i) =>
+      `${name}\n${fullName(code)}: ${show(values[i])}${within(bounds[i])}`) };
+  });
+  drawBars(byId("accuracy"), all.map(languageName), series, levels());
 }
 
-function accuracyTrace(run, index, order, lying) {
-  const places = order.map((_, i) => i);
-  const values = order.map((code) => run.results.accuracy[code] ?? null);
-  const bounds = order.map((code, i) => run.results.intervals?.accuracy?.[code] ?? [values[i], values[i]]);
-  const bars = { type: "data", symmetric: false, thickness: 1, width: 2, color: css("--ink"),
-    array: bounds.map(([, high], i) => high - values[i]),
-    arrayminus: bounds.map(([low], i) => values[i] - low) };
-  return {
-    type: "bar", orientation: lying ? "h" : "v",
-    x: lying ? values : places, y: lying ? places : values,
-    [lying ? "error_x" : "error_y"]: bars,
-    hovertext: order.map((code, i) => `${plain(run.name)}<br>${plain(languageName(code))}: ` +
-      show(values[i]) + boundsOf(run.results, "accuracy", code)),
-    hoverinfo: "text", marker: { color: css(`--bar-${index % 5}`) },
-  };
-}
-
-function chanceLines(runs, lying) {
-  const levels = [["chance", "dash", (results) => results.chance.accuracy],
-    ["frequent answers", "dot", (results) => results.floors?.frequency?.accuracy]];
-  const lines = levels.flatMap(([name, dash, of]) =>
-    [...new Set(runs.map((run) => of(run.results)).filter((value) => value !== undefined))]
-      .map((value, index) => ({ name, dash, value, named: index === 0 })));
-  const shapes = lines.map(({ value, dash }) => ({
-    type: "line", line: { color: css("--ink"), width: 1.5, dash },
-    ...(lying ? { x0: value, x1: value, y0: 0, y1: 1, yref: "paper" }
-      : { y0: value, y1: value, x0: 0, x1: 1, xref: "paper" }),
-  }));
-  const annotations = lines.filter(({ named }) => named).map(({ name, value }) => ({
-    text: `${name} ${(100 * value).toFixed(1)} %`, showarrow: false, font: { color: css("--ink") },
-    bgcolor: css("--back"), opacity: 0.9,
-    ...(lying ? { x: value, y: 0, yref: "paper", yanchor: "bottom", xanchor: "left", xshift: 4 }
-      : { x: 1, xref: "paper", y: value, xanchor: "right", yanchor: "bottom" }),
-  }));
-  return { shapes, annotations };
+function levels() {
+  const kinds = [["chance", "6 4", (results) => results.chance.accuracy],
+    ["frequent answers", "2 3", (results) => results.floors?.frequency?.accuracy]];
+  return kinds.flatMap(([name, dash, of]) =>
+    [...new Set(RUNS.map((run) => of(run.results)).filter((value) => value !== undefined))]
+      .map((value) => ({ name, dash, value })));
 }
 
 /* Heat map */
 
+/* The shown run, and the difference between two runs if one is shown. */
+function shown() {
+  const [kind, index] = (byId("view")?.value ?? "run-0").split("-");
+  if (kind === "run") return { run: RUNS[index] };
+  return { run: RUNS[DIFFERENCES[index].runs[0]], difference: DIFFERENCES[index] };
+}
+
+const measure = () => document.querySelector(".switch input:checked").value;
+
+function inOrder({ run, difference }) {
+  const given = run.results.languages;
+  const all = {
+    given,
+    script: given.toSorted((one, two) => scriptOf(one).localeCompare(scriptOf(two)) ||
+      languageName(one).localeCompare(languageName(two))),
+    similarity: run.orders[measure()].map((i) => given[i]),
+  }[byId("order").value];
+  return difference ? all.filter((code) => difference.languages.includes(code)) : all;
+}
+
 // One scale for all runs: from chance (where there is one) to the next twentieth above the highest.
-function scaleOf(measure) {
-  const values = RUNS.flatMap((run) => Object.values(run.results[measure]))
+function scaleOf(name, run) {
+  const values = RUNS.flatMap((run) => Object.values(run.results[name]))
     .filter((value) => value !== null);
-  const floor = measure === "rankc" ? Math.min(...RUNS.map((run) => run.results.chance.rankc)) : 0;
-  const low = Math.floor(20 * Math.min(floor, ...values) + 1e-9) / 20;
+  const chance = name === "rankc" ? Math.min(...RUNS.map((run) => run.results.chance.rankc))
+    : name === "coverlap" ? null : 0;
+  const low = Math.floor(20 * Math.min(chance ?? 0, ...values) + 1e-9) / 20;
   const high = Math.ceil(20 * Math.max(...values, low + 0.1) - 1e-9) / 20;
-  return [low, Math.max(low + 0.05, Math.min(1, high))];
+  const title = MEASURES[name] + (RUNS.length > 1 ? `, ${run.name}` : "");
+  return { title, ramp: RAMP, low, high: Math.max(low + 0.05, Math.min(1, high)),
+    mark: chance === null ? null : { name: "chance", value: chance } };
 }
 
-function drawHeat(section, run) {
-  const place = section.querySelector(".heat");
-  const measure = section.querySelector(".switch input:checked").value;
-  const codes = run.results.languages;
-  const [low, high] = scaleOf(measure);
-  const room = place.parentElement.clientWidth - 70;
-  const numbers = codes.length <= 16;
-  const cell = Math.max(numbers ? 38 : 15, Math.min(56, Math.floor(room / codes.length)));
-  const z = codes.map((one) => codes.map((two) => pairValue(run.results, measure, one, two)));
-  const tips = codes.map((one, i) => codes.map((two, j) => (i === j ? `${plain(one)}: itself`
-    : `${plain(one)} – ${plain(two)}<br>${MEASURES[measure]} ${show(z[i][j])}` +
-    boundsOf(run.results, measure, `${one}-${two}`, `${two}-${one}`))));
-  const trace = {
-    type: "heatmap", z, zmin: low, zmax: high, showscale: false, xgap: 1, ygap: 1,
-    colorscale: RAMP.map((colour, i) => [i / (RAMP.length - 1), colour]),
-    text: z.map((row) => row.map((value) => (value === null ? "" : show(value, 2)))),
-    texttemplate: numbers ? "%{text}" : "", textfont: { size: 13 },
-    hovertext: tips, hoverinfo: "text", hoverongaps: true,
-  };
-  const axis = { tickvals: codes.map((_, i) => i), ticktext: codes.map(plain), fixedrange: true,
-    showgrid: false, zeroline: false, ticks: "", tickfont: { size: cell < 20 ? 11 : 12 } };
-  const side = cell * codes.length;
-  Plotly.react(place, [trace], {
-    ...basics(side + 62, side + 62), plot_bgcolor: css("--card"),
-    margin: { l: 52, r: 10, t: 52, b: 10 },
-    xaxis: { ...axis, side: "top", tickangle: numbers ? 0 : -90 },
-    yaxis: { ...axis, autorange: "reversed" },
-    shapes: chosenCells(section, codes),
-  }, STILL);
-  section.querySelector(".low").textContent = low.toFixed(2);
-  section.querySelector(".high").textContent = high.toFixed(2);
-  section.querySelector(".ramp").style.background = `linear-gradient(to right, ${RAMP.join(", ")})`;
+function scaleOfDifferences(name, { values, title }) {
+  const sizes = Object.values(values[name]).map(([value]) => Math.abs(value ?? 0));
+  const end = Math.ceil(20 * Math.max(...sizes, 0.05) - 1e-9) / 20;
+  return { title: `${MEASURES[name]}, ${title}; dot: p < .05`, ramp: DIVERGING, low: -end,
+    high: end, mark: { name: "no difference", value: 0 } };
 }
 
-function chosenCells(section, codes) {
-  const [one, two] = chosenPair(section).map((code) => codes.indexOf(code));
-  return [[one, two], [two, one]].map(([x, y]) => ({
-    type: "rect", x0: x - 0.5, x1: x + 0.5, y0: y - 0.5, y1: y + 0.5,
-    line: { color: "#e0218a", width: 3 },
-  }));
+function drawMap() {
+  const view = shown();
+  const { run, difference } = view;
+  const [name, codes, chosen] = [measure(), inOrder(view), chosenPair()];
+  const cells = codes.flatMap((one, row) => codes.map((two, column) => ({
+    row, column, pair: one === two ? null : `${one}/${two}`,
+    chosen: one !== two && chosen.includes(one) && chosen.includes(two),
+    ...cellOf(run, difference, name, one, two),
+  })));
+  if (codes.length > 16) for (const cell of cells) cell.text = "";
+  const place = byId("heat");
+  place.dataset.name = difference ? `${name}-difference` : name;
+  drawHeat(place, codes.map(languageName), cells,
+    difference ? scaleOfDifferences(name, difference) : scaleOf(name, run));
+}
+
+function cellOf(run, difference, name, one, two) {
+  const head = `${fullName(one)} – ${fullName(two)}\n`;
+  if (one === two) return { value: null, tip: `${fullName(one)}: itself`, text: "" };
+  if (difference) {
+    const [value, low, high, p] = ofPair(difference.values[name], one, two) ?? [null];
+    const bounds = low === null || low === undefined ? null : [low, high];
+    const tested = p === null || p === undefined ? "" : `, p = ${p.toPrecision(2)}`;
+    return { value, text: value === null ? "" : show(value, 2), marked: tested && p < LEVEL,
+      tip: `${head}${MEASURES[name]}, ${difference.title}: ${show(value)}${within(bounds)}${tested}` };
+  }
+  const value = ofPair(run.results[name], one, two);
+  const bounds = ofPair(run.results.intervals[name], one, two);
+  return { value, text: value === null ? "" : show(value, 2),
+    tip: `${run.name}\n${head}${MEASURES[name]} ${show(value)}${within(bounds)}` };
 }
 
 /* Examples */
 
-function chosenPair(section) {
-  return ["first", "second"].map((name) => section.querySelector(`select.${name}`).value);
-}
+const chosenPair = () => ["first", "second"].map((name) => byId(name).value);
 
-function kindOf(one, two) {
-  if (one[5] > 1 || two[5] > 1) return "tied";
-  if (one[1] !== two[1]) return "different";
-  return one[4] ? "both_right" : "both_wrong";
+const tied = ([, , shared]) => shared > 1;
+const isRight = (row, fact) => !tied(row) && fact.right.includes(row[1][0][1]);
+
+function kindOf(fact, one, two) {
+  const rows = [fact.rows[one], fact.rows[two]];
+  if (rows.some(tied)) return "tied";
+  if (rows[0][1][0][1] !== rows[1][1][0][1]) return "different";
+  return isRight(rows[0], fact) ? "both_right" : "both_wrong";
 }
 
 function pairIndex(count, one, two) {
@@ -174,128 +155,124 @@ function pairIndex(count, one, two) {
   return i * count - (i * (i + 1)) / 2 + (j - i - 1);
 }
 
-function drawExamples(section, run) {
-  const place = section.querySelector(".examples");
+function drawExamples() {
+  const { run } = shown();
   const codes = run.results.languages;
-  const pair = chosenPair(section);
-  const [one, two] = pair.map((code) => codes.indexOf(code));
-  if (one === two) {
-    place.replaceChildren(make("p", { class: "note" }, "Choose two different languages."));
+  const pair = chosenPair();
+  const places = pair.map((code) => codes.indexOf(code));
+  const [one, two] = places;
+  byId("examples-note").textContent = run.note ?? "";
+  byId("examples-of").textContent = `${RUNS.length > 1 ? `${run.name}: e` : "E"}xamples from ` +
+    `${run.facts.length.toLocaleString("en")} of ${run.total.toLocaleString("en")} facts, ` +
+    "chosen so that every pair has some.";
+  const place = byId("examples");
+  if (one === two || one < 0 || two < 0) {
+    const text = one === two ? "Choose two different languages." : "This run lacks a language.";
+    place.replaceChildren(make("p", { class: "note" }, text));
     return;
   }
   const counts = Object.fromEntries(
     run.counts[pairIndex(codes.length, one, two)].map((count, i) => [KINDS[i], count]));
   const found = { tied: [], both_right: [], both_wrong: [], different: [] };
-  for (const fact of run.facts) found[kindOf(fact.rows[one], fact.rows[two])].push(fact);
+  for (const fact of run.facts) found[kindOf(fact, one, two)].push(fact);
   const half = SHOWN / 2;
   const same = [...found.both_right.slice(0, half), ...found.both_wrong.slice(0, half)];
   const agree = counts.both_right + counts.both_wrong;
+  const add = (title, name, facts) => group(title, name, facts, pair, places);
   place.replaceChildren(
-    make("p", { class: "values" }, pair.join(" – ") + ": " + Object.entries(MEASURES)
-      .map(([key, name]) => `${name} ${show(pairValue(run.results, key, ...pair))}` +
-        boundsOf(run.results, key, pair.join("-"), pair.toReversed().join("-"))).join(" · ")),
-    ...group(`Same answer: ${agree} of ${run.total} facts (${counts.both_right} right, ` +
-      `${counts.both_wrong} wrong)`, "agree", same, pair, [one, two]),
-    ...group(`Different answers: ${counts.different} of ${run.total} facts`, "differ",
-      found.different.slice(0, SHOWN), pair, [one, two]),
-    ...(counts.tied ? group(`Tie for the best score: ${counts.tied} of ${run.total} facts`, "tied",
-      found.tied.slice(0, half), pair, [one, two]) : []),
+    make("p", { class: "values" }, pair.map(fullName).join(" – ") + ": " + Object.entries(MEASURES)
+      .map(([key, name]) => `${name} ${show(ofPair(run.results[key], ...pair))}` +
+        within(ofPair(run.results.intervals[key], ...pair))).join(" · ")),
+    ...add(`Same answer: ${agree} of ${run.total} facts (${counts.both_right} right, ` +
+      `${counts.both_wrong} wrong)`, "agree", same),
+    ...add(`Different answers: ${counts.different} of ${run.total} facts`, "differ",
+      found.different.slice(0, SHOWN)),
+    ...(counts.tied ? add(`Tie for the best score: ${counts.tied} of ${run.total} facts`, "tied",
+      found.tied.slice(0, half)) : []),
   );
 }
 
-const label = ({ id, relation }) => (id.startsWith(relation) ? id : `${id} · ${relation}`);
-
 function group(title, name, facts, pair, places) {
   const cards = facts.map((fact) => make("article", { class: "fact" },
-    make("p", { class: "soft" }, label(fact)),
+    make("p", { class: "soft" }, fact.relation === "" || fact.id.startsWith(fact.relation)
+      ? fact.id : `${fact.relation} · ${fact.id}`),
     make("div", { class: "sides" },
-      ...pair.map((code, i) => side(code, fact.rows[places[i]])))));
+      ...pair.map((code, i) => side(code, fact.rows[places[i]], fact)))));
   return [make("h4", {}, title), make("div", { class: name }, ...cards)];
 }
 
-function side(code, [prompt, , best, right, correct, shared]) {
-  const lang = { lang: code.replace(/_/g, "-"), dir: "auto" };
-  const parts = [make("p", { class: "code" }, languageName(code))];
+/* One language of a fact: the prompt, and the candidates from the best to the worst score. */
+function side(code, row, fact) {
+  const [prompt, ranking, shared, left] = row;
+  const lang = { lang: tag(code), dir: "auto" };
+  const parts = [make("p", { class: "code" }, fullName(code))];
   if (prompt !== null) {
     const [before, ...after] = prompt.split("[Y]");
     const slot = make("span", { class: "slot", role: "img", "aria-label": "blank" });
     parts.push(make("p", { class: "prompt", ...lang }, before, slot, after.join("[Y]")));
   }
   if (shared > 1) parts.push(make("p", { class: "tie" }, `model: tie between ${shared} candidates`));
-  else {
-    parts.push(make("p", { class: correct ? "is-right" : "is-wrong" },
-      `${correct ? "✓" : "✗"} model: `, make("bdi", lang, best)));
-  }
-  if (!correct) parts.push(make("p", {}, "right: ", make("bdi", lang, right)));
-  return make("div", { class: "side" }, ...parts);
+  const items = ranking.map(([rank, index, name, score]) => {
+    const right = fact.right.includes(index);
+    const first = rank === 1 && shared === 1;
+    const kind = right ? "is-right" : first ? "is-wrong" : "";
+    return make("li", { value: rank, class: kind }, make("bdi", lang, name ?? `candidate ${index}`),
+      ` ${right ? "✓ " : first ? "✗ " : ""}`, make("span", { class: "score" }, score.toFixed(2)));
+  });
+  const more = left ? [make("p", { class: "soft" }, `${left} more candidates`)] : [];
+  return make("div", { class: "side" }, ...parts, make("ol", { class: "ranking" }, ...items), ...more);
 }
 
 /* The page */
 
-function choose(section, run, pair) {
-  if (!pair.every((code) => run.results.languages.includes(code))) return;
-  ["first", "second"].forEach((name, i) => {
-    section.querySelector(`select.${name}`).value = pair[i];
-  });
-  drawExamples(section, run);
-  drawHeat(section, run);
+function drawAll() {
+  drawAccuracy();
+  if (byId("heat")) drawMap();
 }
 
-function keepInAddress(section) {
-  const pair = chosenPair(section).map(encodeURIComponent);
-  history.replaceState(null, "", `#${section.dataset.run}/${pair.join("/")}`);
+function choose(pair) {
+  ["first", "second"].forEach((name, i) => { byId(name).value = pair[i]; });
+  drawExamples();
+  drawMap();
+}
+
+function keepInAddress() {
+  const pair = chosenPair().map(encodeURIComponent);
+  history.replaceState(null, "", `#${RUNS.indexOf(shown().run)}/${pair.join("/")}`);
 }
 
 function followHash() {
   const [index, ...pair] = location.hash.slice(1).split("/").map(decodeURIComponent);
-  const section = document.querySelector(`section[data-run="${CSS.escape(index)}"]`);
-  if (!section || pair.length !== 2 || !section.querySelector(".chooser")) return;
-  choose(section, RUNS[Number(index)], pair);
-  section.querySelector(".examples-block").scrollIntoView();
+  if (!RUNS[index] || pair.length !== 2 || !byId("heat")) return;
+  if (byId("view")) byId("view").value = `run-${index}`;
+  choose(pair);
+  byId("examples-block").scrollIntoView();
 }
 
-function listen(section, run) {
-  const again = () => {
-    choose(section, run, chosenPair(section));
-    keepInAddress(section);
-  };
-  section.querySelectorAll("select").forEach((list) => {
-    for (const option of list.options) option.textContent = languageName(option.value);
-    list.addEventListener("change", again);
-  });
-  section.querySelectorAll(".switch input").forEach((input) => {
-    input.addEventListener("change", () => drawHeat(section, run));
-  });
-  section.querySelector(".heat").on("plotly_click", ({ points: [point] }) => {
-    const codes = run.results.languages;
-    if (point.x === point.y) return;
-    choose(section, run, [codes[point.y], codes[point.x]]);
-    keepInAddress(section);
-    section.querySelector(".examples-block").scrollIntoView();
-  });
-}
-
-const SECTIONS = [...document.querySelectorAll("section.run")];
-
-function drawAll() {
-  if (RUNS.length > 1) drawAccuracy(document.getElementById("accuracy-all"), RUNS);
-  SECTIONS.forEach((section, i) => {
-    drawAccuracy(section.querySelector(".accuracy"), [RUNS[i]]);
-    if (section.querySelector(".heat")) drawHeat(section, RUNS[i]);
-  });
+function nameOptions() {
+  for (const id of ["first", "second"]) {
+    for (const option of byId(id).options) option.textContent = fullName(option.value);
+  }
 }
 
 drawAll();
-SECTIONS.forEach((section, i) => {
-  if (!section.querySelector(".heat")) return;
-  drawExamples(section, RUNS[i]);
-  listen(section, RUNS[i]);
-});
+byId("labels")?.addEventListener("change", () => { nameOptions(); drawAll(); drawExamples(); });
+if (byId("heat")) {
+  nameOptions();
+  drawExamples();
+  const again = () => { choose(chosenPair()); keepInAddress(); };
+  for (const id of ["first", "second", "view"]) byId(id)?.addEventListener("change", again);
+  byId("order").addEventListener("change", drawMap);
+  for (const input of document.querySelectorAll(".switch input")) {
+    input.addEventListener("change", drawMap);
+  }
+  byId("heat").addEventListener("click", ({ target }) => {
+    if (!target.dataset.pair) return;
+    choose(target.dataset.pair.split("/"));
+    keepInAddress();
+    byId("examples-block").scrollIntoView();
+  });
+}
 followHash();
 window.addEventListener("hashchange", followHash);
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-let waiting = 0;
-window.addEventListener("resize", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(drawAll, 150);
-});
+redraw(drawAll);

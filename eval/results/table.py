@@ -1,6 +1,7 @@
 """The results in the terminal."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -8,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyprobe.eval.run.choice import describe, make_choice
+from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
 
 from .figures import (
@@ -21,35 +23,46 @@ from .figures import (
 )
 from .floors import FLOORS
 
+_WIDE = 90  # characters
+_NARROW = 9  # of a column's head
+NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
 
-def results_table(results: dict[str, Any]) -> RenderableType:
+
+def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     """Return a run's headline figures for a rich console: languages, means, floors, signature.
 
     A pair figure of a language is its mean over the other languages. An accuracy whose interval is
     not above that of the most frequent answers is bold. Undefined values are printed as `–`,
-    excluded from means, and counted below the table.
+    excluded from means, and counted below the table. Intervals of the languages' accuracies are
+    shown from a width of `_WIDE` characters.
     """
     table = Table(header_style="bold", highlight=False)
     table.add_column("language", no_wrap=True)
     shown = [figure for figure in HEADLINE if figure.name in results]
     for figure in shown:
         table.add_column(figure.short or figure.title, justify="right", overflow="fold")
+    of_languages = results.get("intervals", {}).get("accuracy", {}) if width >= _WIDE else {}
+    if of_languages:
+        table.add_column("95 % of accuracy", justify="right", no_wrap=True)
     for language in results["languages"]:
         cells = [Text(number(_of_language(results, figure, language))) for figure in shown]
         if is_above_floor(results, language) is False:
             cells[0].stylize("bold")
+        if of_languages:
+            cells.append(Text(format_interval(of_languages.get(language))))
         table.add_row(Text(language), *cells)
     table.add_section()
     table.add_row("mean", *(number(results["mean"][figure.name]) for figure in shown))
     bounds = results.get("intervals", {}).get("mean", {})
+    ends = [bounds.get(figure.name) for figure in shown]
     for side, name in enumerate(("95 % from", "95 % to")):
-        ends = [bounds.get(figure.name) for figure in shown]
         if any(ends):
-            table.add_row(name, *(number(None if end is None else end[side]) for end in ends))
+            table.add_row(name, *(_mark(None if end is None else end[side], end) for end in ends))
     table.add_section()
     for title, values in list_floors(results):
         table.add_row(title, *(number(values.get(figure.name)) for figure in shown))
-    return Group(table, *map(Text, _notes(results)), Text(results["signature"], overflow="fold"))
+    notes = [*_notes(results), f"signature {shorten_signature(results['signature'])}"]
+    return Group(table, *map(Text, notes))
 
 
 def relations_table(results: Mapping[str, Any]) -> Table:
@@ -124,8 +137,20 @@ def number(value: float | None) -> str:
 
 
 def format_interval(bounds: list[float] | None) -> str:
-    """Return an interval with three decimals, `–` where there is none."""
-    return "–" if bounds is None else f"{number(bounds[0])} to {number(bounds[1])}"
+    """Return an interval with three decimals, `*` if it has no width, `–` where there is none."""
+    if bounds is None:
+        return "–"
+    return f"{number(bounds[0])} to {_mark(bounds[1], bounds)}"
+
+
+def _mark(value: float | None, bounds: list[float] | None) -> str:
+    """Return an end of an interval, with `*` if the interval has no width."""
+    return f"{number(value)}{'*' if has_no_width(bounds) else ''}"
+
+
+def has_no_width(bounds: list[float] | None) -> bool:
+    """Return whether all resamples gave the same value, as of equal facts: too short."""
+    return bounds is not None and bounds[0] == bounds[1]
 
 
 def format_p_value(value: float | None) -> str:
@@ -133,10 +158,32 @@ def format_p_value(value: float | None) -> str:
     return "–" if value is None else f"{value:.2g}"
 
 
-def difference_cells(row: Difference | Paired) -> list[str]:
-    """Return both values, their difference, its interval and its corrected p-value."""
-    values = map(number, (row.first, row.second, row.difference))
-    return [*values, format_interval(row.ci), format_p_value(row.p_adjusted)]
+def differences_table(
+    sides: Sequence[str], correction: str, rows: Iterable[tuple[str, Difference | Paired]]
+) -> Table:
+    """Return a table of both values, their difference (Δ), its interval and corrected p-value.
+
+    Args:
+        sides: heads of the two values.
+        correction: of the p-values.
+        rows: name and values of each line.
+    """
+    table = Table(header_style="bold", highlight=False)
+    table.add_column("figure")
+    for side in sides:
+        table.add_column(Text(fill(side, _NARROW)), justify="right", overflow="fold")
+    for name in ("Δ", "95 %", f"p ({correction})"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, row in rows:
+        values = map(number, (row.first, row.second, row.difference))
+        ends = (format_interval(row.ci), format_p_value(row.p_adjusted))
+        table.add_row(Text(name), *values, *ends)
+    return table
+
+
+def short_title(name: str) -> str:
+    """Return the name of a figure in tables of the terminal."""
+    return BY_NAME[name].short or BY_NAME[name].title
 
 
 def _notes(results: dict[str, Any]) -> list[str]:
@@ -149,6 +196,8 @@ def _notes(results: dict[str, Any]) -> list[str]:
     if resampling and resampling["n_resamples"]:
         drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
         notes.append(f"95 %: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}")
+    if any(map(has_no_width, results.get("intervals", {}).get("mean", {}).values())):
+        notes.append(NO_WIDTH)
     notes += _notes_of_tests(results)
     if len(results["languages"]) < 2:
         notes.append(f"at least two languages are needed for {measures}")

@@ -203,6 +203,22 @@ class Paired(NamedTuple):
 Averages = dict[str, list[Paired]]
 
 
+def swap_averages(averages: Averages) -> Averages:
+    """Return the averages with the second run first; tests are two-sided and stay the same."""
+    return {name: [_swap(row) for row in rows] for name, rows in averages.items()}
+
+
+def _swap(row: Paired) -> Paired:
+    return row._replace(
+        first=row.second,
+        first_ci=row.second_ci,
+        second=row.first,
+        second_ci=row.first_ci,
+        difference=None if row.difference is None else -row.difference,
+        ci=None if row.ci is None else [-row.ci[1], -row.ci[0]],
+    )
+
+
 def find_averages(
     languages: Sequence[str], values: Mapping[str, Ratio], relations: Sequence[Hashable]
 ) -> Figure:

@@ -16,6 +16,7 @@ from polyprobe.eval.results.compute import (
 )
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
+from tests.eval.reader import Reader
 from tests.eval.runs import PICKS, SCORES, scores, write_run
 
 
@@ -54,6 +55,10 @@ def test_differences_are_those_of_the_results(run):
 def test_a_run_does_not_differ_from_itself(run):
     found = compare_runs(run("a"), run("b"), n_resamples=99)
     assert {row.p for rows in found.differences.values() for row in rows} == {1.0}
+    text = show(run("c").folder, run("d").folder, "--resamples", 9)
+    assert "0.000 to 0.000*" in text
+    assert "*: all resamples have this value" in text
+    assert "Δ: synthetic (c) less synthetic (d); equal settings" in text
 
 
 def test_facts_and_languages_that_one_lacks_are_left_out_and_counted(run):
@@ -176,10 +181,36 @@ def test_the_command_says_what_was_tested_and_where_nothing_can_come_out(run, tm
     text = show(*pair, "--resamples", 200, "--cluster", "none", "--json", file)
     assert "8 rows, 2 languages: en, ru; randomisation, 200 resamples of 8 facts" in text
     assert "excluded (only in one run): languages zh_hans" in text
-    assert json.loads(file.read_text())["differences"]["accuracy"]["en"]["p"] < 0.05
+    written = json.loads(file.read_text())
+    assert written["differences"]["accuracy"]["en"]["p"] < 0.05
+    assert written["names"] == ["synthetic (a)", "synthetic (b)"]
+    assert "Δ: synthetic (a) less synthetic (b); differ in: other languages zh_hans / none" in text
     few = show(*pair, "--cluster", "relation", "--correction", "none")
     assert "10,000 resamples of 2 relations" in few
     said = "p (none) cannot fall below .05 with 2 relations and 10,000 resamples; least possible p:"
-    figures = ("accuracy", "rankc", "rankc_adjusted", "coverlap", "agreement")
+    figures = ("accuracy", "RankC", "adjusted", "COverlap", "agreement")
     assert few.count("cannot fall below") == 1
     assert few.endswith(f"{said} {', '.join(f'{name} 0.5' for name in figures)}")
+
+
+def test_columns_have_the_names_of_the_runs(run):
+    first, second = run("a", model="acme/small"), run("b", WRONG, model="acme/large")
+    text = show(first.folder, second.folder, "--resamples", 9)
+    assert "┃ figure ┃ small ┃ large ┃ Δ ┃" in text
+    assert "Δ: small less large; differ in: model acme/small / acme/large" in text
+    assert "model:acme" not in text  # no signatures
+
+
+def test_the_page_has_the_tests_of_the_command(run, tmp_path):
+    first, second = run("a"), run("b", WRONG)
+    page, file = tmp_path / "c.html", tmp_path / "c.json"
+    options = ("--resamples", 200, "--cluster", "none", "--correction", "bh")
+    text = show(first.folder, second.folder, *options, "--output", page, "--json", file)
+    assert f"report: {page}" in text
+    (data,) = json.loads(Reader(page.read_text(encoding="utf-8")).scripts[0])["differences"]
+    tested = json.loads(file.read_text())["differences"]["rankc"]
+    assert {pair: tuple(row) for pair, row in data["values"]["rankc"].items()} == {
+        name: (row["difference"], *row["ci"], row["p_adjusted"])
+        for name, row in tested.items()
+        if name != "mean"
+    }

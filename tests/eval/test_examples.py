@@ -1,11 +1,15 @@
 """Answers shared by two languages, and the facts shown in the report."""
 
 import json
+from collections import Counter
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from polyprobe.builder.output.card import relations_table
+from polyprobe.eval.report import examples
 from polyprobe.eval.report.examples import (
     KINDS,
     choose_facts,
@@ -14,6 +18,7 @@ from polyprobe.eval.report.examples import (
     count_kinds,
     read_answers,
 )
+from polyprobe.schema.load import read_relation_names
 from tests.eval.facts import rows, write_facts
 from tests.eval.runs import COUNTS, PICKS, SCORES, TIE, scores, write_run
 
@@ -87,14 +92,49 @@ def test_examples_stay_within_their_budget(run):
 
 
 def test_examples_have_prompt_answer_and_right_answer(run):
-    examples = collect_examples(run.settings(), read_answers(run, list(PICKS)), 1_000_000)
-    by_id = {fact["id"]: fact["rows"] for fact in examples["facts"]}
+    found = collect_examples(run.settings(), read_answers(run, list(PICKS)), 1_000_000)
+    by_id = {fact["id"]: fact for fact in found["facts"]}
     for place, (language, picks) in enumerate(PICKS.items()):
         for row, pick in zip(rows(language), picks, strict=True):
-            right = row.candidates[row.answers[0]]
-            expected = (
-                [row.prompt, None, None, right, 0, 2]
-                if pick is TIE
-                else [row.prompt, pick, row.candidates[pick], right, int(pick in row.answers), 1]
-            )
-            assert by_id[row.fact_id][place] == expected
+            size = len(row.candidates)
+            values = scores([pick], [size])[0]
+            order = sorted(range(size), key=lambda k: -values[k])  # stable: ties in their order
+            ranking = [[n, k, row.candidates[k], values[k]] for n, k in enumerate(order, start=1)]
+            fact = by_id[row.fact_id]
+            assert fact["rows"][place] == [row.prompt, ranking, 2 if pick is TIE else 1, 0]
+            assert fact["right"] == row.answers
+
+
+def test_the_right_candidate_is_listed_behind_the_best_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(examples, "RANKED", 1)
+    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    found = collect_examples(run.settings(), read_answers(run, list(PICKS)), 1_000_000)
+    rows = {fact["id"]: fact["rows"] for fact in found["facts"]}["P36:C3:3"]  # the last is right
+    ranks = {
+        language: [entry[0] for entry in row[1]] for language, row in zip(PICKS, rows, strict=True)
+    }
+    assert ranks == {"en": [1], "ru": [1, 4], "zh_hans": [1, 4]}
+    assert [row[3] for row in rows] == [3, 2, 2]
+
+
+def test_relations_have_the_names_of_the_card(tmp_path):
+    folder = write_facts(tmp_path / "facts")
+    config = SimpleNamespace(name="small", relations=Counter({"P36": 4, "P37": 4}))
+    with (folder / "README.md").open("a") as card:
+        card.write(relations_table([config], {"P36": "capital"}))
+    run = write_run(tmp_path / "run", folder, SCORES)
+    found = collect_examples(run.settings(), read_answers(run, list(PICKS)), 1_000_000)
+    assert {fact["relation"] for fact in found["facts"]} == {"capital", "P37"}
+
+
+def test_the_card_of_a_dataset_on_the_hub_is_read_from_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    folder = tmp_path / "datasets--acme--facts"
+    (folder / "snapshots" / "r1").mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("r1")
+    config = SimpleNamespace(name="small", relations=Counter(["P36"]))
+    card = relations_table([config], {"P36": "capital"})
+    (folder / "snapshots" / "r1" / "README.md").write_text(card)
+    assert read_relation_names("acme/facts") == {"P36": "capital"}
+    assert read_relation_names("acme/others") == read_relation_names("/no/such/folder") == {}

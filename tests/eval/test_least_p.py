@@ -19,7 +19,7 @@ def explained(n_units, names, correction, resamples, *, test="randomisation", cl
     settings = {"test": test, "correction": correction, "n_resamples": resamples}
     settings["clusters"] = clusters
     sizes = (n_units, n_units, (0, 0))
-    found = Comparison(("", ""), [], [], *sizes, differences, settings, {}, {}, {})
+    found = Comparison(("", ""), ("", ""), "", [], [], *sizes, differences, settings, {}, {}, {})
     return explain_least(found)
 
 
@@ -64,7 +64,7 @@ def test_few_facts_are_reported_once():
     five = {"accuracy": 2, "rankc": 1, "coverlap": 1}
     assert explained(5, five, "holm", 500) == (
         "p (holm) cannot fall below .05 with 5 rows and 500 resamples; "
-        "least possible p: accuracy 0.12, rankc 0.062, coverlap 0.062"
+        "least possible p: accuracy 0.12, RankC 0.062, COverlap 0.062"
     )  # 2 * 2^-4 and 2^-4
     assert "accuracy 0.062" in explained(6, five, "holm", 500)
     assert explained(9, {"accuracy": 0}, "none", 1) is None

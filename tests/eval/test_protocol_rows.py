@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.report.page import write_report
+from polyprobe.eval.report import write_report
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.protocol import as_asked, bare_template, list_objects
 from polyprobe.system.errors import PolyprobeError

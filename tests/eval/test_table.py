@@ -1,5 +1,6 @@
 """The terminal table: figures, means, chance, and 80 columns."""
 
+import hashlib
 from io import StringIO
 from itertools import combinations
 
@@ -24,7 +25,7 @@ RESULTS = {
 
 def printed(results, width=80):
     console = Console(file=StringIO(), width=width)
-    console.print(results_table(results))
+    console.print(results_table(results, width))
     return console.file.getvalue().splitlines()
 
 
@@ -51,13 +52,40 @@ def test_intervals_are_below_the_means():
     assert rows["95 % to"] == ["0.750", "0.700", "0.400", "–"]
 
 
-def test_what_was_left_out_is_counted_and_the_signature_is_whole():
+def test_what_was_left_out_is_counted_and_the_signature_is_short():
     lines = printed(RESULTS)
     text = "\n".join(lines)
     assert "6,792 facts" in text
     assert "34 facts with one candidate: no adjusted RankC, no kappa" in text
     assert "1 pairs without COverlap" in text
-    assert "".join(lines).endswith(RESULTS["signature"])
+    digest = hashlib.sha256(RESULTS["signature"].encode()).hexdigest()[:8]
+    assert lines[-1] == f"signature {digest}: model m@1, data d/17, languages 53"
+
+
+def test_a_wide_terminal_shows_the_interval_of_each_language():
+    bounds = {"en": [0.4, 0.6], "fr": [0.2, 0.3], "zh_hans": [0.125, 0.125]}
+    results = {**RESULTS, "intervals": {"accuracy": bounds, "mean": {}}}
+    wide, narrow = printed(results, 100), printed(results, 80)
+    assert max(map(len, wide)) <= 100
+    shown = [cells(wide)[x][-1] for x in bounds]
+    assert shown == ["0.400 to 0.600", "0.200 to 0.300", "0.125 to 0.125*"]
+    assert cells(wide)["mean"][:4] == cells(narrow)["mean"]
+    assert len(cells(narrow)["en"]) == 4
+
+
+def test_an_interval_without_width_is_marked():
+    means = {
+        "accuracy": [0.25, 0.75],
+        "rankc": [0.6, 0.6],
+        "rankc_adjusted": None,
+        "coverlap": None,
+    }
+    lines = printed({**RESULTS, "intervals": {"mean": means}})
+    rows = cells(lines)
+    assert rows["95 % from"][:2] == ["0.250", "0.600*"]
+    assert rows["95 % to"][:2] == ["0.750", "0.600*"]
+    assert any(line.startswith("*: all resamples have this value") for line in lines)
+    assert not any(line.startswith("*:") for line in printed(RESULTS))
 
 
 def test_nothing_is_said_of_nothing_left_out():

@@ -13,7 +13,7 @@ from polyprobe.cli import app
 from polyprobe.eval.compare.sentences.compare import compare_versions, find_versions
 from polyprobe.eval.compare.sentences.deltas import Ranks, draw_boxes, read_ranks
 from polyprobe.eval.compare.sentences.quality import measure_overlap
-from polyprobe.eval.compare.sentences.table import as_json, list_notes
+from polyprobe.eval.compare.sentences.table import as_json, list_figures, list_notes
 from polyprobe.eval.compare.sentences.texts import load_texts
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import Run
@@ -30,7 +30,8 @@ def runs(tmp_path):
 
 def test_sentence_versions_are_recognised_in_any_order(runs):
     template, sentence = runs
-    assert find_versions(*runs) == find_versions(sentence, template) == (template, sentence)
+    assert find_versions(sentence, template) == (template, sentence, ("sentence", "template"))
+    assert find_versions(template, sentence) == (template, sentence, ("template", "sentence"))
     assert find_versions(template, template) is None
 
 
@@ -74,7 +75,7 @@ def averages(values, relations):
 @pytest.mark.parametrize("two_forms", [False, True])
 def test_recall_and_mean_rank_by_definition(tmp_path, two_forms):
     template, sentence = write_versions(tmp_path, two_forms=two_forms)
-    found = compare_versions(find_versions(template, sentence), **FEW).ranks
+    found = compare_versions(find_versions(sentence, template), **FEW).ranks
     assert list(found) == [f"recall@{k}" for k in range(1, 4 + two_forms)] + ["mean_rank"]
     relations = template.read("en")["relation"].to_pylist()
     for name, by_average in found.items():
@@ -125,13 +126,13 @@ def test_whiskers_end_within_one_and_a_half_boxes():
 
 def test_rows_that_one_lacks_are_left_out_and_counted(tmp_path):
     template, sentence = write_versions(tmp_path, skip=(0, 5))
-    found = compare_versions(find_versions(template, sentence), **FEW)
+    found = compare_versions(find_versions(sentence, template), **FEW)
     assert (found.n_queries, found.left_out) == (N - 2, (0, 2))
     assert found.overlap is not None
 
 
 def test_rows_are_chosen_by_relation(runs):
-    versions = find_versions(*runs)
+    versions = find_versions(*reversed(runs))
     relations = versions.sentence.read("en")["relation"].to_pylist()
     whole = compare_versions(versions, **FEW)
     first = compare_versions(versions, choice=make_choice(relations[:1]), **FEW)
@@ -155,7 +156,7 @@ def delta(run, language):
 
 def test_inflection_delta_by_definition(tmp_path):
     template, sentence = write_versions(tmp_path, two_forms=True)
-    found = compare_versions(find_versions(template, sentence), **FEW).inflection
+    found = compare_versions(find_versions(sentence, template), **FEW).inflection
     assert found.n_queries == {"en": N, "ru": N}
     relations = template.read("en")["relation"].to_pylist()
     for place, language in enumerate(("en", "ru")):
@@ -170,7 +171,7 @@ def test_inflection_delta_by_definition(tmp_path):
 
 
 def test_no_row_with_two_forms(runs):
-    found = compare_versions(find_versions(*runs), **FEW)
+    found = compare_versions(find_versions(*reversed(runs)), **FEW)
     assert found.inflection == (None, {"en": 0, "ru": 0})
     assert "inflection delta: 0 rows have a label and another form" in found.notes[0]
 
@@ -181,7 +182,7 @@ def test_candidates_that_are_not_the_dataset_s_have_no_inflection_delta(tmp_path
     versions = [
         write_run(tmp_path / config, dataset, config, scoring="mpararel") for config in CONFIGS
     ]
-    found = compare_versions(find_versions(*versions), **FEW)
+    found = compare_versions(find_versions(*reversed(versions)), **FEW)
     assert found.failures == []
     assert found.inflection == (None, {"en": 0, "ru": 0})
     assert found.notes[0].startswith("inflection delta: a run's candidates are all objects")
@@ -190,7 +191,7 @@ def test_candidates_that_are_not_the_dataset_s_have_no_inflection_delta(tmp_path
 def test_a_language_that_one_lacks_is_named(tmp_path):
     template, _ = write_versions(tmp_path)
     sentence = write_run(tmp_path / "en", tmp_path / "tiny", "small-sentence", ("en",))
-    found = compare_versions(find_versions(template, sentence), **FEW)
+    found = compare_versions(find_versions(sentence, template), **FEW)
     assert (found.languages, found.left_out_languages) == (["en"], ["ru"])
     assert as_json(found)["left_out_languages"] == ["ru"]
     assert "excluded (only in one run): languages ru" in list(list_notes(found))
@@ -217,12 +218,12 @@ def test_chrf_is_sacrebleu_s_of_the_filled_texts(runs):
 
 
 def test_a_dataset_that_is_gone_or_changed_costs_the_texts_alone(tmp_path, runs):
-    whole = compare_versions(find_versions(*runs), **FEW)
+    whole = compare_versions(find_versions(*reversed(runs)), **FEW)
     file = tmp_path / "tiny" / "data" / "small" / "ru.parquet"
     shutil.copy(tmp_path / "tiny" / "data" / "small-sentence" / "ru.parquet", file)
-    changed = compare_versions(find_versions(*runs), **FEW)
+    changed = compare_versions(find_versions(*reversed(runs)), **FEW)
     shutil.rmtree(tmp_path / "tiny")
-    gone = compare_versions(find_versions(*runs), **FEW)
+    gone = compare_versions(find_versions(*reversed(runs)), **FEW)
     for found, reason in ((changed, "'ru' of tiny/small has changed since"), (gone, "no dataset")):
         assert found.ranks == whole.ranks
         assert found.overlap is found.inflection is None
@@ -243,17 +244,45 @@ def show(*arguments, status=0):
     return " ".join(result.output.split())
 
 
-def test_the_command_gives_the_same_in_any_order(runs):
+def test_the_command_keeps_the_order_of_its_arguments(runs, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     folders = [run.folder for run in runs]
     text = show(*folders, "--resamples", 99)
-    assert text == show(*reversed(folders), "--resamples", 99)
-    assert text.startswith("A: the run on sentences; B: the run on templates; differences:")
-    assert "12 rows in both; differences are sentence - template" in text
+    assert "12 rows in both; differences are template - sentence" in text
+    assert "┃ template ┃ sentence ┃ Δ ┃" in text
+    for figure in ("recall@1 mean (macro)", "recall@1 mean (micro)", "accuracy mean (micro)"):
+        assert figure in text
+    other = show(*reversed(folders), "--resamples", 99)
+    assert "12 rows in both; differences are sentence - template" in other
+
+
+def negative(row):
+    values = (row.second, row.first, -row.difference)
+    return (*values, *(-end for end in reversed(row.ci)), row.p, row.p_adjusted)
+
+
+def test_the_other_order_has_the_opposite_differences(tmp_path):
+    template, sentence = write_versions(tmp_path, two_forms=True, skip=(0,))
+    one, other = (
+        compare_versions(find_versions(*pair), **FEW)
+        for pair in ((sentence, template), (template, sentence))
+    )
+    assert (one.left_out, other.left_out) == ((0, 1), (1, 0))
+    assert other.boxes == {x: boxes[::-1] for x, boxes in one.boxes.items()}
+    for mine, swapped in zip(list_figures(one).items(), list_figures(other).items(), strict=True):
+        assert mine[0] == swapped[0]
+        for average, rows in mine[1].items():
+            for row, opposite in zip(rows, swapped[1][average], strict=True):
+                found = (opposite.first, opposite.second, opposite.difference)
+                assert (*found, *opposite.ci, opposite.p, opposite.p_adjusted) == negative(row)
+    assert as_json(one)["ranks"]["mean_rank"]["micro"]["en"]["template"] == pytest.approx(
+        as_json(other)["ranks"]["mean_rank"]["micro"]["en"]["template"]
+    )
 
 
 def test_sentence_versions_of_one_language_whose_pools_are_of_one(tmp_path):
     template, sentence = write_versions(tmp_path, languages=["ru"])
-    found = compare_versions(find_versions(template, sentence), **FEW)
+    found = compare_versions(find_versions(sentence, template), **FEW)
     rows = found.ranks["recall@1"]["macro"]
     assert [row.name for row in rows] == ["ru", "mean"]
     assert rows[0][1:7] == rows[1][1:7]
@@ -261,7 +290,7 @@ def test_sentence_versions_of_one_language_whose_pools_are_of_one(tmp_path):
 
 @pytest.mark.parametrize("cluster", ["relation", "subject"])
 def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
-    versions = find_versions(*write_versions(tmp_path, two_forms=True))
+    versions = find_versions(*reversed(write_versions(tmp_path, two_forms=True)))
     drawn = [compare_versions(versions, clusters=c, **FEW) for c in ("none", cluster)]
     for figure in ("ranks", "inflection"):
         facts, clusters = (getattr(found, figure) for found in drawn)
@@ -277,7 +306,7 @@ def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
 
 def test_a_single_fact_has_no_interval(tmp_path):
     template, sentence = write_versions(tmp_path, skip=range(1, N))
-    found = compare_versions(find_versions(template, sentence), **FEW)
+    found = compare_versions(find_versions(sentence, template), **FEW)
     assert found.n_queries == 1
     assert all(row.ci is None for row in found.ranks["recall@1"]["macro"])
     assert found.overlap.by_language["ru"].sentences_ci is None
@@ -286,7 +315,10 @@ def test_a_single_fact_has_no_interval(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output", "p.html"], "--output: only for a run and its sentence version; got tiny/sm"),
+        (
+            ["--output", "p.pdf"],
+            "--output p.pdf: reports are HTML files; expected a name that ends",
+        ),
         (["--gender", "g.tsv"], "--gender: only for a run and its sentence"),
         (["--stanza", "s"], "--stanza is for --gender FILE"),
         (["--comet-model", "m"], "--comet-model is for --comet-python PATH"),

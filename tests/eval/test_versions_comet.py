@@ -147,7 +147,7 @@ def test_the_worker_needs_no_more_than_python_3_8():
 
 
 def test_mean_scores_by_hand(tmp_path, python):
-    versions = find_versions(*write_versions(tmp_path))
+    versions = find_versions(*reversed(write_versions(tmp_path)))
     found = compare_versions(versions, Wanted(comet=Comet(python, "fine")), n_resamples=99).quality
     russian, mean = found.score["micro"]
     assert (russian.name, found.n_queries, found.source) == ("ru", N, "small-sentence")
@@ -174,7 +174,7 @@ def test_a_failure_keeps_all_the_rest(tmp_path, python):
 
 
 def test_no_english_to_translate_from(tmp_path, python):
-    versions = find_versions(*write_versions(tmp_path, languages=["ru"]))
+    versions = find_versions(*reversed(write_versions(tmp_path, languages=["ru"])))
     found = compare_versions(versions, Wanted(comet=Comet(python, "killed")), n_resamples=99)
     assert found.quality.score is None
     assert found.notes[-1].startswith("QE: 0 rows with a sentence in a split 'en'")

@@ -87,7 +87,7 @@ def gender_file(tmp_path):
 
 def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
     monkeypatch.setattr(twin_gender, "load_tagger", only_russian)
-    versions = find_versions(*write_versions(tmp_path))
+    versions = find_versions(*reversed(write_versions(tmp_path)))
     found = compare_versions(versions, Wanted(gender=gender_file), **FEW)
     feminine = found.feminine
     # of twelve rows every other one is of a woman, with one verb each
@@ -100,6 +100,11 @@ def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
         assert row.first_ci == pytest.approx([low, 1])
         assert row.second_ci == pytest.approx([0, 1 - low])
     assert [row.name for row in feminine.share["macro"]] == ["ru", "mean"]
+    pair = (versions.template, versions.sentence)
+    other = compare_versions(find_versions(*pair), Wanted(gender=gender_file), **FEW).feminine
+    rows = [row for average in other.share.values() for row in average]
+    assert {(row.first, row.second, row.difference) for row in rows} == {(0, 1, -1)}
+    assert other.forms == feminine.forms
     assert "feminine verb forms: no tagger for 'en' (none here)" in found.notes
     assert found.failures == []
 
@@ -108,7 +113,9 @@ def test_no_female_subject(tmp_path, monkeypatch):
     monkeypatch.setattr(twin_gender, "load_tagger", only_russian)
     file = tmp_path / "gender.txt"
     file.write_text("Q0\tmale\n")
-    found = compare_versions(find_versions(*write_versions(tmp_path)), Wanted(gender=file), **FEW)
+    found = compare_versions(
+        find_versions(*reversed(write_versions(tmp_path))), Wanted(gender=file), **FEW
+    )
     assert (found.feminine.n_facts, found.feminine.share) == (0, None)
     assert any("0 rows have a female subject" in note for note in found.notes)
 
@@ -132,7 +139,7 @@ def test_a_gender_file_that_is_not_there(tmp_path):
 
 
 def test_a_folder_without_models_is_reported(tmp_path, gender_file):
-    versions = find_versions(*write_versions(tmp_path))
+    versions = find_versions(*reversed(write_versions(tmp_path)))
     found = compare_versions(
         versions, Wanted(gender=gender_file, stanza=tmp_path / "models"), **FEW
     )
@@ -213,7 +220,7 @@ def models(tmp_path_factory):
 def test_a_trained_tagger_counts_through_the_command(models, tmp_path, gender_file):
     template, sentence = write_versions(tmp_path)
     file = tmp_path / "c.json"
-    arguments = [template.folder, sentence.folder, "--gender", gender_file, "--stanza", models]
+    arguments = [sentence.folder, template.folder, "--gender", gender_file, "--stanza", models]
     arguments += ["--resamples", 99, "--json", file]
     result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
     assert result.exit_code == 0, result.output

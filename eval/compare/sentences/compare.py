@@ -1,7 +1,7 @@
 """Compare a run on templates with the run on their sentence version: the effect of wording.
 
 The configuration `NAME-sentence` holds the facts and candidates of `NAME` in sentences that were
-translated whole (Semenov and Sennrich 2025). All differences are sentence - template.
+translated whole (Semenov and Sennrich 2025). Differences are those of the runs in the given order.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,8 @@ from polyprobe.eval.compare.runs import match_runs
 from polyprobe.eval.results.compute import read_clusters
 from polyprobe.eval.run.choice import ALL_ROWS, Choice
 from polyprobe.eval.run.folder import Run
-from polyprobe.metrics.joint.significance import Averages
+from polyprobe.eval.run.naming import list_differing
+from polyprobe.metrics.joint.significance import Averages, swap_averages
 from polyprobe.system.errors import PolyprobeError
 
 from .deltas import Box, Inflection, compare_ranks, draw_boxes, measure_inflection, read_ranks
@@ -27,10 +28,19 @@ Measure = Callable[[Texts], Any]
 
 
 class Versions(NamedTuple):
-    """Two runs on the same facts: one on templates, one on their sentence version."""
+    """Two runs on the same facts: one on templates, one on their sentence version.
+
+    `sides` are the names of both in the given order; differences are the first less the second.
+    """
 
     template: Run
     sentence: Run
+    sides: tuple[str, str] = ("sentence", "template")
+
+    @property
+    def runs(self) -> tuple[Run, Run]:
+        """Return both runs, the one on templates first."""
+        return self.template, self.sentence
 
 
 class Wanted(NamedTuple):
@@ -48,14 +58,14 @@ class Wanted(NamedTuple):
 
 
 class VersionComparison(NamedTuple):
-    """The effect of sentences; differences are sentence - template.
+    """The effect of sentences.
 
     Attributes:
-        versions: the runs; the first of a pair of numbers is of the sentence run.
+        versions: the runs; pairs of numbers are in the order of its `sides`.
         languages, left_out_languages, n_queries, left_out: as in `runs.Comparison`.
         ranks: recall@1 … recall@10 and mean_rank, {macro, micro: one row for each language, `mean`
             last}.
-        boxes: five numbers and mean of the best ranks by language, sentence before template.
+        boxes: five numbers and mean of the best ranks by language.
         inflection, feminine, overlap, quality: None if not measured; `notes` has the reason.
         notes: notes for the reader, one line each.
         failures: requested measures that failed, one line each, with the remedy.
@@ -77,13 +87,13 @@ class VersionComparison(NamedTuple):
 
 
 def find_versions(first: Run, second: Run) -> Versions | None:
-    """Return the runs as template and sentence, in any order; None if they are not such.
+    """Return the runs as template and sentence, given in any order; None if they are not such.
 
     Their datasets have one name, and one configuration is the other one with `-sentence`.
     """
     names = [run.settings().data_name for run in (first, second)]
     if names[1] == names[0] + SUFFIX:
-        return Versions(first, second)
+        return Versions(first, second, ("template", "sentence"))
     return Versions(second, first) if names[0] == names[1] + SUFFIX else None
 
 
@@ -119,7 +129,7 @@ def compare_versions(
     asked = list_measures(matched.tables, wanted, females, paired)
     compared = compare_ranks(one, other, paired)
     found, failures = _measure(versions, matched.languages, first["fact_id"].to_pylist(), asked)
-    return VersionComparison(
+    measured = VersionComparison(
         versions,
         matched.languages,
         matched.left_out_languages,
@@ -131,8 +141,24 @@ def compare_versions(
         found.get("feminine verb forms"),
         found.get("chrF"),
         found.get("QE"),
-        [*note_settings(versions), *note_missing(found, asks_whole_relations(*versions))],
+        [*note_settings(versions), *note_missing(found, asks_whole_relations(*versions.runs))],
         failures,
+    )
+    return measured if versions.sides[0] == "sentence" else _swap(measured)
+
+
+def _swap(found: VersionComparison) -> VersionComparison:
+    """Return a comparison of sentences with templates as one of templates with sentences."""
+    inflection, feminine, quality = found.inflection, found.feminine, found.quality
+    return found._replace(
+        left_out=(found.left_out[1], found.left_out[0]),
+        ranks={name: swap_averages(averages) for name, averages in found.ranks.items()},
+        boxes={language: (other, one) for language, (one, other) in found.boxes.items()},
+        inflection=inflection
+        and inflection._replace(delta=inflection.delta and swap_averages(inflection.delta)),
+        feminine=feminine
+        and feminine._replace(share=feminine.share and swap_averages(feminine.share)),
+        quality=quality and quality._replace(score=quality.score and swap_averages(quality.score)),
     )
 
 
@@ -158,11 +184,10 @@ def list_measures(
 
 
 def note_settings(versions: Versions) -> list[str]:
-    """Return a line on the settings that differ between the runs, if any."""
-    one, other = (run.settings() for run in versions)
-    names = ("model", "revision", "scoring", "bos", "dtype", "sample", "limit")
-    differing = ", ".join(name for name in names if getattr(one, name) != getattr(other, name))
-    line = f"the runs also differ in {differing}: the differences are not of wording alone"
+    """Return a line on the settings that differ between the runs besides the data, if any."""
+    differing = {*list_differing(versions.runs)} - {"data", "other languages"}
+    names = ", ".join(sorted(differing))
+    line = f"the runs also differ in {names}: the differences are not of wording alone"
     return [line] if differing else []
 
 

@@ -1,0 +1,203 @@
+"use strict";
+
+/* Pictures as SVG: text, bars with intervals, heat maps; hover values; a button to save them.
+   Colours are CSS variables, so that a picture follows the colour scheme. */
+
+const SVG = "http://www.w3.org/2000/svg";
+const FONT = "12px system-ui, 'Noto Sans', sans-serif";
+// Cividis: made to be read alike with and without colour blindness; lighter is higher.
+const RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
+  "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+// Of differences: blue is below zero, orange above.
+const DIVERGING = ["#2166ac", "#92c5de", "#f7f7f7", "#f4a582", "#b35806"];
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function make(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function svg(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function label(x, y, content, attributes = {}) {
+  return svg("text", { x, y, fill: "var(--ink)", "dominant-baseline": "central", ...attributes },
+    content);
+}
+
+const line = (x1, y1, x2, y2, attributes = {}) =>
+  svg("line", { x1, y1, x2, y2, stroke: "var(--ink)", ...attributes });
+
+const show = (value, digits = 3) => (value === null || value === undefined ? "–"
+  : value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
+
+const PEN = document.createElement("canvas").getContext("2d");
+PEN.font = FONT;
+const widest = (texts) => Math.ceil(Math.max(0, ...texts.map((text) => PEN.measureText(text).width)));
+
+/* Draw into an element of the macro `drawing`; parts are SVG elements. */
+function draw(place, width, height, ...parts) {
+  place.replaceChildren(svg("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`,
+    style: `font: ${FONT}` }, svg("rect", { width, height, fill: "var(--back)" }), ...parts));
+}
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/* The picture as a file: colours in place of variables, hover texts as titles. */
+function save(place) {
+  const picture = place.querySelector("svg").cloneNode(true);
+  for (const element of picture.querySelectorAll("[data-tip]")) {
+    element.append(svg("title", {}, element.dataset.tip));
+    element.removeAttribute("data-tip");
+  }
+  const text = picture.outerHTML.replace(/var\((--[\w-]+)\)/g, (_, name) => css(name));
+  const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  make("a", { href: address, download: `${place.dataset.name}.svg` }).click();
+}
+
+document.addEventListener("click", ({ target }) => {
+  if (target.matches("button.save")) save(target.parentElement.querySelector(".figure"));
+});
+
+const TIP = make("div", { class: "tip", hidden: "" });
+document.body.append(TIP);
+document.addEventListener("pointermove", ({ target, clientX, clientY }) => {
+  const text = target.dataset?.tip;
+  TIP.hidden = !text;
+  if (!text) return;
+  TIP.textContent = text;
+  const left = Math.min(clientX + 12, window.innerWidth - TIP.offsetWidth - 8);
+  const below = clientY + 16 + TIP.offsetHeight < window.innerHeight;
+  TIP.style.left = `${Math.max(8, left)}px`;
+  TIP.style.top = `${below ? clientY + 16 : clientY - 10 - TIP.offsetHeight}px`;
+});
+document.addEventListener("scroll", () => { TIP.hidden = true; }, true);
+
+/* Draw again when the window's width changes. */
+function redraw(drawAll) {
+  let waiting = 0;
+  window.addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(drawAll, 150);
+  });
+}
+
+/* Bars from 0 to 1, a group for each label.
+
+   series: [{ values, bounds ([low, high] or null), tips }], one bar of each in a group;
+   levels: [{ name, value, dash }], lines with their names above the plot, one row for each. */
+function drawBars(place, labels, series, levels) {
+  const thick = series.length > 1 ? 11 : 15;
+  const step = thick * series.length + 8;
+  const left = widest(labels) + 12;
+  const top = 18 * levels.length + 8;
+  const width = Math.min(place.parentElement.clientWidth, 720);
+  const bottom = top + step * labels.length;
+  const x = (value) => left + value * (width - left - 24);
+  const parts = [0, 0.2, 0.4, 0.6, 0.8, 1].flatMap((value) => [
+    line(x(value), top, x(value), bottom, { stroke: "var(--line)" }),
+    label(x(value), bottom + 14, `${Math.round(100 * value)} %`, { "text-anchor": "middle" }),
+  ]);
+  labels.forEach((name, i) => {
+    const start = top + i * step + 4;
+    parts.push(label(left - 8, start + (step - 8) / 2, name, { "text-anchor": "end" }));
+    series.forEach(({ values, bounds, tips }, index) => {
+      if (values[i] === null) return;
+      const y = start + index * thick;
+      parts.push(svg("rect", { class: "bar", x: left, y, width: Math.max(0, x(values[i]) - left),
+        height: thick - 1, fill: `var(--bar-${index % 5})` }));
+      if (bounds[i]) parts.push(whiskers(bounds[i].map(x), y + (thick - 1) / 2));
+      parts.push(svg("rect", { x: left, y, width: width - left, height: thick,
+        fill: "transparent", "data-tip": tips[i] }));
+    });
+  });
+  levels.forEach(({ name, value, dash }, row) => {
+    const y = 18 * row + 10;
+    const text = `${name} ${(100 * value).toFixed(1)} %`;
+    const end = x(value) + 6 + widest([text]) > width;
+    parts.push(
+      line(x(value), y - 6, x(value), bottom, { "stroke-dasharray": dash, "stroke-width": 1.5,
+        "pointer-events": "none" }),
+      label(x(value) + (end ? -6 : 6), y, text, { class: "level", "text-anchor": end ? "end" : "start" }));
+  });
+  draw(place, width, bottom + 26, ...parts);
+}
+
+function whiskers([low, high], y) {
+  const ends = [low, high].map((x) => `M${x} ${y - 3}v6`).join("");
+  return svg("path", { class: "interval", d: `M${low} ${y}H${high}${ends}`, stroke: "var(--ink)",
+    fill: "none" });
+}
+
+function colourOf(ramp, share) {
+  const place = Math.min(1, Math.max(0, share)) * (ramp.length - 1);
+  const i = Math.min(ramp.length - 2, Math.floor(place));
+  const [one, two] = [ramp[i], ramp[i + 1]].map((hex) =>
+    [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16)));
+  return one.map((value, k) => Math.round(value + (two[k] - value) * (place - i)));
+}
+
+/* A square of cells, a scale below it.
+
+   cells: [{ row, column, value, tip, text, marked, chosen, pair }]; value null: no colour;
+   scale: { title, low, high, ramp, mark ({ name, value } or null) }. */
+function drawHeat(place, labels, cells, scale) {
+  const names = widest(labels) + 10;
+  const room = place.parentElement.clientWidth - names - 8;
+  const most = cells.some(({ text }) => text) ? 38 : 15;
+  const size = Math.max(most, Math.min(64, Math.floor(room / labels.length)));
+  const upright = Math.max(...labels.map((name) => widest([name]))) > size - 4;
+  const top = upright ? names : 24;
+  const side = size * labels.length;
+  const width = Math.max(names + side + 8, names + 240);
+  const share = (value) => (value - scale.low) / (scale.high - scale.low);
+  const parts = labels.flatMap((name, i) => {
+    const middle = (i + 0.5) * size;
+    const above = upright
+      ? { transform: `translate(${names + middle} ${top - 6}) rotate(-90)` }
+      : { transform: `translate(${names + middle} ${top - 10})`, "text-anchor": "middle" };
+    return [label(names - 6, top + middle, name, { "text-anchor": "end" }), label(0, 0, name, above)];
+  });
+  for (const { row, column, value, tip, text, marked, pair } of cells) {
+    const [x, y] = [names + column * size, top + row * size];
+    const colour = value === null ? null : colourOf(scale.ramp, share(value));
+    const dark = colour && colour[0] * 0.3 + colour[1] * 0.59 + colour[2] * 0.11 > 125;
+    const ink = { fill: !colour ? "var(--soft)" : dark ? "#111" : "#fff", "pointer-events": "none" };
+    parts.push(svg("rect", { class: "cell", x, y, width: size - 1, height: size - 1,
+      fill: colour ? `rgb(${colour})` : "var(--card)", "data-tip": tip,
+      ...(pair ? { "data-pair": pair } : {}) }));
+    if (text) {
+      parts.push(label(x + size / 2, y + size / 2, text, { ...ink, "text-anchor": "middle" }));
+    }
+    if (marked) {
+      parts.push(svg("circle", { class: "marked", cx: x + size - 6, cy: y + 5, r: 2.5, ...ink }));
+    }
+  }
+  for (const { row, column } of cells.filter(({ chosen }) => chosen)) {
+    parts.push(svg("rect", { x: names + column * size, y: top + row * size, width: size - 1,
+      height: size - 1, fill: "none", stroke: "#e0218a", "stroke-width": 3,
+      "pointer-events": "none" }));
+  }
+  draw(place, width, top + side + 62, ...parts, ...drawScale(scale, names, top + side + 14));
+}
+
+function drawScale({ title, low, high, ramp, mark }, left, y) {
+  const long = 220;
+  const x = (value) => left + (long * (value - low)) / (high - low);
+  const steps = Array.from({ length: 44 }, (_, i) => svg("rect", { x: left + i * 5, y, width: 5.5,
+    height: 10, fill: `rgb(${colourOf(ramp, (i + 0.5) / 44)})` }));
+  const ends = [[low, "start"], [high, "end"]].map(([value, anchor]) =>
+    label(x(value), y + 20, show(value, 2), { "text-anchor": anchor }));
+  const half = mark && widest([mark.name]) / 2;
+  const beside = mark && Math.max(left + 36 + half, Math.min(x(mark.value), left + long - 36 - half));
+  const marks = !mark ? [] : [
+    line(x(mark.value), y - 3, x(mark.value), y + 13, { "stroke-width": 2, class: "chance" }),
+    label(beside, y + 20, mark.name, { "text-anchor": "middle" }),
+  ];
+  return [...steps, ...ends, ...marks, label(left, y + 38, title)];
+}

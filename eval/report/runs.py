@@ -1,0 +1,200 @@
+"""Write the report of one or several runs as one HTML file that opens without a network."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from polyprobe.eval.compare.outcome import Outcome, list_notes
+from polyprobe.eval.compare.runs import Comparison, compare_runs
+from polyprobe.eval.results.compute import Bootstrap, find_results
+from polyprobe.eval.results.figures import HEADLINE
+from polyprobe.eval.results.floors import FLOORS
+from polyprobe.eval.results.table import NO_WIDTH
+from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
+from polyprobe.eval.run.folder import FinishedRun, Run
+from polyprobe.eval.run.naming import describe_differing, name_runs
+from polyprobe.metrics.joint import HEADLINES
+from polyprobe.system.errors import PolyprobeError
+
+from .examples import collect_examples, read_answers
+from .page import check_output, write_page
+from .parts import (
+    Between,
+    RunPart,
+    list_every_mean,
+    list_languages,
+    list_means,
+    order_by_similarity,
+    select_differences,
+    sort_pair_figures,
+)
+from .sentences import write_versions
+
+BUDGET = 1_300_000  # bytes of examples in a page, shared by its runs
+BY_PAPERS = tuple(figure.name for figure in HEADLINE if not figure.twice)
+NEEDED = {
+    "languages": list,
+    "n_queries": int,
+    "signature": str,
+    **dict.fromkeys((*BY_PAPERS, "mean", "chance", "left_out"), dict),
+}
+_TEST = {"test": "randomisation", "correction": "holm"}
+TERMS = [
+    *((figure.title, figure.says) for figure in HEADLINE),
+    *((f"floor: {floor.title}", floor.says) for floor in FLOORS),
+    ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
+    ("interval with *", f"{NO_WIDTH.removeprefix('*: ').capitalize()}."),
+]
+
+
+def write_report(runs: Sequence[Path], output: Path, choice: Choice = ALL_ROWS) -> None:
+    """Write the report of one run, or of several side by side, as one HTML file.
+
+    Several runs are compared with the first one, over the facts that both have. The texts of the
+    examples come from the dataset. If it is missing or has changed, the report has fact ids and
+    candidate numbers instead, and a note. With a choice of scored rows the figures are computed
+    again, as results.json has its intervals; that file stays.
+
+    Raises:
+        PolyprobeError: not a run folder, missing scores, or the output cannot be written.
+    """
+    check_output(output)
+    finished = [read_finished(Run(folder), choice) for folder in runs]
+    compared: list[Comparison | str] = []
+    for other in finished[1:]:
+        drawn = finished[0].results.get("resampling", {})
+        options = {**_TEST, **drawn, "n_resamples": drawn.get("n_resamples") or 1_000}
+        pair = (finished[0].run, other.run)
+        try:
+            compared.append(compare_runs(*pair, choice=choice, figures=HEADLINE, **options))
+        except PolyprobeError as error:
+            compared.append(f"not compared: {error}")
+    write_pages(finished, output, compared)
+
+
+def write_comparison(
+    runs: tuple[Run, Run], outcome: Outcome, output: Path, choice: Choice = ALL_ROWS
+) -> None:
+    """Write two compared runs as one HTML file: the effect of sentences, or a report of both.
+
+    Raises:
+        PolyprobeError: a run without results, or the output cannot be written.
+    """
+    if outcome.between:
+        write_versions(outcome.between, outcome.found.settings, output)
+    else:
+        write_pages([read_finished(run, choice) for run in runs], output, [outcome.found])
+
+
+def write_pages(
+    runs: Sequence[FinishedRun], output: Path, compared: Sequence[Comparison | str] = ()
+) -> None:
+    """Write the report of runs that are in memory, see `write_report`.
+
+    `compared` are the comparisons of the first run with each of the others, or why there is none.
+    """
+    names = name_runs([finished.run for finished in runs])
+    parts = [
+        _make_part(finished, name, BUDGET // len(runs))
+        for finished, name in zip(runs, names, strict=True)
+    ]
+    between = [
+        Between((0, place), f"{names[0]} − {names[place]}", found)
+        for place, found in enumerate(compared, start=1)
+        if isinstance(found, Comparison)
+    ]
+    figures = sort_pair_figures(parts)
+    measures = {figure.name: figure.title for figure in figures}
+    write_page(
+        output,
+        "report",
+        title=_title(parts),
+        data={
+            "measures": measures,
+            "runs": [_select_data(part, [*measures]) for part in parts],
+            "differences": [select_differences(two) for two in between],
+        },
+        parts=parts,
+        terms=TERMS,
+        measures=measures,
+        shorts={figure.name: figure.short or figure.title for figure in figures},
+        between=between,
+        differing=describe_differing([finished.run for finished in runs]),
+        cautions=list_cautions(parts),
+        notes=_list_notes(names, compared),
+        means=list_means(parts, between),
+        every_mean=list_every_mean(parts, between),
+        accuracies=list_languages(parts, between),
+    )
+
+
+def _title(parts: Sequence[RunPart]) -> str:
+    data = {part.settings.data_name for part in parts}
+    who = parts[0].name if len(parts) == 1 else f"{len(parts)} runs"
+    return f"polyprobe: {who}" + (f" on {data.pop()}" if len(data) == 1 else "")
+
+
+def _list_notes(names: Sequence[str], compared: Sequence[Comparison | str]) -> list[str]:
+    """Return the notes on the comparisons, one line each, with the name of the other run."""
+    return [
+        f"{names[0]} and {name}: {line}"
+        for name, found in zip(names[1:], compared, strict=False)
+        for line in ([found] if isinstance(found, str) else list_notes(found))
+    ]
+
+
+def read_finished(run: Run, choice: Choice = ALL_ROWS) -> FinishedRun:
+    """Return a run with its results, computed again if rows are chosen."""
+    results = run.read_results()
+    if choice != ALL_ROWS:
+        bootstrap = Bootstrap(**results.get("resampling", {}))
+        return FinishedRun(run, find_results(run, bootstrap, choice))
+    return FinishedRun(run, results)
+
+
+def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
+    run, results, texts = finished
+    settings = run.settings()
+    if settings.kind == "predictions":
+        raise PolyprobeError(
+            f"{run.folder} holds free predictions without rankings to report; see results.json "
+            "and predictions/"
+        )
+    missing = [key for key in NEEDED if not isinstance(results.get(key), NEEDED[key])]
+    if missing:
+        raise PolyprobeError(
+            f"{run.folder}/results.json lacks {', '.join(missing)}; make it again with "
+            f"`polyprobe metrics {run.folder}`"
+        )
+    choice = make_choice(**(results.get("subset") or {}))
+    answers = read_answers(run, results["languages"], choice)
+    return RunPart(name, settings, results, collect_examples(settings, answers, budget, texts))
+
+
+def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
+    """Return the values that the page's script draws."""
+    bounds = part.results.get("intervals", {})
+    names = ("languages", "chance", "floors", *HEADLINES)
+    results = {
+        **{name: part.results[name] for name in names if name in part.results},
+        "intervals": {name: bounds[name] for name in HEADLINES if name in bounds},
+    }
+    orders = {
+        name: order_by_similarity(part.results["languages"], part.results[name])
+        for name in measures
+    }
+    return {"name": part.name, "results": results, "orders": orders, **part.examples}
+
+
+def list_cautions(parts: Sequence[RunPart]) -> list[str]:
+    """Return in what the runs differ beside the model, which makes means incomparable."""
+    asked = {
+        "dataset": {(p.settings.dataset, p.settings.config) for p in parts},
+        "languages": {tuple(sorted(p.results["languages"])) for p in parts},
+        "facts": {
+            (p.settings.limit, p.settings.sample, p.results["n_queries"], *p.chosen_rows)
+            for p in parts
+        },
+        "scoring": {(p.settings.scoring, p.settings.bos) for p in parts},
+    }
+    return [name for name, values in asked.items() if len(values) > 1]

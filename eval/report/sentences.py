@@ -1,0 +1,74 @@
+"""Write the effect of sentences as one HTML file that opens without a network."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from polyprobe.eval.compare.sentences.compare import VersionComparison
+from polyprobe.eval.compare.sentences.table import (
+    as_json,
+    list_figures,
+    list_notes,
+    name_difference,
+)
+from polyprobe.eval.results.table import format_interval, format_p_value, number
+from polyprobe.metrics.joint.significance import Paired
+
+from .page import write_page
+
+_OPENED = ("recall@1", "mean_rank")  # tables that are open at first
+_TERMS = {
+    "recall@k": "share of facts with a correct answer among the k best-scored candidates; ties "
+    "count with their probability.",
+    "mean rank": "rank of the best-scored correct answer, from 1; lower is better.",
+    "macro, micro": "mean over relations (Fluent-mLAMA), and mean over facts.",
+    "inflection delta": "rank of the answer's label less the rank of its inflected form.",
+    "feminine verb forms": "their share of the verb forms with a gender, for female subjects.",
+    "QE": "COMET’s estimate of how well the text translates the English sentence.",
+}
+
+
+def write_versions(found: VersionComparison, options: Mapping[str, Any], output: Path) -> None:
+    """Write the effect of sentences; `options` are the settings of `Comparison`.
+
+    Raises:
+        PolyprobeError: the file cannot be written, or has another ending than .html.
+    """
+    sides, settings = found.versions.sides, found.versions.sentence.settings()
+    values = as_json(found)
+    curves = [figure["macro"] for name, figure in values["ranks"].items() if "@" in name]
+    write_page(
+        output,
+        "sentences",
+        title=f"polyprobe: {settings.model_name} on {settings.data_name}",
+        data={
+            "languages": found.languages,
+            "curves": curves,
+            "boxes": values["boxes"],
+            "sides": sides,
+        },
+        found=found,
+        mean=found.ranks["recall@1"]["macro"][-1],
+        terms=_TERMS.items(),
+        signatures=[(side, getattr(found.versions, side).settings().signature) for side in sides],
+        sides=sides,
+        boxes=[
+            [language, side, *(f"{value:.2f}" for value in box)]
+            for language, boxes in found.boxes.items()
+            for side, box in zip(sides, boxes, strict=True)
+        ],
+        direction=name_difference(found),
+        options=options,
+        figures={
+            name: {average: map(_cells, rows) for average, rows in averages.items()}
+            for name, averages in list_figures(found).items()
+        },
+        opened=_OPENED,
+        notes=list_notes(found),
+    )
+
+
+def _cells(row: Paired) -> list[str]:
+    pairs = ((row.first, row.first_ci), (row.second, row.second_ci), (row.difference, row.ci))
+    cells = (cell for value, bounds in pairs for cell in (number(value), format_interval(bounds)))
+    return [row.name, *cells, format_p_value(row.p_adjusted)]

@@ -1,0 +1,96 @@
+"""Names of runs that are shown together, and the settings in which they differ."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from polyprobe.system.errors import PolyprobeError
+
+from .folder import Run
+
+_MAIN = ("model", "data", "languages", "rows", "relations", "exclude", "scoring", "dtype")
+
+
+def name_runs(runs: Sequence[Run]) -> list[str]:
+    """Return a short and unique name for each run.
+
+    A name is the model's, without the owner. Runs of the same model also have the end of their
+    folder's path, and equal folders a number.
+    """
+    if not runs:
+        raise PolyprobeError("no run given; name at least one run folder")
+    full = [run.settings().model_name for run in runs]
+    names = [name.partition("/")[2] if name.count("/") == 1 else name for name in full]
+    names = full if len({*names}) < len({*full}) else names
+    folders = _shorten([run.folder.resolve() for run in runs])
+    often = Counter(names)
+    named = [
+        name if often[name] == 1 else f"{name} ({folder})"
+        for name, folder in zip(names, folders, strict=True)
+    ]
+    return [
+        name if named.count(name) == 1 else f"{name} {named[: i + 1].count(name)}"
+        for i, name in enumerate(named)
+    ]
+
+
+def _shorten(folders: Sequence[Path]) -> list[str]:
+    """Return as many last parts of each path as tell different folders apart."""
+    depths = range(1, max(len(folder.parts) for folder in folders) + 1)
+    return next(
+        shown
+        for shown in (["/".join(f.parts[-depth:]).lstrip("/") for f in folders] for depth in depths)
+        if len({*shown}) == len({*folders})
+    )
+
+
+def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Return part of the signature → its value in each run, of the parts that differ."""
+    settings = [run.settings() for run in runs]
+    known = [{"model": x.model_name, "revision": x.revision[:14]} for x in settings]
+    columns = [
+        {**split_signature(one.signature), **own} for one, own in zip(settings, known, strict=True)
+    ]
+    names = dict.fromkeys(name for column in columns for name in column)
+    found = {name: [column.get(name, "–") for column in columns] for name in names}
+    prints = [one.fingerprint for one in settings]
+    common = [x for x in prints[0] if all(x in others for others in prints)]
+    found["other languages"] = [_list_few([x for x in one if x not in common]) for one in prints]
+    del found["languages"]
+    changed = [x for x in common if len({others[x] for others in prints}) > 1]
+    if len({*found["data"]}) == 1:
+        found |= {f"rows of {x}": [others[x][:6] for others in prints] for x in changed}
+    return {name: values for name, values in found.items() if len({*values}) > 1}
+
+
+def _list_few(names: Sequence[str]) -> str:
+    return ", ".join([*names[:4], *["…"][: len(names) > 4]]) or "none"
+
+
+def describe_differing(runs: Sequence[Run]) -> str:
+    """Return the differing settings in one line, such as `differ in: dtype float32 / bfloat16`."""
+    parts = [f"{name} {' / '.join(values)}" for name, values in list_differing(runs).items()]
+    return f"differ in: {'; '.join(parts)}" if parts else "equal settings"
+
+
+def split_signature(signature: str) -> dict[str, str]:
+    """Return the parts of a signature by name.
+
+    >>> split_signature("model:geolm@r1|data:geofacts/default")
+    {'model': 'geolm@r1', 'data': 'geofacts/default'}
+    """
+    return dict(part.partition(":")[::2] for part in signature.split("|"))
+
+
+def shorten_signature(signature: str) -> str:
+    """Return a hash of a signature and its main parts.
+
+    >>> shorten_signature("model:geolm@r1|data:geofacts/default|languages:en@1+fr@2|dtype:float32")
+    '83915a21: model geolm@r1, data geofacts/default, languages 2, dtype float32'
+    """
+    parts = split_signature(signature)
+    if "languages" in parts:
+        parts["languages"] = str(parts["languages"].count("+") + 1)
+    shown = ", ".join(f"{name} {parts[name]}" for name in _MAIN if name in parts)
+    return f"{hashlib.sha256(signature.encode()).hexdigest()[:8]}: {shown}"
