@@ -127,9 +127,12 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         return type(self).measure(**{**self._defaults, **given})
 
     def _list_options(self) -> list[str]:
+        """Return the parameters of `measure`; `**options` are those of resampling."""
         own = inspect.signature(type(self).measure).parameters.values()
-        names = [x.name for x in own if x.kind is not x.VAR_KEYWORD and x.name not in self.features]
-        return [*dict.fromkeys([*names, *RESAMPLING])]
+        names = [
+            name for x in own for name in (RESAMPLING if x.kind is x.VAR_KEYWORD else (x.name,))
+        ]
+        return [name for name in dict.fromkeys(names) if name not in self.features]
 
     def _take_columns(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns, None for a missing one; `answers` go before `references`."""
@@ -164,7 +167,7 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         column = _list(unpack(column), repr(name), "a list with an entry for each query")
         expected, several = _EXPECTED.get(kind, ("a text", "texts"))
         expected += " or None" if name in self.nullable else ""
-        entries = []
+        entries: list[Any] = []
         for query, entry in enumerate(column):
             place = f"query {query} of {name!r}"
             if entry is None and name in (*self.nullable, *self.optional):

@@ -111,7 +111,7 @@ def check_answers(
         raise ValueError(f"no queries in {name!r}")
     if len(answers) != n_queries:
         raise ValueError(f"{n_queries} queries in 'predictions', {len(answers)} in {name!r}")
-    lists: Answers = [[right] if _is_index(right) else right for right in answers]
+    lists = [[right] if isinstance(right, int | np.integer) else right for right in answers]
     for query, right in enumerate(lists):
         if not hasattr(right, "__len__"):
             raise ValueError(
