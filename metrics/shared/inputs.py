@@ -68,7 +68,7 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
             name: unpack(value) for name, value in given.items() if name in self._list_options()
         }
         for name in given.keys() - of_evaluate - self._defaults.keys():
-            self._refuse(name)
+            self._refuse(name, self._list_options())
 
     @abstractmethod
     def _info(self) -> evaluate.MetricInfo:
@@ -80,15 +80,11 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         """Compute the figures of the given queries, or of those added before."""
         given = {"predictions": predictions, "references": references, **other}
         columns = self._take_columns(given)
-        options = {name: value for name, value in given.items() if name not in columns}
         known = self._list_options()
-        for name, value in list(options.items()):
-            if name in known:
-                options[name] = unpack(value)
-                continue
-            del options[name]
-            if value is not None and not (self.gold and name == "answers"):
-                self._ignore(name)
+        options = {name: unpack(value) for name, value in given.items() if name in known}
+        for name, value in given.items():
+            if name not in options and name not in columns:
+                self._ignore(name, value)
         chosen = {**self._defaults, **options}
         for name in _LABELS:
             _check_labels(chosen.get(name), name)
@@ -102,12 +98,12 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
         """Add queries: one entry of each column for each query."""
         given = {"predictions": predictions, "references": references, **other}
+        for name in other:
+            if name not in self.features and not (self.gold and name == "answers"):
+                self._refuse(name, [*self.features])
         columns = {
             name: self._read(column, name) for name, column in self._take_columns(given).items()
         }
-        for name in given.keys() - columns.keys():
-            if given[name] is not None and not (self.gold and name == "answers"):
-                self._ignore(name)
         size = len(columns["predictions"])
         for name, column in columns.items():
             columns[name] = [None] * size if column is None else column
@@ -141,14 +137,15 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
             columns["references"] = given["answers"]
         return columns
 
-    def _ignore(self, name: str) -> None:
+    def _ignore(self, name: str, value: Any) -> None:
         """Warn of an argument of another metric; raise ValueError for one that no metric has."""
         if name not in ARGUMENTS:
-            self._refuse(name)
-        warnings.warn(f"{self.name} ignores {name!r}, an argument of other metrics", stacklevel=3)
+            self._refuse(name, [*self.features, *self._list_options()])
+        if value is not None and not (self.gold and name == "answers"):
+            text = f"{self.name} ignores {name!r}, an argument of other metrics"
+            warnings.warn(text, stacklevel=3)
 
-    def _refuse(self, name: str) -> None:
-        known = [*self.features, *self._list_options()]
+    def _refuse(self, name: str, known: Sequence[str]) -> None:
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(

@@ -22,8 +22,9 @@ from polyprobe.metrics.space.sheet import SUFFIXES, read_sheets
 
 _KEPT = (600, 3600)  # seconds: interval between clean-ups, maximum age of an uploaded file
 _REMARKS = """\
-n: number of queries that a value is taken over. If all of them have the same value, the interval
-has no width; this is not certainty.
+n: number of queries that a value is taken over. If all of them have the same value, the interval of
+a figure that is no share (a difference, a rank, κ, a value adjusted for chance) has no width; this
+is not certainty.
 
 Your input is processed in this Space only; files are deleted after an hour. A file replaces the
 table.

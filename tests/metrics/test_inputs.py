@@ -128,8 +128,10 @@ def test_an_unknown_argument_names_the_known_ones(name, metrics):
     message = f"^unknown argument 'groop' of {name}; did you mean 'groups'. known: predictions, "
     with pytest.raises(ValueError, match=message):
         metrics[name].compute(**CASES[name], groop=[1, 2])
-    with pytest.raises(ValueError, match=f"^unknown argument 'x' of {name}; known: predictions, "):
+    with pytest.raises(ValueError, match=f"^unknown argument 'x' of {name}; known: "):
         load(name, x=1)
+    with pytest.raises(ValueError, match="^unknown argument 'weight' of"):
+        metrics[name].compute(**CASES[name], weight=None)
     with pytest.raises(ValueError, match="^unknown argument 'preds' of"):
         metrics[name].add_batch(**{key: [] for key in metrics[name].features}, preds=1)
 
