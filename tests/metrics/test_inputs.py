@@ -208,3 +208,36 @@ def test_odd_arguments_raise_clear_errors(metrics):
 @pytest.mark.filterwarnings("error:.*:RuntimeWarning")
 def test_many_odd_arguments_raise_clear_errors(metrics):
     check_odd_calls(metrics, 1500, seed=2)
+
+
+NO_SHARES = {  # five equal queries, and the figures that are differences, ranks or corrected
+    "rankc": ({"predictions": [3, 2, 1], "references": [3, 2, 1]}, {"rankc_adjusted"}),
+    "rankc_subject": (
+        {
+            **{"predictions": [3, 2, 1], "references": [3, 2, 1]},
+            **{"donor_predictions": [1, 3, 2], "donor_references": [1, 3, 2]},
+        },
+        {"rankc_subject", "difference"},
+    ),
+    "rank_overlap": ({"predictions": [3, 2, 1], "references": [3, 2, 1]}, {"kendall_tau_b"}),
+    "accuracy_at_1": ({"predictions": [3, 2, 1], "references": [0]}, set()),
+    "recall_at_k": ({"predictions": [3, 2, 1], "references": [2]}, {"mean_rank"}),
+    "coverlap": ({"predictions": 0, "references": 0, "answers": [0]}, set()),
+    "answer_agreement": ({"predictions": [0, 0], "references": [1], "n_candidates": 2}, {"kappa"}),
+    "factual_accuracy": ({"predictions": "a", "references": ["b"]}, set()),
+    "paraphrase_consistency": ({"predictions": ["a", "a"], "references": "a"}, set()),
+    "contrastive_knowledge": ({"predictions": [0.1, 0.3]}, set()),
+    "inflection_delta": ({"predictions": 4, "references": 2}, {"inflection_delta"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_share_has_an_interval_with_a_width_at_0_and_1(name, metrics):
+    query, others = NO_SHARES[name]
+    found = metrics[name].compute(**{key: [value] * 5 for key, value in query.items()})
+    bounds = {key[:-3]: value for key, value in found.items() if key.endswith("_ci")}
+    narrow = {key for key, (low, high) in bounds.items() if low == high}
+    assert {key for key in narrow if "chance" not in key} == others
+    assert {key for key in bounds if "chance" in key} <= narrow
+    assert all(high - low > 0.3 for key, (low, high) in bounds.items() if key not in narrow)
+    assert all(found[key] == low for key, (low, _) in bounds.items() if key in narrow)
