@@ -102,7 +102,7 @@ def check_answers(
 ) -> Answers:
     """Return the answers of each query: a list of at least one index, integers from 0.
 
-    A single index stands for a list of one; `name` is used in errors.
+    A single index counts as a list of one; `name` is used in errors.
     """
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")

@@ -1,5 +1,6 @@
 """What every module accepts and rejects: containers, arguments, combinations, random odd values."""
 
+import doctest
 import inspect
 import random
 from datetime import date
@@ -13,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from polyprobe.metrics.shared import frequency, inputs, intervals, ranks, rows
 from polyprobe.metrics.shared.inputs import ARGUMENTS, RESAMPLING
 from polyprobe.metrics.shared.intervals import Resampling
 from polyprobe.tests.metrics.cases import CASES, RESULTS
@@ -38,6 +40,13 @@ def to_objects(rows):
     for place, row in enumerate(rows):
         column[place] = np.array(row) if isinstance(row, list) else row
     return column
+
+
+@pytest.mark.parametrize("module", [frequency, inputs, intervals, ranks, rows])
+def test_examples_of_the_shared_modules(module):
+    outcome = doctest.testmod(module)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
 
 
 CONTAINERS = {
