@@ -18,6 +18,7 @@ import numpy as np
 
 from polyprobe.eval.results.facts import SecondQuestions
 from polyprobe.metrics.answer_agreement.answer_agreement import find_kappa
+from polyprobe.metrics.coverlap.coverlap import find_coverlap
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
@@ -25,7 +26,6 @@ from polyprobe.metrics.shared.intervals import (
     Figure,
     Ratio,
     estimate_figure,
-    find_coverlap,
     share,
     summarize,
 )

@@ -21,8 +21,9 @@ from polyprobe.eval.results.facts import SecondQuestions
 from polyprobe.eval.results.figures import FIGURES
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy
 from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement
+from polyprobe.metrics.coverlap.coverlap import find_coverlap
 from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure, add_mean, find_coverlap
+from polyprobe.metrics.shared.intervals import Figure, add_mean
 
 LANGUAGES = ("en", "fr", "ru", "zh")
 POOLS = (3, 10)

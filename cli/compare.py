@@ -27,7 +27,12 @@ def compare(
         str, typer.Option(help="Over languages or pairs: holm, bh (Benjamini-Hochberg) or none.")
     ] = "holm",
     resamples: Annotated[
-        int, typer.Option(min=1, help="Number of permutations and bootstrap resamples.")
+        int,
+        typer.Option(
+            min=1,
+            max=10_000_000,
+            help="Number of permutations and bootstrap resamples; below 40: no intervals.",
+        ),
     ] = 10_000,
     seed: Seed = 0,
     cluster: Cluster = "auto",

@@ -209,7 +209,8 @@ def metrics(
         int | None,
         typer.Option(
             min=0,
-            help="Bootstrap resamples for the 95 % intervals; 0 for none.",
+            max=10_000_000,
+            help="Bootstrap resamples for the 95 % intervals, 40 or more; 0 for none.",
             show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
         ),
     ] = None,

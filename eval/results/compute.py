@@ -24,9 +24,8 @@ from polyprobe.metrics.shared.intervals import (
     choose_resamples,
     estimate_figure,
     mean_of,
-    name_pairs,
 )
-from polyprobe.metrics.shared.rows import take
+from polyprobe.metrics.shared.rows import name_pairs, take
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, find_accuracy
 from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
+from polyprobe.metrics.coverlap.coverlap import find_coverlap
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
@@ -19,7 +20,8 @@ from polyprobe.metrics.joint.measures import (
 from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall
 from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.rankc_subject.rankc_subject import find_rankc_subject
-from polyprobe.metrics.shared.intervals import Figure, find_coverlap, mean_of, name_pairs
+from polyprobe.metrics.shared.intervals import Figure, mean_of
+from polyprobe.metrics.shared.rows import name_pairs
 
 from .facts import ScoredFacts
 

@@ -3,7 +3,7 @@
 Where several candidates share the best score, the order in which they are listed must not decide:
 the query counts with the share of right ones among them, which is the expectation over all orders.
 
->>> right_probability([[0.1, 0.9], [0.5, 0.5]], answers=[[1], [0]])
+>>> right_probability([[0.1, 0.9], [0.5, 0.5]], references=[[1], [0]])
 array([1. , 0.5])
 """
 
@@ -14,6 +14,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from polyprobe.metrics.shared.inputs import Module
 from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
 from polyprobe.metrics.shared.ranks import check_ties
 from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
@@ -27,13 +28,14 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
         higher is better.
-    answers (list of list of int): indices of the correct candidates, at least one for each query.
+    references (list of list of int): indices of the correct candidates, at least one for each
+        query; or one index for each query. Older name: answers.
     ties (str): expected (default) or released, the authors' stable sort, where the earliest of the
         candidates with the best score wins.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
-        1000 above 50,000 values (queries x figures).
+    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
+        above 50,000 values (queries x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
         clusters. Queries about one subject should be drawn together.
@@ -41,7 +43,7 @@ Args:
 Returns:
     accuracy_at_1 (float): mean over the queries.
     chance (float): expected score of a random choice.
-    accuracy_at_1_ci, chance_ci (list of float or None): 95 % bootstrap intervals; None for a single
+    accuracy_at_1_ci, chance_ci (list of float or None): 95% bootstrap intervals; None for a single
         query.
     by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_tied (int): the queries, and those where candidates share the best score.
@@ -49,7 +51,7 @@ Returns:
 Examples:
     >>> accuracy = evaluate.load("accuracy_at_1")
     >>> scores = [[0.1, 0.9], [0.5, 0.5]]
-    >>> accuracy.compute(predictions=scores, answers=[[1], [0]], n_resamples=0)
+    >>> accuracy.compute(predictions=scores, references=[[1], [0]], n_resamples=0)
     {'accuracy_at_1': 0.75, 'chance': 0.5, 'n_queries': 2, 'n_tied': 1}
 """
 
@@ -65,7 +67,7 @@ _CITATION = """\
 
 
 def right_probability(
-    scores: Scores, answers: Answers | None, ties: str = "expected"
+    scores: Scores, references: Answers | None, ties: str = "expected"
 ) -> np.ndarray:
     """Return for each query the probability that its best-scored candidate is correct.
 
@@ -75,7 +77,7 @@ def right_probability(
     """
     check_ties(ties)
     flat, sizes = read_rows(scores, "predictions")
-    right = mark_right(answers, sizes)
+    right = mark_right(references, sizes)
     starts = sizes.cumsum() - sizes
     best = _find_best(flat, sizes)
     if ties == "expected":
@@ -84,23 +86,23 @@ def right_probability(
     return right[first].astype(np.float64)
 
 
-def chance_accuracy(scores: Scores, answers: Answers | None) -> np.ndarray:
+def chance_accuracy(scores: Scores, references: Answers | None) -> np.ndarray:
     """Return the share of correct candidates of each query, the expected score of a guess."""
     sizes = read_rows(scores, "predictions")[1]
-    return _count(mark_right(answers, sizes), sizes.cumsum() - sizes) / sizes
+    return _count(mark_right(references, sizes), sizes.cumsum() - sizes) / sizes
 
 
 def measure_accuracy(
-    predictions: Scores, answers: Answers | None = None, ties: str = "expected", **options: Any
+    predictions: Scores, references: Answers | None = None, ties: str = "expected", **options: Any
 ) -> dict[str, Any]:
     """Return accuracy@1 with its chance level, intervals and the counts they come from.
 
     `options` are those of `intervals.Resampling`.
     """
-    right = right_probability(predictions, answers, ties)
+    right = right_probability(predictions, references, ties)
     flat, sizes = read_rows(predictions, "predictions")
     best = _count(_find_best(flat, sizes), sizes.cumsum() - sizes)
-    chance = chance_accuracy(predictions, answers)
+    chance = chance_accuracy(predictions, references)
     counts = {"n_queries": len(right), "n_tied": int((best > 1).sum())}
     return {**summarize({"accuracy_at_1": share(right), "chance": chance}, **options), **counts}
 
@@ -111,13 +113,15 @@ def find_accuracy(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
     return mean_of(list(right), values, np.ones(len(values)), share=True)
 
 
-class AccuracyAt1(evaluate.Metric):
+class AccuracyAt1(Module):
     """Score how often the best candidate is correct."""
 
-    _compute = staticmethod(measure_accuracy)
+    measure = staticmethod(measure_accuracy)
+    gold = True
 
     def _info(self) -> evaluate.MetricInfo:
-        features = datasets.Features({"predictions": datasets.Sequence(datasets.Value("float64"))})
+        scores, indices = (datasets.Sequence(datasets.Value(x)) for x in ("float64", "int64"))
+        features = datasets.Features({"predictions": scores, "references": indices})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
 
 

@@ -33,7 +33,7 @@ it contains chance, knowledge is not shown. *all languages* is their mean.
 
 def compute(sheets: Sheets, ties: str = "expected") -> Output:
     """Return the accuracy of all languages together and of each."""
-    module = load_module(__file__)
+    module = load_module(__file__, "accuracy_at_1")
     scores = read_scores(sheets, marked=True)
     right, chances, notes = [], [], []
     for language, rows in scores.rows.items():

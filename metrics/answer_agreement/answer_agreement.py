@@ -5,7 +5,7 @@ its columns. With the correct answers every fact of a pair falls into one of fiv
 to 1; the fifth is for facts with several correct answers, where each language may choose a
 different one.
 
->>> result = measure_agreement([[0, 0, 1], [2, 2, 2]], answers=[[0], [1]], n_resamples=0)
+>>> result = measure_agreement([[0, 0, 1], [2, 2, 2]], references=[[0], [1]], n_resamples=0)
 >>> result["agreement"], result["agree_right"], result["agree_wrong"]  # 1 and 3 of 3 pairs agree
 (0.6666666666666666, 0.16666666666666666, 0.5)
 >>> result["pairs"]["0-1"]["agreement"], result["k_correct"]
@@ -20,6 +20,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from polyprobe.metrics.shared.inputs import Module
 from polyprobe.metrics.shared.intervals import (
     Figure,
     Ratio,
@@ -29,7 +30,6 @@ from polyprobe.metrics.shared.intervals import (
     estimate,
     index_labels,
     mean_of,
-    name_pairs,
     share,
     summarize,
 )
@@ -42,6 +42,7 @@ from polyprobe.metrics.shared.rows import (
     check_length,
     find_right,
     name_languages,
+    name_pairs,
     read_choices,
     read_columns,
     read_languages,
@@ -58,12 +59,13 @@ Args:
     predictions (list of list of int): one row for each fact: the index of the chosen candidate in
         each language; two languages at least.
     languages (list of str, optional): their names, one for each column.
-    answers (list of list of int, optional): indices of the correct candidates, at least one.
+    references (list of list of int, optional): indices of the correct candidates, at least one for
+        each fact; or one index for each fact. Older name: answers.
     n_candidates (list of int, optional): number of candidates of each fact; gives `kappa`.
     groups (list, optional): label of each fact, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over facts.
-    n_resamples (int): of the bootstrap over facts, each drawn for all languages; 0: no intervals;
-        default: 10000, or 1000 above 50,000 values (facts x pairs).
+    n_resamples (int): of the bootstrap over facts, each drawn for all languages; default:
+        10000, or 1000 above 50,000 values (facts x pairs); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each fact, such as its subject; the bootstrap draws whole
         clusters. Facts about one subject should be drawn together.
@@ -71,18 +73,18 @@ Args:
 Returns:
     agreement (float): share of facts with the same choice, mean over unordered pairs of languages.
     agree_right, agree_wrong, one_right, both_wrong_different, both_right_different (float): with
-        answers, the parts of the facts of a pair; they sum to 1.
+        references, the parts of the facts of a pair; they sum to 1.
     kappa (float or None): with n_candidates, agreement of all languages above that of uniform
         random choices: 0 is chance, 1 is agreement; None if no fact has several candidates.
     fleiss_kappa (float or None): without n_candidates, agreement above that of the choices'
         frequencies; the predictions must be entity numbers, which mean the same in every row. None
         where chance is 1.
-    right_in_all, right_in_any (float): with answers, share of facts right in all languages, in one
-        at least.
-    NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single fact.
+    right_in_all, right_in_any (float): with references, share of facts right in all languages, in
+        one at least.
+    NAME_ci (list of float or None): 95% bootstrap interval of each; None for a single fact.
     by_group (dict): the same for each group, if `groups` is given.
     pairs (dict): "en-fr" to agreement, agreement_ci and the parts, for each pair of languages.
-    k_correct (list of int): with answers, number of facts correct in exactly 0, 1, … languages.
+    k_correct (list of int): with references, number of facts correct in exactly 0, 1, … languages.
     n_queries, n_languages (int): the facts and the languages.
     n_kappa (int): with n_candidates, the facts with several candidates.
 
@@ -126,12 +128,13 @@ _CITATION = """\
 
 _CHUNK = 2**17  # products of languages at once, so that they stay in the processor's cache
 _TABLE = 2**22  # values of a table at once
+_LARGEST = 2**31 - 1  # pool of candidates
 
 
 def measure_agreement(
     predictions: Choices,
     languages: Sequence[str] | None = None,
-    answers: Answers | None = None,
+    references: Answers | None = None,
     n_candidates: Sequence[int] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -143,7 +146,9 @@ def measure_agreement(
     chosen = read_choices(predictions)
     names = name_languages(languages, chosen.shape[1])
     counts = {"n_queries": len(chosen), "n_languages": len(names)}
-    right = None if answers is None else find_right(chosen, check_answers(answers, len(chosen)))
+    right = None
+    if references is not None:
+        right = find_right(chosen, check_answers(references, len(chosen)))
     parts = divide_pairs(chosen, right)
     shares: dict[str, Any] = {name: part.mean(axis=1) for name, part in parts.items()}
     if right is not None:
@@ -196,9 +201,10 @@ def check_pools(n_candidates: Sequence[int], chosen: np.ndarray) -> np.ndarray:
     check_length(n_candidates, len(chosen), "n_candidates")
     different = 1 + (np.diff(np.sort(chosen, axis=1), axis=1) > 0).sum(axis=1)
     for query, (size, least) in enumerate(zip(n_candidates, different, strict=True)):
-        if not isinstance(size, int | np.integer) or size < least:
+        number = isinstance(size, int | np.integer) and not isinstance(size, bool)
+        if not number or not least <= size <= _LARGEST:
             raise ValueError(
-                f"query {query} has {size!r} in 'n_candidates', {least} different choices in "
+                f"query {query} has {size!r:.60} in 'n_candidates', {least} different choices in "
                 "'predictions'; expected the number of its candidates"
             )
     return np.asarray(n_candidates, dtype=np.intp)
@@ -263,7 +269,7 @@ def report_pairs(
 
 
 def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | None]:
-    """Return the 95 % interval of the average of each column, as `intervals.estimate` draws it."""
+    """Return the 95% interval of the average of each column, as `intervals.estimate` draws it."""
 
     def average(sums: np.ndarray) -> np.ndarray:
         counts = sums[..., -1:]  # 0 where a group was drawn not once
@@ -348,12 +354,14 @@ def find_kappa(scores: Mapping[str, Scores]) -> Figure:
     return Figure(["kappa"], np.column_stack(sums[:2]), divide)
 
 
-class AnswerAgreement(evaluate.Metric):
+class AnswerAgreement(Module):
     """Compare which candidate each language chooses."""
 
-    _compute = staticmethod(measure_agreement)
+    measure = staticmethod(measure_agreement)
+    gold = True
+    optional = ("references",)
 
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("int64"))
-        features = datasets.Features({"predictions": row})
+        features = datasets.Features({"predictions": row, "references": row})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)

@@ -46,7 +46,7 @@ Agreement on wrong answers is not knowledge.
 
 def compute(sheets: Sheets) -> Output:
     """Return agreement and its parts over all languages and for each pair of languages."""
-    choices, module = read_language_choices(sheets), load_module(__file__)
+    choices, module = read_language_choices(sheets), load_module(__file__, "answer_agreement")
     table = np.column_stack([*choices.chosen.values()])
     found = module.measure_agreement(
         table.tolist(),

@@ -44,7 +44,9 @@ def compute(sheets: Sheets, ties: str = "wrong") -> Output:
     rows = zip(read_numbers(sheet["fact"], "fact"), read_further(sheet, COLUMNS), strict=True)
     predictions = [read_row([fact, *others], row) for row, (fact, others) in enumerate(rows, 1)]
     groups = read_texts(sheet["language"], "language")
-    found = load_module(__file__).measure_knowledge(predictions, ties=ties, groups=groups)
+    found = load_module(__file__, "contrastive_knowledge").measure_knowledge(
+        predictions, ties=ties, groups=groups
+    )
     return Output(list_groups(found, "all languages", MEASURES))
 
 

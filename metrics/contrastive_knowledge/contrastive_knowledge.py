@@ -19,6 +19,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from polyprobe.metrics.shared.inputs import Module
 from polyprobe.metrics.shared.intervals import check_name, share, summarize
 from polyprobe.metrics.shared.rows import Scores, read_rows
 
@@ -30,13 +31,15 @@ counterfacts are on average.
 _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of list of float): one row for each fact: its probability, then those of its
-        counterfacts, at least one. Not log-probabilities.
+        counterfacts, at least one; of log-probabilities pass log=True.
+    log (bool): whether predictions are natural logarithms of probabilities, as the scores of other
+        metrics are: they are then compared as exp(predictions); default: False.
     ties (str): value of a fact that is exactly as probable as its counterfacts: wrong (default,
         0, as published) or half (1/2).
     groups (list, optional): of each fact, as its language (the paper's leaderboard) or relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over facts.
-    n_resamples (int): resamples of the bootstrap over facts; default: 10000, as in the paper; 0: no
-        intervals.
+    n_resamples (int): resamples of the bootstrap over facts; default: 10000, as in the paper;
+        below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each fact, such as its subject; the bootstrap draws whole
         clusters. Facts about one subject should be drawn together.
@@ -45,7 +48,7 @@ Returns:
     accuracy (float): share of facts with p(fact) > mean of p(counterfact), by group and then over
         groups.
     tie_share (float): share of facts where the two are exactly equal.
-    accuracy_ci, tie_share_ci (list of float or None): 95 % bootstrap intervals; None for a single
+    accuracy_ci, tie_share_ci (list of float or None): 95% bootstrap intervals; None for a single
         fact.
     half_width (float or None): half the width of accuracy_ci, the paper's ± for one language.
     by_group (dict): the same for each group, if `groups` is given.
@@ -79,18 +82,21 @@ TIE_VALUES = ("wrong", "half")
 _LARGEST = 1e300  # sums of larger values may overflow
 
 
-def compare_contrasts(predictions: Scores) -> np.ndarray:
+def compare_contrasts(predictions: Scores, log: bool = False) -> np.ndarray:
     """Return for each row the sign (1, 0, -1) of p(fact) - mean of p(counterfact), without error.
 
     0 is a tie of the numbers as they are stored or as they are written: 0.2 ties with 0.1 and 0.3,
     though no double is any of these. Only the order matters, so the scale does not: percentages do
     as well. Negative and infinite values are errors, as are rows of one value and rows that
-    `rows.read_rows` rejects.
+    `rows.read_rows` rejects. With `log` the values are exp(predictions): a tie of more than two
+    values then depends on their rounding, unless all are equal.
     """
+    if not isinstance(log, bool | np.bool_):
+        raise ValueError(f"log is {log!r:.60}; expected True or False")
     flat, sizes = read_rows(predictions, "predictions")
-    flat = flat.astype(np.float64)
-    _check(flat, sizes)
     starts = sizes.cumsum() - sizes
+    flat = _exponentiate(flat, starts, sizes) if log else flat.astype(np.float64)
+    _check(flat, sizes)
     # With n counterfacts the sign is that of n p(fact) - p(counterfact) - …, which rounding puts
     # wrong by less than (n + 1) 2^-52 times the sum of the terms' sizes. Margins nearer to 0 than
     # that is done in fractions, but for the difference of two numbers, whose sign is never wrong.
@@ -106,14 +112,18 @@ def compare_contrasts(predictions: Scores) -> np.ndarray:
 
 
 def measure_knowledge(
-    predictions: Scores, ties: str = "wrong", n_resamples: int = 10_000, **options: Any
+    predictions: Scores,
+    ties: str = "wrong",
+    n_resamples: int = 10_000,
+    log: bool = False,
+    **options: Any,
 ) -> dict[str, Any]:
     """Return the share of recalled facts and of ties, with intervals and the number of facts.
 
     `options` are those of `intervals.Resampling`.
     """
     check_name(ties, TIE_VALUES, "ties")
-    signs = compare_contrasts(predictions)
+    signs = compare_contrasts(predictions, log)
     recalled = np.where(signs == 0, 0.5 if ties == "half" else 0, signs > 0)
     measures = {"accuracy": share(recalled), "tie_share": share(signs == 0)}
     result = summarize(measures, n_resamples=n_resamples, **options)
@@ -124,14 +134,22 @@ def measure_knowledge(
     return {**result, "n_queries": len(signs)}
 
 
-class ContrastiveKnowledge(evaluate.Metric):
+class ContrastiveKnowledge(Module):
     """Compare the probability of facts with that of their counterfacts."""
 
-    _compute = staticmethod(measure_knowledge)
+    measure = staticmethod(measure_knowledge)
 
     def _info(self) -> evaluate.MetricInfo:
         features = datasets.Features({"predictions": datasets.Sequence(datasets.Value("float64"))})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+
+
+def _exponentiate(flat: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return exp(flat), each row divided by its largest value; only the order matters."""
+    largest = np.maximum.reduceat(flat.astype(np.float64), starts)
+    for query in np.flatnonzero(largest == np.inf)[:1]:
+        raise ValueError(f"inf in query {query} of 'predictions'; expected log-probabilities")
+    return np.exp(flat - np.where(np.isinf(largest), 0, largest).repeat(sizes))
 
 
 def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
@@ -144,7 +162,7 @@ def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
     for query in np.repeat(np.arange(len(sizes)), sizes)[wrong][:1]:
         raise ValueError(
             f"{flat[wrong][0]} among the values of query {query} in 'predictions'; expected "
-            "probabilities (of log-probabilities take exp)"
+            "probabilities (of log-probabilities pass log=True)"
         )
 
 

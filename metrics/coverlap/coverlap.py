@@ -16,8 +16,22 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Ratio, divide, summarize
-from polyprobe.metrics.shared.rows import Answers, check_answers, find_right, read_columns
+from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Ratio,
+    add_mean,
+    divide,
+    summarize,
+    weigh,
+)
+from polyprobe.metrics.shared.rows import (
+    Answers,
+    check_answers,
+    find_right,
+    name_pairs,
+    read_columns,
+)
 
 _DESCRIPTION = """\
 COverlap (correct overlap) is the number of facts that a model gets right in both of two languages \
@@ -28,18 +42,19 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions (list of int): index of the chosen candidate in one language, one for each query.
     references (list of int): the same in the other language.
-    answers (list of list of int): indices of the correct candidates, at least one for each query.
+    answers (list of list of int): indices of the correct candidates, at least one for each query;
+        or one index for each query. Other metrics have them as `references`.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
-        1000 above 50,000 values (queries x figures).
+    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
+        above 50,000 values (queries x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
         clusters. Queries about one subject should be drawn together.
 
 Returns:
     coverlap (float or None): both / either; None where no query is correct in either language.
-    coverlap_ci (list of float or None): its 95 % bootstrap interval.
+    coverlap_ci (list of float or None): its 95% bootstrap interval.
     by_group (dict): the same for each group, if `groups` is given.
     both, either, n_queries (int): the counts it comes from.
 
@@ -71,7 +86,7 @@ def compare_right(
 
     `options` are those of `intervals.Resampling`.
     """
-    answers = check_answers(answers, len(predictions))
+    answers = check_answers(answers, len(predictions), "answers")
     chosen = read_columns({"predictions": predictions, "references": references})
     right = find_right(chosen, answers)
     both, either = np.asarray(right.all(axis=1)), np.asarray(right.any(axis=1))
@@ -112,10 +127,26 @@ def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.nda
     return matrix
 
 
-class Coverlap(evaluate.Metric):
+def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
+    """Return COverlap by pair: correct in both / correct in either, expectations under ties."""
+    values = np.column_stack(list(right.values())).astype(np.float64)
+    one, other = np.triu_indices(values.shape[1], 1)
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        both, alone = np.split(sums, [len(one)], axis=-1)
+        either = alone[..., one] + alone[..., other] - both
+        return add_mean(divide(np.concatenate([both, either], axis=-1)))
+
+    both = values[:, one] * values[:, other]
+    either = weigh(values[:, one] + values[:, other] - both)
+    table = np.concatenate([both, values], axis=1)
+    return Figure([*name_pairs(list(right)), "mean"], table, statistic, either)
+
+
+class Coverlap(Module):
     """Compare which queries two languages get right."""
 
-    _compute = staticmethod(compare_right)
+    measure = staticmethod(compare_right)
 
     def _info(self) -> evaluate.MetricInfo:
         index = datasets.Value("int64")

@@ -35,7 +35,7 @@ def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output
     """Return the accuracy on all, single and multi, of all relations and of each."""
     sheet = read_only(sheets, "relation", "prompt", "right", "single", "prediction")
     predictions = sheet["prediction"]
-    found = load_module(__file__).measure_factual_accuracy(
+    found = load_module(__file__, "factual_accuracy").measure_factual_accuracy(
         [str(text).strip() if text is not None else None for text in predictions],
         read_lists(sheet["right"], "right"),
         single_token=read_marks(sheet["single"], "single"),

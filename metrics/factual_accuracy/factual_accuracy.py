@@ -18,6 +18,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from polyprobe.metrics.shared.inputs import Module
 from polyprobe.metrics.shared.intervals import share, summarize
 from polyprobe.metrics.shared.rows import (
     check_length,
@@ -45,8 +46,8 @@ Args:
         stop is forgiven.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
-        1000 above 50,000 values (queries x figures).
+    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
+        above 50,000 values (queries x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
         clusters. Queries about one subject should be drawn together.
@@ -57,7 +58,7 @@ Returns:
     all (float): share of correct predictions, by group and then over groups.
     single, multi (float or None): the same for objects of one token and of several, where
         single_token is given; None where there are none.
-    all_ci, single_ci, multi_ci (list of float or None): 95 % bootstrap intervals, each drawn from
+    all_ci, single_ci, multi_ci (list of float or None): 95% bootstrap intervals, each drawn from
         its own queries; None where there is a single one.
     by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_single, n_multi (int): the queries that the figures are taken over.
@@ -127,6 +128,8 @@ def find_matches(
     for query, accepted in enumerate(references):
         if not len(accepted):
             raise ValueError(f"query {query} of 'references' is empty; expected an accepted text")
+    if language is not None and not isinstance(language, str):
+        raise ValueError(f"language is {language!r:.60}; expected a code such as 'en', or None")
     if prompts is not None:
         check_texts(prompts, "prompts")
         check_length(prompts, len(predictions), "prompts")
@@ -168,27 +171,17 @@ def measure_factual_accuracy(
     return {**result, "n_unpredicted": sum(text is None for text in predictions)}
 
 
-class FactualAccuracy(evaluate.Metric):
+class FactualAccuracy(Module):
     """Compare predicted texts with accepted ones."""
 
-    _compute = staticmethod(measure_factual_accuracy)
+    measure = staticmethod(measure_factual_accuracy)
+    nullable = ("predictions",)
 
     def _info(self) -> evaluate.MetricInfo:
         # Not "string": evaluate refuses a batch of strings whose first entry is None.
         text = datasets.Value("large_string")
         features = datasets.Features({"predictions": text, "references": datasets.Sequence(text)})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
-
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
-        """Add queries; a value that is not a text raises an error before evaluate converts it."""
-        check_texts(predictions, "predictions", optional=True)
-        check_lists(references, "references")
-        super().add_batch(predictions=predictions, references=references, **other)
-
-    def add(self, *, prediction: Any = None, reference: Any = None, **other: Any) -> None:
-        """Add a query."""
-        row = {"predictions": prediction, "references": reference, **other}
-        self.add_batch(**{name: [value] for name, value in row.items()})
 
 
 def _fold(text: str, language: str | None) -> str:

@@ -38,7 +38,7 @@ bar's whisker.
 def compute(sheets: Sheets, average: str = "macro") -> Output:
     """Return the delta and the share of inflected forms, of all relations and of each."""
     sheet = read_only(sheets, "relation", "label", "inflected")
-    found = load_module(__file__).measure_preference(
+    found = load_module(__file__, "inflection_delta").measure_preference(
         read_ranks(sheet["label"], "label"),
         read_ranks(sheet["inflected"], "inflected"),
         groups=read_texts(sheet["relation"], "relation"),

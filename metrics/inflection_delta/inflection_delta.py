@@ -15,6 +15,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from polyprobe.metrics.shared.inputs import Module
 from polyprobe.metrics.shared.intervals import share, summarize
 
 _DESCRIPTION = """\
@@ -29,8 +30,8 @@ Args:
     references (list of float): rank of the inflected form in the same list of candidates.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
-        1000 above 50,000 values (queries x figures).
+    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
+        above 50,000 values (queries x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its object; the bootstrap draws whole
         clusters. Queries about one subject should be drawn together.
@@ -40,7 +41,7 @@ Returns:
         neither is preferred.
     share_inflected (float): share of the queries where the inflected form ranks higher, equal ranks
         half; 0.5 where neither is preferred.
-    inflection_delta_ci, share_inflected_ci (list of float or None): 95 % bootstrap intervals; None
+    inflection_delta_ci, share_inflected_ci (list of float or None): 95% bootstrap intervals; None
         for a single query.
     by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_tied (int): the queries, and those where both forms have the same rank.
@@ -61,6 +62,8 @@ _CITATION = """\
 """
 
 Ranks = Sequence[float] | np.ndarray
+
+_LAST = 2.0**53  # rank; sums of larger ones are not exact
 
 
 def rank_delta(predictions: Ranks, references: Ranks) -> np.ndarray:
@@ -93,10 +96,10 @@ def measure_preference(predictions: Ranks, references: Ranks, **options: Any) ->
     }
 
 
-class InflectionDelta(evaluate.Metric):
+class InflectionDelta(Module):
     """Compare the ranks of an answer's label and of its inflected form."""
 
-    _compute = staticmethod(measure_preference)
+    measure = staticmethod(measure_preference)
 
     def _info(self) -> evaluate.MetricInfo:
         rank = datasets.Value("float64")
@@ -110,7 +113,7 @@ def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:
         raise ValueError(f"{name!r} has {values.ndim} dimensions; expected one rank for each query")
     if not len(values):
         raise ValueError(f"no queries in {name!r}")
-    for query in np.flatnonzero(~((values >= 0) & (values < np.inf)))[:1]:
+    for query in np.flatnonzero(~((values >= 0) & (values <= _LAST)))[:1]:
         raise ValueError(
             f"rank {values[query]} of query {query} in {name!r}; expected a number from 0 or 1, "
             "where low is good (for scores see recall_at_k)"

@@ -21,8 +21,8 @@ import numpy as np
 
 from polyprobe.metrics.rank_overlap.rank_overlap import rbo_weights
 from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
-from polyprobe.metrics.shared.rows import Scores
+from polyprobe.metrics.shared.intervals import Figure, mean_of
+from polyprobe.metrics.shared.rows import Scores, name_pairs
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
 

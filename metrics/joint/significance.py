@@ -5,7 +5,7 @@ The facts are paired: both models answered each. Two tests, both two-sided:
 - approximate randomisation (Noreen 1989): under the null hypothesis the two models' answers to a
   fact may be swapped; p = (1 + swaps with a difference as large) / (1 + swaps);
 - paired bootstrap (Efron and Tibshirani 1993): facts are resampled, and the interval of level 1 - p
-  just reaches 0: p < .05 if 0 is outside the 95 % interval. It is too liberal with few clusters;
+  just reaches 0: p < .05 if 0 is outside the 95% interval. It is too liberal with few clusters;
   randomisation is not.
 
 Over many pairs, p-values are corrected: Holm (1979) for the chance of a single false claim,
@@ -56,7 +56,7 @@ class Difference(NamedTuple):
         first, second: the two models' values; None where undefined. Means are over the names that
             are defined in both.
         difference: first - second.
-        ci: its 95 % bootstrap interval.
+        ci: its 95% bootstrap interval.
         p: of the test, uncorrected; None where undefined.
         p_adjusted: corrected over all names but `mean`, a single claim, which is not corrected.
     """
@@ -184,7 +184,7 @@ def _randomise(
 class Paired(NamedTuple):
     """The values of one language (or `mean`, of all languages) in two runs, as in `Difference`.
 
-    `first_ci` and `second_ci` are the runs' own 95 % intervals, from no more resamples than
+    `first_ci` and `second_ci` are the runs' own 95% intervals, from no more resamples than
     `intervals.choose_resamples`; for `ci` facts are drawn for both runs and all languages at once.
     `p_adjusted` is corrected over the languages, and not for `mean`.
     """

@@ -34,7 +34,7 @@ def compute(sheets: Sheets, ambiguous: str = "leave out") -> Output:
     sheet = read_only(sheets, *COLUMNS)
     answers = read_further(sheet, COLUMNS, gaps=True)
     subjects = read_texts(sheet["subject"], "subject")
-    found = load_module(__file__).measure_consistency(
+    found = load_module(__file__, "paraphrase_consistency").measure_consistency(
         answers,
         read_texts(sheet["right"], "right"),
         subjects=subjects if ambiguous == "leave out" else None,

@@ -22,6 +22,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from polyprobe.metrics.shared.inputs import Module
 from polyprobe.metrics.shared.intervals import Labels, share, summarize
 from polyprobe.metrics.shared.rows import (
     check_length,
@@ -46,8 +47,8 @@ Args:
         group are left out, as in the paper.
     groups (list, optional): label of each tuple, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over tuples.
-    n_resamples (int): resamples of the bootstrap over tuples; 0: no intervals; default: 10000, or
-        1000 above 50,000 values (tuples x figures).
+    n_resamples (int): resamples of the bootstrap over tuples; default: 10000, or 1000
+        above 50,000 values (tuples x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each tuple, such as its subject; the bootstrap draws whole
         clusters. Tuples about one subject should be drawn together.
@@ -57,7 +58,7 @@ Args:
 Returns:
     consistency, accuracy, consistency_accuracy (float or None): mean over the tuples with at least
         two templates, by group and then over groups; None without such a tuple.
-    consistency_ci, accuracy_ci, consistency_accuracy_ci (list of float or None): 95 % bootstrap
+    consistency_ci, accuracy_ci, consistency_accuracy_ci (list of float or None): 95% bootstrap
         intervals; None for a single tuple.
     by_group (dict): the same for each group, if `groups` is given.
     n_queries (int): the tuples that are counted.
@@ -170,23 +171,12 @@ def measure_consistency(
     }
 
 
-class ParaphraseConsistency(evaluate.Metric):
+class ParaphraseConsistency(Module):
     """Compare the answers to a fact's templates with each other and with the correct one."""
 
-    _compute = staticmethod(measure_consistency)
+    measure = staticmethod(measure_consistency)
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
         features = datasets.Features({"predictions": datasets.Sequence(text), "references": text})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
-
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
-        """Add tuples; a value that is not a text raises an error before evaluate converts it."""
-        check_lists(predictions, "predictions")
-        check_texts(references, "references")
-        super().add_batch(predictions=predictions, references=references, **other)
-
-    def add(self, *, prediction: Any = None, reference: Any = None, **other: Any) -> None:
-        """Add a tuple."""
-        row = {"predictions": prediction, "references": reference, **other}
-        self.add_batch(**{name: [value] for name, value in row.items()})

@@ -19,9 +19,10 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, share, summarize
+from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
 from polyprobe.metrics.shared.ranks import check_ties, count_ties, prefix_shares, split_by_size
-from polyprobe.metrics.shared.rows import Scores, read_depths, read_languages
+from polyprobe.metrics.shared.rows import Scores, name_pairs, read_depths, read_languages
 
 _DESCRIPTION = """\
 Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks the \
@@ -39,8 +40,8 @@ Args:
         where all tied candidates have their highest rank (RBO^w). Tau-b is the same in both.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
-        1000 above 50,000 values (queries x figures).
+    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
+        above 50,000 values (queries x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
         clusters. Queries about one subject should be drawn together.
@@ -52,7 +53,7 @@ Returns:
     top_k_overlap@K (float): for each k, mean share of the top k that both languages have.
     rbo_chance, top_k_overlap@K_chance (float): their exact expectations for independent random
         rankings of the same pools; that of tau-b is 0.
-    NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single query.
+    NAME_ci (list of float or None): 95% bootstrap interval of each; None for a single query.
     by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_tau (int): the queries, and those where tau-b is defined.
 
@@ -93,8 +94,8 @@ def rbo_weights(size: int, p: float = 0.9) -> np.ndarray:
     (1 - p) p^(d-1), and at N the rest, p^(N-1): both rankings end there with the same candidates,
     so the agreement of 1 is extrapolated to all further depths (Webber et al. 2010, equation 23).
     """
-    if not 0 < p < 1:
-        raise ValueError(f"p is {p!r}; expected a number between 0 and 1, neither included")
+    if not isinstance(p, float | np.floating) or not 0 < p < 1:
+        raise ValueError(f"p is {p!r:.60}; expected a number between 0 and 1, neither included")
     weights = (1 - p) * p ** np.arange(size, dtype=np.float64)
     weights[-1] = p ** (size - 1)
     return weights
@@ -198,10 +199,10 @@ def measure_rank_overlap(
     return {**summarize({**shares, "kendall_tau_b": tau, **chance}, **options), **counts}
 
 
-class RankOverlap(evaluate.Metric):
+class RankOverlap(Module):
     """Compare two languages' scores of the same candidates."""
 
-    _compute = staticmethod(measure_rank_overlap)
+    measure = staticmethod(measure_rank_overlap)
 
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("float64"))

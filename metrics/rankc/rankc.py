@@ -21,7 +21,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, share, summarize
+from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
 from polyprobe.metrics.shared.ranks import (
     CHUNK,
     Weights,
@@ -32,7 +33,7 @@ from polyprobe.metrics.shared.ranks import (
     rank_weights,
     split_by_size,
 )
-from polyprobe.metrics.shared.rows import Scores, read_languages
+from polyprobe.metrics.shared.rows import Scores, name_pairs, read_languages
 
 _DESCRIPTION = """\
 RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in two \
@@ -49,8 +50,8 @@ Args:
         authors' stable sort, where the earlier of equal candidates ranks higher.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
-        1000 above 50,000 values (queries x figures).
+    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
+        above 50,000 values (queries x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
         clusters. Queries about one subject should be drawn together.
@@ -61,7 +62,7 @@ Returns:
     rankc_adjusted (float or None): mean of (rankc - chance) / (1 - chance) over the queries with
         at least two candidates; None if there is none. Not comparable between pools of different
         size: it falls with the number of candidates.
-    rankc_ci, chance_ci, rankc_adjusted_ci (list of float or None): 95 % bootstrap intervals; None
+    rankc_ci, chance_ci, rankc_adjusted_ci (list of float or None): 95% bootstrap intervals; None
         for a single query.
     by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_adjusted (int): the queries that the means are taken over.
@@ -205,10 +206,10 @@ def measure_rankc(
     return {**summarize(measures, **options), **counts}
 
 
-class Rankc(evaluate.Metric):
+class Rankc(Module):
     """Compare two languages' scores of the same candidates."""
 
-    _compute = staticmethod(measure_rankc)
+    measure = staticmethod(measure_rankc)
 
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("float64"))

@@ -47,7 +47,7 @@ negative where the subject matters in one language only. The interval comes from
 
 def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") -> Output:
     """Return the corrected RankC, R, P and R - P of all pairs of languages and of each."""
-    module = load_module(__file__)
+    module = load_module(__file__, "rankc_subject")
     own, donor = map(read_aligned, split(sheets))
     pairs = [*combinations(own.rows, 2)]
     found = [

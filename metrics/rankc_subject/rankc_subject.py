@@ -29,6 +29,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from polyprobe.metrics.shared.inputs import Module
 from polyprobe.metrics.shared.intervals import (
     Figure,
     Resampling,
@@ -36,11 +37,10 @@ from polyprobe.metrics.shared.intervals import (
     choose_resamples,
     estimate,
     index_labels,
-    name_pairs,
     sum_by,
 )
 from polyprobe.metrics.shared.ranks import check_ties, compare_rankings
-from polyprobe.metrics.shared.rows import Scores, read_languages
+from polyprobe.metrics.shared.rows import Scores, name_pairs, read_languages
 
 _DESCRIPTION = """\
 RankC corrected for the subject is the part of the consistency of two languages that depends on \
@@ -62,7 +62,7 @@ Args:
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
     n_resamples (int): resamples of the bootstrap over queries, and of the test; default: by size,
-        10,000 or 1,000; 0: neither.
+        10,000 or 1,000; below 40: the test only; 0: neither.
     seed (int): of both; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws and the
         test flips whole clusters. Give it if queries share their subjects.
@@ -75,7 +75,7 @@ Returns:
     rankc_donor (float): RankC with the right subject in one language and the other one in the
         second, mean of both ways.
     difference (float): rankc - rankc_donor.
-    NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single query.
+    NAME_ci (list of float or None): 95% bootstrap interval of each; None for a single query.
     p_value (float or None): two-sided sign-flip test of the difference; None without resamples.
     by_group (dict): the same for each group, without p_value, if `groups` is given.
     n_queries (int): number of queries.
@@ -218,10 +218,10 @@ def flip_signs(
     return (1 + reached) / (1 + n_resamples)
 
 
-class RankcSubject(evaluate.Metric):
+class RankcSubject(Module):
     """Compare two languages' scores of the same candidates about two subjects."""
 
-    _compute = staticmethod(measure_rankc_subject)
+    measure = staticmethod(measure_rankc_subject)
 
     def _info(self) -> evaluate.MetricInfo:
         row = datasets.Sequence(datasets.Value("float64"))

@@ -54,7 +54,7 @@ mean rank, in a different unit, is in the table only.
 
 def compute(sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected") -> Output:
     """Return recall at each k and the mean rank of all languages together and of each."""
-    module = load_module(__file__)
+    module = load_module(__file__, "recall_at_k")
     scores = read_scores(sheets, marked=True)
     depths = [int(depth) for depth in k.split(",")]
     names = [*(f"recall@{depth}" for depth in depths), "mean_rank"]

@@ -22,6 +22,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from polyprobe.metrics.shared.inputs import Module
 from polyprobe.metrics.shared.intervals import share, summarize
 from polyprobe.metrics.shared.ranks import check_ties
 from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_depths, read_rows
@@ -36,14 +37,14 @@ Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
         higher is better.
     references (list of list of int): indices of the correct candidates, at least one for each
-        query.
+        query; or one index for each query.
     k (int or list of int): how many of the best candidates count, [1, 5, 10].
     ties (str): expected (default), over all orders that equal scores allow, or released, a stable
         sort, where the earlier of equal candidates ranks higher.
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; 0: no intervals; default: 10000, or
-        1000 above 50,000 values (queries x figures).
+    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
+        above 50,000 values (queries x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
         clusters. Queries about one subject should be drawn together.
@@ -53,7 +54,7 @@ Returns:
     mean_rank (float): mean over the queries of the best rank of a correct candidate; lower is
         better.
     recall@K_chance, mean_rank_chance (float): expectation for random rankings.
-    NAME_ci (list of float or None): 95 % bootstrap interval of each; None for a single query.
+    NAME_ci (list of float or None): 95% bootstrap interval of each; None for a single query.
     by_group (dict): the same for each group, if `groups` is given.
     n_queries, n_tied (int): the queries, and those where the best correct candidate shares its
         score with a wrong one.
@@ -102,7 +103,7 @@ def find_standing(predictions: Scores, references: Answers) -> Standing:
     Scores are as `rows.read_rows` takes them; an index given twice counts once.
     """
     flat, sizes = read_rows(predictions, "predictions")
-    right, starts = mark_right(references, sizes, "references"), sizes.cumsum() - sizes
+    right, starts = mark_right(references, sizes), sizes.cumsum() - sizes
     best = np.maximum.reduceat(np.where(right, flat, -np.inf), starts).repeat(sizes)
     equal, places = flat == best, np.arange(len(flat))
     first = np.minimum.reduceat(np.where(equal & right, places, len(flat)), starts)
@@ -168,10 +169,11 @@ def measure_recall(
     return {**summarize(figures, **options), "n_queries": len(standing.pool), "n_tied": n_tied}
 
 
-class RecallAtK(evaluate.Metric):
+class RecallAtK(Module):
     """Score how high a correct candidate ranks."""
 
-    _compute = staticmethod(measure_recall)
+    measure = staticmethod(measure_recall)
+    gold = True
 
     def _info(self) -> evaluate.MetricInfo:
         scores, indices = (datasets.Sequence(datasets.Value(x)) for x in ("float64", "int64"))

@@ -38,7 +38,7 @@ def answer_frequency(
     Raises:
         ValueError: inputs of different lengths, or a query without a correct candidate.
     """
-    answers = check_answers(answers, len(candidates))
+    answers = check_answers(answers, len(candidates), "answers")
     rows = list(zip(groups, facts, candidates, answers, strict=True))
     own: dict[tuple[Hashable, Hashable], set[Hashable]] = defaultdict(set)
     for group, fact, names, right in rows:

@@ -13,7 +13,6 @@ times its values.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from scipy.special import ndtr, stdtrit
 
 AVERAGES, EMPTY = ("macro", "micro"), ("skip", "zero")
 _MOST, _LEAST, _CHEAP = 10_000, 1_000, 50_000  # resamples; facts times figures
+_FEWEST, _LAST = 40, 10_000_000  # resamples of an interval; at all
 _CHUNK = 2**21  # draws at once
 _NARROW = 16  # columns; in wider tables the search for equal rows takes longer than it saves
 _NOTHING = 1e-24  # variance of equal values that are summed in several orders
@@ -53,7 +53,7 @@ class Resampling(NamedTuple):
         groups: label of each query, usually its relation.
         average: `macro`, the unweighted mean over groups (queries are drawn within each group), or
             `micro`, over all queries alike (and drawn from all); without groups they are the same.
-        n_resamples: number of resamples; 0: no intervals; None: see `choose_resamples`.
+        n_resamples: number of resamples; below 40: no intervals; None: see `choose_resamples`.
         seed: seed of the draws.
         clusters: label of each query (its subject, its relation); queries with the same label are
             drawn together; None: each query is drawn by itself. Give the subjects where several
@@ -105,7 +105,7 @@ class Draws(NamedTuple):
 def summarize(
     measures: Mapping[str, Ratio | np.ndarray | Sequence[float]], **options: Any
 ) -> Figures:
-    """Return each measure's average and 95 % interval, by group too; options as in `Resampling`.
+    """Return each measure's average and 95% interval, by group too; options as in `Resampling`.
 
     A sequence of values is averaged; NaN is undefined and left out. An undefined value (0/0) is
     None, and so is its interval, and the interval of a value that a single query defines. Mark
@@ -126,9 +126,15 @@ def summarize(
     for name, ratio in zip(measures, ratios, strict=True):
         counted = np.bincount(codes, np.asarray(ratio.denominators) != 0)
         figures = (result, *result.get("by_group", {}).values())
-        for found, count in zip(figures, [counted.sum(), *counted], strict=False):
-            if count < 2 and f"{name}_ci" in found:
+        parts = zip(figures, [counted.sum(), *counted], _find_constants(ratio, codes), strict=False)
+        for found, count, constant in parts:
+            bounds = found.get(f"{name}_ci")
+            if not np.isnan(constant):
+                found[name] = constant
+            if bounds is not None and count < 2:
                 found[f"{name}_ci"] = None
+            elif bounds is not None and not np.isnan(constant) and not ratio.share:
+                found[f"{name}_ci"] = [constant, constant]
     return result
 
 
@@ -219,22 +225,6 @@ def weigh(counted: np.ndarray) -> np.ndarray:
     return np.column_stack([counted, counted.sum(axis=1)] if counted.ndim > 1 else [counted])
 
 
-def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
-    """Return COverlap by pair: correct in both / correct in either, expectations under ties."""
-    values = np.column_stack(list(right.values())).astype(np.float64)
-    one, other = np.triu_indices(values.shape[1], 1)
-
-    def statistic(sums: np.ndarray) -> np.ndarray:
-        both, alone = np.split(sums, [len(one)], axis=-1)
-        either = alone[..., one] + alone[..., other] - both
-        return add_mean(divide(np.concatenate([both, either], axis=-1)))
-
-    both = values[:, one] * values[:, other]
-    either = weigh(values[:, one] + values[:, other] - both)
-    table = np.concatenate([both, values], axis=1)
-    return Figure([*name_pairs(list(right)), "mean"], table, statistic, either)
-
-
 def add_mean(values: np.ndarray) -> np.ndarray:
     """Append to values [..., k] the mean of those that are not NaN."""
     known = ~np.isnan(values)
@@ -256,8 +246,9 @@ def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], 
     """
     if labels is None:
         return [None], np.zeros(size, dtype=np.intp)
-    if isinstance(labels, str) or len(labels) != size:
-        given = repr(labels) if isinstance(labels, str) else f"{len(labels)}"
+    listed = hasattr(labels, "__len__") and not isinstance(labels, str)
+    if not listed or len(labels) != size:
+        given = f"{len(labels)}" if listed else f"{labels!r:.60}"
         raise ValueError(f"{given} in {name!r}, {size} queries; expected one for each query")
     number: dict[Hashable, int] = {}
     plain = (label.item() if isinstance(label, np.generic) else label for label in labels)
@@ -306,17 +297,22 @@ def resample(
     return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, float(of_all[0]), within=False)
 
 
-def interval(samples: np.ndarray, freedom: float) -> list[float] | None:
-    """Return the 95 % percentile interval of resampled figures, NaN left out; None for none."""
+def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list[float] | None:
+    """Return the 95% percentile interval of resampled figures, NaN left out; None for too few.
+
+    40 = 2 / 0.05 are enough for one beyond each end. The interval is extended to the estimate
+    `value`, if given: those of a biased figure (Fleiss' kappa of few facts) may all be beside it.
+    """
     known = samples[~np.isnan(samples)]
-    if freedom <= 0 or not len(known):
+    if freedom <= 0 or len(known) < _FEWEST:
         return None
     tail = ndtr(stdtrit(freedom, 0.025))
-    return [float(bound) for bound in np.quantile(known, [tail, 1 - tail])]
+    low, high = np.quantile(known, [tail, 1 - tail])
+    return [float(np.fmin(low, value)), float(np.fmax(high, value))]
 
 
 def bound_share(value: float, variance: float, units: float, freedom: float) -> list[float] | None:
-    """Return Wilson's 95 % score interval of a share, which has a width at 0 and 1; None for NaN.
+    """Return Wilson's 95% score interval of a share, which has a width at 0 and 1; None for NaN.
 
     The interval for a proportion of n independent units (Wilson 1927; Brown, Cai and DasGupta 2001,
     equation 4), with Student's t for the normal quantile and the effective sample size for n (Korn
@@ -339,25 +335,32 @@ def bound_share(value: float, variance: float, units: float, freedom: float) -> 
 
 def check_name(given: str, known: Sequence[str], option: str) -> None:
     """Raise ValueError for a value of an option that is not known."""
-    if given not in known:
-        raise ValueError(f"unknown {option} {given!r}; known: {', '.join(known)}")
+    if not isinstance(given, str) or given not in known:
+        raise ValueError(f"unknown {option} {given!r:.60}; known: {', '.join(known)}")
 
 
 def _check(options: Resampling, facts: int, figures: int) -> int:
     """Return the number of resamples; raise ValueError for invalid ones."""
     check_name(options.average, AVERAGES, "average")
     check_name(options.empty, EMPTY, "empty")
-    if options.n_resamples is None:
-        return choose_resamples(facts, figures)
-    if not isinstance(options.n_resamples, int | np.integer) or options.n_resamples < 0:
-        raise ValueError(f"n_resamples is {options.n_resamples!r}; expected a number from 0")
-    return int(options.n_resamples)
+    n = choose_resamples(facts, figures) if options.n_resamples is None else options.n_resamples
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 0 <= n <= _LAST:
+        raise ValueError(f"n_resamples is {n!r:.60}; expected a number from 0 to {_LAST}")
+    return int(n)
 
 
 def _as_ratio(values: np.ndarray | Sequence[float]) -> Ratio:
     values = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(values)
     return Ratio(np.where(known, values, 0), known)
+
+
+def _find_constants(ratio: Ratio, codes: np.ndarray) -> list[float]:
+    """Return the value of all queries, their exact mean, then of each group; NaN if they differ."""
+    values = np.where(np.asarray(ratio.denominators) == 1, ratio.numerators, np.nan)
+    first = values[np.unique(codes, return_index=True)[1]]
+    of_groups = np.where(np.bincount(codes, values != first[codes]) == 0, first, np.nan).tolist()
+    return [of_groups[0] if len(set(of_groups)) == 1 else np.nan, *of_groups]
 
 
 def _over_groups(values: np.ndarray, zero: np.ndarray) -> np.ndarray:
@@ -426,10 +429,11 @@ def _bound(
     is_share, variance = ~np.isnan(shares[0]), _vary(samples)
     alike, counts = is_share & (variance <= _NOTHING), np.ones_like(values)
     counts[alike] = _count_units(shares[:, alike], codes, units)
-    degrees = np.broadcast_to(freedom, values.shape)
+    degrees = np.broadcast_to(freedom * (len(samples) >= _FEWEST), values.shape)
     rows = np.stack([values, variance, counts, degrees], axis=1).tolist()
+    samples = np.where(variance <= _NOTHING, values, samples)
     return [
-        bound_share(*row) if is_share[i] else interval(samples[:, i], row[-1])
+        bound_share(*row) if is_share[i] else interval(samples[:, i], row[-1], row[0])
         for i, row in enumerate(rows)
     ]
 
@@ -493,8 +497,3 @@ def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | Non
         if intervals is not None:
             report[f"{name}_ci"] = intervals[i]
     return report
-
-
-def name_pairs(languages: Sequence[str]) -> list[str]:
-    """Return the names of all unordered pairs, in the languages' order."""
-    return [f"{one}-{other}" for one, other in combinations(languages, 2)]

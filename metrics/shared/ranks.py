@@ -43,8 +43,14 @@ def split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarr
 
 def check_ties(ties: str) -> None:
     """Raise ValueError for a name that is not in TIES."""
-    if ties not in TIES:
-        raise ValueError(f"unknown ties {ties!r}; known: {', '.join(TIES)}")
+    if not isinstance(ties, str) or ties not in TIES:
+        raise ValueError(f"unknown ties {ties!r:.60}; known: {', '.join(TIES)}")
+
+
+def check_weights(weights: str) -> None:
+    """Raise ValueError for a name that is not in WEIGHTS."""
+    if not isinstance(weights, str) or weights not in WEIGHTS:
+        raise ValueError(f"unknown weights {weights!r:.60}; known: {', '.join(WEIGHTS)}")
 
 
 def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,8 +85,7 @@ def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
     """
     if callable(weights):
         return weights(size)
-    if weights not in WEIGHTS:
-        raise ValueError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
+    check_weights(weights)
     if size == 1:
         return np.ones(1)
     raw = WEIGHTS[weights](np.arange(size - 1, -1, -1, dtype=np.float64))
@@ -98,6 +103,7 @@ def compare_rankings(
 
     sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).
     """
+    check_weights(weights)
     values = np.empty(len(sizes))
     for size, queries, items in split_by_size(sizes):
         share = rank_weights(size, weights) / np.arange(1, size + 1)

@@ -19,7 +19,7 @@ ValueError: query 1 of 'predictions' is 'Ulm'; expected a list of texts
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ class Rows(NamedTuple):
 Scores = np.ndarray | Sequence[Sequence[float]] | Rows
 Answers = Sequence[Sequence[int]]
 Choices = Sequence[Sequence[int]] | np.ndarray
+
+_LAST = 2**31 - 1  # index; products of larger ones and queries could overflow
 
 
 def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +81,7 @@ def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.n
     return languages, sizes
 
 
-def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "answers") -> np.ndarray:
+def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "references") -> np.ndarray:
     """Mark the correct candidates (bool) of all queries, flat; `name` is used in errors."""
     answers = check_answers(answers, len(sizes), name)
     queries: np.ndarray = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
@@ -95,23 +97,39 @@ def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "answers"
     return marked
 
 
-def check_answers(answers: Answers | None, n_queries: int, name: str = "answers") -> Answers:
-    """Return the answers of each query: a list of at least one index, integers from 0."""
+def check_answers(
+    answers: Answers | Sequence[int] | None, n_queries: int, name: str = "references"
+) -> Answers:
+    """Return the answers of each query: a list of at least one index, integers from 0.
+
+    A single index counts as a list of one; `name` is used in errors.
+    """
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
+    _check_column(answers, name)
     if not len(answers):
         raise ValueError(f"no queries in {name!r}")
     if len(answers) != n_queries:
         raise ValueError(f"{n_queries} queries in 'predictions', {len(answers)} in {name!r}")
-    for query, right in enumerate(answers):
+    lists = [[right] if isinstance(right, int | np.integer) else right for right in answers]
+    for query, right in enumerate(lists):
         if not hasattr(right, "__len__"):
-            raise ValueError(f"{name} of query {query} are {right!r}; expected a list: [{right}]")
+            raise ValueError(
+                f"{name} of query {query} are {right!r:.80}; expected a list of indices"
+            )
         if not len(right):
             raise ValueError(f"query {query} has no correct answer; expected at least one index")
-    for index in chain.from_iterable(answers):
-        if not isinstance(index, int | np.integer) or index < 0:
-            raise ValueError(f"answer {index!r} is not an index; expected integers from 0")
-    return answers
+    for index in chain.from_iterable(lists):
+        if not _is_index(index):
+            raise ValueError(
+                f"answer {index!r:.80} is not an index; expected integers from 0 to {_LAST}"
+            )
+    return lists
+
+
+def _is_index(value: Any) -> bool:
+    number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return number and 0 <= value <= _LAST
 
 
 def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +148,7 @@ def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
 def _read_lists(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
     for query, row in enumerate(rows):
         if not hasattr(row, "__len__"):
-            raise ValueError(f"query {query} of {name!r} is {row!r}; expected a list of scores")
+            raise ValueError(f"query {query} of {name!r} is {row!r:.80}; expected a list of scores")
     sizes = np.array([len(row) for row in rows], dtype=np.intp)
     flat = np.array(list(chain.from_iterable(rows)), dtype=np.float64)
     if flat.ndim != 1:
@@ -149,8 +167,8 @@ def read_choices(predictions: Choices) -> np.ndarray:
     for query, row in enumerate(predictions):
         if not hasattr(row, "__len__") or isinstance(row, str):
             raise ValueError(
-                f"query {query} of 'predictions' is {row!r}; expected a list with one index for "
-                "each language"
+                f"query {query} of 'predictions' is {row!r:.80}; expected a list with one index "
+                "for each language"
             )
         if len(row) != len(predictions[0]):
             raise ValueError(
@@ -181,11 +199,12 @@ def read_columns(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.nd
 def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
     """Return indices, one row or number for each query, as an array; `name` is used in errors."""
     indices = np.array(values)
-    if indices.dtype.kind not in "iu" or indices.min() < 0:
+    if indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() > _LAST:
         for place, index in np.ndenumerate(np.array(values, dtype=object)):
-            if not isinstance(index, int | np.integer) or index < 0:
+            if not _is_index(index):
                 raise ValueError(
-                    f"query {place[0]} of {name!r} has {index!r}; expected an index from 0"
+                    f"query {place[0]} of {name!r} has {index!r:.80}; expected an index from 0 to "
+                    f"{_LAST}"
                 )
     return indices.astype(np.intp)
 
@@ -194,15 +213,21 @@ def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[st
     """Return one name for each column; default: 0, 1, 2, and so on."""
     if languages is None:
         return [str(column) for column in range(n_languages)]
-    if isinstance(languages, str) or len(languages) != n_languages:
+    listed = hasattr(languages, "__len__") and not isinstance(languages, str)
+    if not listed or len(languages) != n_languages:
         raise ValueError(
-            f"{languages!r} in 'languages', {n_languages} columns in 'predictions'; expected one "
-            "name for each column"
+            f"{languages!r:.80} in 'languages', {n_languages} columns in 'predictions'; expected "
+            "one name for each column"
         )
     for name in languages:
         if list(languages).count(name) > 1:
             raise ValueError(f"{name!r} appears twice in 'languages'; expected unique names")
     return [str(name) for name in languages]
+
+
+def name_pairs(languages: Sequence[str]) -> list[str]:
+    """Return the names of all unordered pairs, in the languages' order."""
+    return [f"{one}-{other}" for one, other in combinations(languages, 2)]
 
 
 def find_right(chosen: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:
@@ -225,7 +250,7 @@ def check_texts(texts: Any, name: str, optional: bool = False) -> None:
     expected = "a text or None" if optional else "a text"
     for query, text in enumerate(texts):
         if not (isinstance(text, str) or (optional and text is None)):
-            raise ValueError(f"query {query} of {name!r} is {text!r}; expected {expected}")
+            raise ValueError(f"query {query} of {name!r} is {text!r:.80}; expected {expected}")
 
 
 def check_lists(rows: Any, name: str) -> None:
@@ -233,10 +258,10 @@ def check_lists(rows: Any, name: str) -> None:
     _check_column(rows, name)
     for query, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__"):
-            raise ValueError(f"query {query} of {name!r} is {row!r}; expected a list of texts")
+            raise ValueError(f"query {query} of {name!r} is {row!r:.80}; expected a list of texts")
         for text in row:
             if not isinstance(text, str):
-                raise ValueError(f"{text!r} in query {query} of {name!r}; expected a text")
+                raise ValueError(f"{text!r:.80} in query {query} of {name!r}; expected a text")
 
 
 def check_length(column: Sequence[Any], size: int, name: str) -> None:
@@ -250,17 +275,21 @@ def check_length(column: Sequence[Any], size: int, name: str) -> None:
 
 def _check_column(column: Sequence[Any] | None, name: str) -> None:
     if isinstance(column, str) or not hasattr(column, "__len__"):
-        raise ValueError(f"{name!r} is {column!r}; expected a list with an entry for each query")
+        raise ValueError(
+            f"{name!r} is {column!r:.80}; expected a list with an entry for each query"
+        )
 
 
 def read_depths(k: int | Collection[int]) -> list[int]:
     """Return the unique depths k (of recall@k, of a top k) as a list."""
-    depths = [*k] if isinstance(k, Collection) else [k]
+    depths = [*k] if isinstance(k, Collection) and not isinstance(k, str) else [k]
     if not depths:
         raise ValueError("no depths in 'k'; expected one or more, such as [1, 5, 10]")
     for depth in depths:
-        if not isinstance(depth, int | np.integer) or depth < 1:
-            raise ValueError(f"depth {depth!r} in 'k' is invalid; expected integers from 1")
+        if not _is_index(depth) or depth < 1:
+            raise ValueError(
+                f"depth {depth!r:.60} in 'k' is invalid; expected integers from 1 to {_LAST}"
+            )
     return [int(depth) for depth in dict.fromkeys(depths)]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from polyprobe.metrics.shared.intervals import Figure, Labels, estimate_figure, mean_of
 
 Of = tuple[str, ...]
-HEADERS = ["of", "figure", "value", "95 % interval", "chance", "n"]
+HEADERS = ["of", "figure", "value", "95% interval", "chance", "n"]
 _COLUMNS = ["of", "figure", "value", "low", "high", "chance", "n"]
 
 
@@ -167,7 +167,7 @@ def show_number(value: float | None) -> str:
 def write_headline(output: Output) -> str:
     """Format the first entry and the notes as Markdown."""
     first = output.entries[0]
-    bounds = f"95 % interval {show_interval(first.interval)}"
+    bounds = f"95% interval {show_interval(first.interval)}"
     if first.interval is None:
         bounds = "no interval: fewer than two queries define it"
     parts = [bounds, f"n = {first.n:,}"]

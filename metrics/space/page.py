@@ -22,8 +22,9 @@ from polyprobe.metrics.space.sheet import SUFFIXES, read_sheets
 
 _KEPT = (600, 3600)  # seconds: interval between clean-ups, maximum age of an uploaded file
 _REMARKS = """\
-n: number of queries that a value is taken over. If all of them have the same value, the interval
-has no width; this is not certainty.
+n: number of queries that a value is taken over. If all of them have the same value, the interval of
+a figure that is no share (a difference, a rank, κ, a value adjusted for chance) has no width; this
+is not certainty.
 
 Your input is processed in this Space only; files are deleted after an hour. A file replaces the
 table.
@@ -71,13 +72,14 @@ class Page(NamedTuple):
 
 
 @cache
-def load_module(app: str) -> ModuleType:
-    """Return the module in the folder of an app.py, loaded by `evaluate`.
+def load_module(app: str, name: str) -> ModuleType:
+    """Return the module NAME.py in the folder of an app.py, loaded by `evaluate`.
 
-    In a Space the module has relative imports, for `evaluate`, so app.py cannot import it.
+    In a Space the module has relative imports, for `evaluate`, so app.py cannot import it. The Hub
+    runs every Space in a folder called `app`: its name does not show the metric.
     """
-    folder = Path(app).resolve().parent
-    metric = evaluate.load(str(folder / f"{folder.name}.py"), keep_in_memory=True)
+    path = Path(app).resolve().with_name(f"{name}.py")
+    metric = evaluate.load(str(path), keep_in_memory=True)
     return sys.modules[type(metric).__module__]
 
 

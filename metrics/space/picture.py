@@ -129,7 +129,7 @@ def _label(figure: Entry, several: bool) -> str:
 
 
 def _describe(figure: Entry) -> str:
-    lines = [f"{figure.name} {show_number(figure.value)}", f"95 % {show_interval(figure.interval)}"]
+    lines = [f"{figure.name} {show_number(figure.value)}", f"95% {show_interval(figure.interval)}"]
     if figure.chance is not None:
         lines.append(f"chance {show_number(figure.chance)}")
     return "<br>".join([f"<b>{figure.label}</b>", *lines, f"n = {figure.n:,}"])

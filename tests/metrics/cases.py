@@ -10,13 +10,13 @@ CASES = {
         "weights": "norm1",
     },
     "coverlap": {"predictions": [1, 0], "references": [1, 1], "answers": [[1], [0, 2]]},
-    "accuracy_at_1": {"predictions": [[1, 1], [1, 2, 3]], "answers": [[0], [1]]},
+    "accuracy_at_1": {"predictions": [[1, 1], [1, 2, 3]], "references": [[0], [1]]},
     "recall_at_k": {"predictions": [[1, 1], [1, 2, 3]], "references": [[0], [1]], "k": [1, 2]},
     "inflection_delta": {"predictions": [7, 1], "references": [2, 3]},
     "paraphrase_consistency": {"predictions": [["a", "a"], ["a", "b"]], "references": ["b", "b"]},
     "contrastive_knowledge": {"predictions": [[0.2, 0.1], [0.3, 0.3, 0.4]], "groups": ["en", "fr"]},
     "factual_accuracy": {"predictions": [None, "UlM "], "references": [["Bern"], ["Bern", "Ulm"]]},
-    "answer_agreement": {"predictions": [[0, 0, 1], [2, 2, 2]], "answers": [[0], [1]]},
+    "answer_agreement": {"predictions": [[0, 0, 1], [2, 2, 2]], "references": [[0], [1]]},
     "rank_overlap": {"predictions": [[3, 2, 1], [1]], "references": [[3, 1, 2], [1]], "p": 0.5},
 }
 RESULTS = {

@@ -88,8 +88,12 @@ ERRORS = {
     "flat": ([1.0, 2.0], [[0], [0]], "query 0 of 'predictions' is 1.0; expected a list of scores"),
     "one dimension": (np.ones(2), [[0], [0]], "query 0 of .* is .*; expected a list"),
     "holed": (np.ma.array([[1, 2]], mask=[[True, False]]), [[0]], "query 0 of .* is masked"),
-    "no answers": ([[1, 2]], None, "no answers; pass answers="),
-    "answer no list": ([[1, 2]], [1], r"answers of query 0 are 1; expected a list: \[1\]"),
+    "no answers": ([[1, 2]], None, "no references; pass references="),
+    "answer no list": (
+        [[1, 2]],
+        [1.5],
+        "references of query 0 are 1.5; expected a list",
+    ),
     "empty answers": ([[1], [1, 2]], [[0], []], "query 1 has no correct answer"),
     "too large": (
         [[1], [1, 2]],
@@ -98,7 +102,7 @@ ERRORS = {
     ),
     "negative": ([[1, 2]], [[-1]], "answer -1 is not an index; expected integers from 0"),
     "fraction": ([[1, 2]], [[0.5]], "answer 0.5 is not an index; expected integers from 0"),
-    "unequal": ([[1, 2]], [[0], [0]], "1 queries in 'predictions', 2 in 'answers'"),
+    "unequal": ([[1, 2]], [[0], [0]], "1 queries in 'predictions', 2 in 'references'"),
 }
 
 

@@ -49,7 +49,7 @@ def list_parts(chosen, answers, one, other):
     ],
 )
 def test_each_part(one, other, right, part):
-    result = measure_agreement([[one, other]], answers=[right], n_resamples=0)
+    result = measure_agreement([[one, other]], references=[right], n_resamples=0)
     assert {name: result[name] for name in PARTS} == {name: float(name == part) for name in PARTS}
     assert result["agreement"] == (one == other)
 
@@ -113,7 +113,7 @@ def test_equals_a_loop_over_pairs_and_facts(drawn, average):
         return fmean(fmean(group) for group in members if group)
 
     result = measure_agreement(
-        chosen, answers=answers, groups=groups, average=average, n_resamples=0
+        chosen, references=answers, groups=groups, average=average, n_resamples=0
     )
     assert [*result["pairs"]] == [f"{one}-{other}" for one, other in columns]
     for part in PARTS:
@@ -196,7 +196,7 @@ def test_kappa_is_averaged_over_groups_as_agreement_is():
 
 
 def test_kappa_of_random_choices_in_unequal_pools_is_0():
-    """200 samples: the mean is 0 within four standard errors, and 95 % of intervals contain 0."""
+    """200 samples: the mean is 0 within four standard errors, and 95% of intervals contain 0."""
     generator = np.random.default_rng(6)
     sizes = generator.integers(1, 11, 120)
     found = [
@@ -212,7 +212,7 @@ def test_kappa_of_random_choices_in_unequal_pools_is_0():
 def test_right_in_all_in_any_and_in_exactly_k():
     chosen = [[0, 0, 0], [0, 1, 2], [1, 1, 1], [1, 0, 0], [2, 2, 1]]
     answers = [[0], [0, 1], [0], [0], [2]]  # correct in 3, 2, 0, 2, 2 languages
-    result = measure_agreement(chosen, answers=answers, groups=["a", "a", "b", "b", "b"])
+    result = measure_agreement(chosen, references=answers, groups=["a", "a", "b", "b", "b"])
     assert result["k_correct"] == [1, 0, 3, 1]
     assert result["right_in_all"] == pytest.approx((1 / 2 + 0 / 3) / 2)
     assert result["right_in_any"] == pytest.approx((2 / 2 + 2 / 3) / 2)
@@ -232,7 +232,7 @@ def test_without_answers_nothing_is_said_of_right_and_wrong():
 
 
 def test_a_single_fact_has_no_interval():
-    result = measure_agreement([[0, 1]], answers=[[0]])
+    result = measure_agreement([[0, 1]], references=[[0]])
     assert result["agreement_ci"] is result["fleiss_kappa_ci"] is None
     assert result["pairs"]["0-1"]["agreement_ci"] is None
 
@@ -274,6 +274,16 @@ def test_a_group_that_is_not_drawn_is_left_out():
     assert result["pairs"]["0-1"]["agreement_ci"] == result["agreement_ci"]
 
 
+def test_the_interval_of_a_biased_figure_contains_it():
+    """Resamples of four facts overestimate P_e: the percentile interval ends at -0.636."""
+    result = measure_agreement([[0, 2], [2, 0], [1, 2], [1, 2]], n_resamples=1000)
+    # agreement is 0; of eight choices two are 0, two are 1, four are 2
+    chance = (2 / 8) ** 2 + (2 / 8) ** 2 + (4 / 8) ** 2
+    assert result["fleiss_kappa"] == pytest.approx((0 - chance) / (1 - chance))
+    low, high = result["fleiss_kappa_ci"]
+    assert low < high == result["fleiss_kappa"]
+
+
 ERRORS = {
     "no queries": ([], {}, "no queries in 'predictions'"),
     "one language": ([[0], [1]], {}, "1 languages in 'predictions'; expected two or more"),
@@ -287,9 +297,9 @@ ERRORS = {
     "names": ([[0, 1]], {"languages": ["en"]}, r"\['en'\] in 'languages', 2 columns in"),
     "name as text": ([[0, 1]], {"languages": "en"}, "'en' in 'languages', 2 columns"),
     "same names": ([[0, 1]], {"languages": ["en", "en"]}, "'en' appears twice in 'languages'"),
-    "answers": ([[0, 1], [0, 1]], {"answers": [[0]]}, "2 queries in 'predictions', 1 in 'answers'"),
-    "empty answers": ([[0, 1]], {"answers": [[]]}, "query 0 has no correct answer"),
-    "answer no list": ([[0, 1]], {"answers": [1]}, r"answers of query 0 are 1; expected a list"),
+    "answers": ([[0, 1], [0, 1]], {"references": [[0]]}, "2 queries in 'predictions', 1 in 'ref"),
+    "empty answers": ([[0, 1]], {"references": [[]]}, "query 0 has no correct answer"),
+    "answer no list": ([[0, 1]], {"references": ["1"]}, "answer '1' is not an index"),
     "groups": ([[0, 1]] * 2, {"groups": ["a"]}, "1 in 'groups', 2 queries"),
     "pools": ([[0, 1]] * 2, {"n_candidates": [2]}, "2 queries in 'predictions', 1 in 'n_cand"),
     "one pool": ([[0, 1]], {"n_candidates": 2}, "'n_candidates' is 2; expected a list"),

@@ -127,6 +127,23 @@ def test_combination_with_another_module(load):
     assert result["contrastive_knowledge_n_queries"] == result["rankc_n_queries"] == 5
 
 
+def test_log_probabilities_give_what_their_exponentials_do():
+    random = np.random.default_rng(3)
+    rows = [random.dirichlet(np.ones(n)).tolist() for n in (2, 3, 4, 9) * 25]
+    expected = measure_knowledge(rows, n_resamples=50)
+    logs = [np.log(row).tolist() for row in rows]
+    assert measure_knowledge(logs, log=True, n_resamples=50) == expected
+    assert 0.2 < expected["accuracy"] < 0.8
+    signs = compare_contrasts([[-5000, -5001], [-math.inf, -math.inf], [-7, -7, -7]], log=True)
+    assert signs.tolist() == [1, 0, 0]  # exp(-5000) is 0 in floating point
+    # arithmetic, not geometric: log .4 is above the mean of log .1 and log .8, .4 below .45
+    assert compare_contrasts(np.log([[0.4, 0.1, 0.8]]), log=True).tolist() == [-1]
+    with pytest.raises(ValueError, match="^inf in query 0 of 'predictions'; expected log-prob"):
+        compare_contrasts([[math.inf, 1]], log=True)
+    with pytest.raises(ValueError, match="^log is 'yes'; expected True or False"):
+        measure_knowledge(rows, log="yes")
+
+
 ERRORS = {
     "no queries": ([], "no queries in 'predictions'"),
     "no counterfact": ([[0.5, 0.1], [0.3]], "query 1 of 'predictions' has no counterfact; expecte"),
@@ -135,7 +152,7 @@ ERRORS = {
     "none": ([[0.5, 0.1], [0.5, None]], "NaN among the scores of query 1 in 'predictions'"),
     "infinite": ([[math.inf, 0.1]], "inf among the values of query 0 in 'predictions'; expected"),
     "huge": ([[0.2, 1e308]], r"1e\+308 among the values of query 0 in 'predictions'; expected pro"),
-    "logarithms": ([[0.5, 0.2], [-0.1, -2.5]], r"-0.1 among .* query 1 .*\(of log-probabilities t"),
+    "logarithms": ([[0.5, 0.2], [-0.1, -2.5]], r"-0.1 among .* query 1 .*\(of log-probabilities p"),
     "minus infinity": ([[0.5, -math.inf]], "-inf among the values of query 0 in 'predictions'"),
     "flat": ([0.5, 0.2], "query 0 of 'predictions' is 0.5; expected a list of scores"),
 }

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from polyprobe.metrics.coverlap.coverlap import find_coverlap
 from polyprobe.metrics.shared import intervals
 from polyprobe.metrics.shared import intervals as rankc_intervals
 from polyprobe.metrics.shared.intervals import (
@@ -11,7 +12,6 @@ from polyprobe.metrics.shared.intervals import (
     Ratio,
     bound_share,
     estimate_figure,
-    find_coverlap,
     mean_of,
     resample,
     share,
@@ -39,7 +39,7 @@ def test_a_ratio_is_of_sums():
 
 
 def test_undefined_values_are_left_out():
-    result = summarize({"x": [1, np.nan, 0], "y": [np.nan] * 3}, n_resamples=9)
+    result = summarize({"x": [1, np.nan, 0], "y": [np.nan] * 3}, n_resamples=40)
     assert result["x"] == 1 / 2
     assert (result["y"], result["y_ci"]) == (None, None)
 
@@ -67,6 +67,32 @@ def test_two_queries_span_their_values():
 
 def test_equal_values_have_no_width():
     assert summarize({"x": np.full(50, 0.3)})["x_ci"] == pytest.approx([0.3, 0.3])
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 1 / 9.5])
+@pytest.mark.parametrize("n", [3, 7, 49, 200, 1000])
+def test_the_mean_of_equal_values_is_that_value(value, n):
+    """0.1 added 1,000 times and divided by 1,000 is 0.09999999999999859."""
+    equal = np.full(n, value)
+    found = summarize({"x": equal, "y": share(equal)}, n_resamples=50)
+    assert (found["x"], found["x_ci"], found["y"]) == (value, [value, value], value)
+    groups = np.arange(2 * n) % 2
+    found = summarize({"x": np.full(2 * n, value) + groups}, groups=groups, n_resamples=50)
+    low, high = found["x_ci"]
+    assert low == found["x"] == high
+    of_group = {"x": value + 1, "x_ci": [value + 1, value + 1], "n_queries": n}
+    assert found["by_group"][1] == of_group
+
+
+def test_fewer_than_40_resamples_give_no_interval():
+    few = {"x": VALUES, "y": share(VALUES)}
+    found = summarize(few, n_resamples=39, groups=np.arange(300) % 2)
+    for figures in (found, *found["by_group"].values()):
+        assert (figures["x_ci"], figures["y_ci"]) == (None, None)
+    found = summarize(few, n_resamples=40)
+    assert found["x_ci"][0] < found["x"] < found["x_ci"][1]
+    assert found["y_ci"][0] < found["y"] < found["y_ci"][1]
+    assert intervals.interval(np.arange(39.0), 5) is None
 
 
 @pytest.mark.parametrize("values", [VALUES, VALUES > 0.2], ids=["continuous", "right or wrong"])
@@ -188,6 +214,10 @@ def test_the_seed_decides():
         ({"empty": "nan"}, "unknown empty 'nan'; known: skip, zero"),
         ({"n_resamples": -1}, "n_resamples is -1; expected a number from 0"),
         ({"n_resamples": 1.5}, "n_resamples is 1.5"),
+        ({"n_resamples": True}, "n_resamples is True; expected a number from 0 to 10000000"),
+        ({"n_resamples": 10**30}, "n_resamples is 10000.*; expected a number from 0 to 10000000"),
+        ({"average": ["macro"]}, r"unknown average \['macro'\]; known: macro, micro"),
+        ({"groups": 1e308}, r"1e\+308 in 'groups', 2 queries"),
         ({"groups": ["a"]}, "1 in 'groups', 2 queries; expected one for each query"),
         ({"groups": "ab"}, "'ab' in 'groups', 2 queries"),
         ({"clusters": [1, 2, 3]}, "3 in 'clusters', 2 queries"),

@@ -171,7 +171,7 @@ ERRORS = {
     "nan": ([[1, 2], [math.nan, 1]], [[0], [0]], {}, "NaN among the scores of query 1"),
     "none": ([[1, 2], [None, 1]], [[0], [0]], {}, "NaN among the scores of query 1"),
     "flat": ([1.0, 2.0], [[0], [0]], {}, "query 0 of 'predictions' is 1.0; expected a list"),
-    "no list": ([[1, 2]], [1], {}, r"references of query 0 are 1; expected a list: \[1\]"),
+    "no list": ([[1, 2]], [None], {}, "references of query 0 are None; expected a list"),
     "no right": ([[1], [1, 2]], [[0], []], {}, "query 1 has no correct answer"),
     "too large": ([[1], [1, 2]], [[0], [2]], {}, "answer 2 of query 1 is out of range"),
     "negative": ([[1, 2]], [[-1]], {}, "answer -1 is not an index; expected integers from 0"),

@@ -85,17 +85,19 @@ def free_port():
 def addresses(tmp_path_factory):
     """Start all Spaces, one as a user would; return the address of each when it answers."""
     root = tmp_path_factory.mktemp("spaces")
-    for name in NAMES:
-        bundle(METRICS / name, root)
+    folders = {name: root / name / "app" for name in NAMES}  # so the Hub calls every folder
+    for name, folder in folders.items():
+        folder.parent.mkdir()
+        bundle(METRICS / name, root / "bundles").rename(folder)
     ports = {name: free_port() for name in NAMES}
     env = {**os.environ, **OFFLINE, "GRADIO_TEMP_DIR": str(root / "uploads")}
     server = Path(__file__).with_name("serve_spaces.py")
-    others = [f"{root / name}={port}" for name, port in ports.items() if name != ALONE]
+    others = [f"{folders[name]}={port}" for name, port in ports.items() if name != ALONE]
     alone = {**env, "GRADIO_SERVER_PORT": str(ports[ALONE])}
     log = root / "log"
     started = [
         start([sys.executable, str(server), *others], root, env, log),
-        start([sys.executable, "app.py"], root / ALONE, alone, log),
+        start([sys.executable, "app.py"], folders[ALONE], alone, log),
     ]
     try:
         for name, port in ports.items():

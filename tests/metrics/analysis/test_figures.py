@@ -8,7 +8,7 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy, right_probability
 from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
-from polyprobe.metrics.coverlap.coverlap import coverlap_matrix
+from polyprobe.metrics.coverlap.coverlap import coverlap_matrix, find_coverlap
 from polyprobe.metrics.joint.measures import count_right, find_rbo, find_right_counts
 from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall, overlap_per_query
 from polyprobe.metrics.rankc.rankc import (
@@ -18,7 +18,8 @@ from polyprobe.metrics.rankc.rankc import (
     rankc_matrix,
     rankc_pairs,
 )
-from polyprobe.metrics.shared.intervals import estimate_figure, find_coverlap, name_pairs
+from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.metrics.shared.rows import name_pairs
 
 LANGUAGES = ("en", "fr", "ru", "zh")
 RANDOM = np.random.default_rng(0)

@@ -1,0 +1,256 @@
+"""Accept the input of a metric in any container, and check it before evaluate converts it.
+
+evaluate converts the entries of a column without a check of each: later numbers become texts, a
+bare string is split into letters, and an integer that is too large raises an OverflowError.
+
+>>> unpack(np.array([[0, 2], [1]], dtype=object))
+[[0, 2], [1]]
+>>> unpack(np.float32(0.5)), unpack((np.int64(1), "P36"))
+(0.5, (1, 'P36'))
+"""
+
+import inspect
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+import evaluate
+import numpy as np
+
+RESAMPLING = ("groups", "average", "n_resamples", "seed", "clusters", "empty")
+"""The options that every metric has: the fields of `intervals.Resampling`."""
+ARGUMENTS = frozenset(
+    {
+        *RESAMPLING,
+        *("answers", "donor_predictions", "donor_references", "k", "language", "languages", "log"),
+        *("n_candidates", "p", "predictions", "prompts", "references", "single_token", "subjects"),
+        *("ties", "weights"),
+    }
+)
+"""The arguments of all metrics of polyprobe: `evaluate.combine` passes each to every metric."""
+
+_LABELS = ("groups", "clusters", "subjects")
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_EXPECTED = {  # of an entry and of a list; other columns have texts
+    "float64": ("a number", "numbers"),
+    "int64": ("an index from 0", "indices"),
+}
+_LARGEST, _FURTHEST = 2**1023, 2**63  # integers that fit into float64, int64
+
+
+class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first class that is not
+    """A metric that checks its arguments and accepts the containers of `unpack`.
+
+    Options can be given to `evaluate.load` too, as defaults of `compute`. An argument that only
+    other metrics of polyprobe have is ignored with a warning, so that metrics can be combined.
+
+    Attributes:
+        measure: from the columns and options to the result.
+        gold: whether `references` are the indices of correct candidates: `answers` then are
+            another name for them, which counts if both are given, and a row can be one index.
+        optional: columns that may be missing.
+        nullable: columns whose entries may be None.
+    """
+
+    measure: ClassVar[Callable[..., dict[str, Any]]]
+    gold: ClassVar[bool] = False
+    optional: ClassVar[Collection[str]] = ()
+    nullable: ClassVar[Collection[str]] = ()
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
+        # evaluate would call accuracy_at_1 accuracy_at1
+        self._module_info.module_name = type(self).__module__.rpartition(".")[2]
+        of_evaluate = inspect.signature(evaluate.EvaluationModule.__init__).parameters
+        self._defaults = {
+            name: unpack(value) for name, value in given.items() if name in self._list_options()
+        }
+        for name in given.keys() - of_evaluate - self._defaults.keys():
+            self._refuse(name, self._list_options())
+
+    @abstractmethod
+    def _info(self) -> evaluate.MetricInfo:
+        """Return the texts and the columns of the metric."""
+
+    def compute(
+        self, *, predictions: Any = None, references: Any = None, **other: Any
+    ) -> dict[str, Any] | None:
+        """Compute the figures of the given queries, or of those added before."""
+        given = {"predictions": predictions, "references": references, **other}
+        columns = self._take_columns(given)
+        known = self._list_options()
+        options = {name: unpack(value) for name, value in given.items() if name in known}
+        for name, value in given.items():
+            if name not in options and name not in columns:
+                self._ignore(name, value)
+        chosen = {**self._defaults, **options}
+        for name in _LABELS:
+            _check_labels(chosen.get(name), name)
+        seed = chosen.get("seed", 0)
+        if type(seed) is not int or seed < 0:
+            raise ValueError(f"seed is {_show(seed)}; expected an integer from 0")
+        if self.writer is None and all(column is None for column in columns.values()):
+            raise ValueError(f"no queries: pass {'=…, '.join(columns)}=…")
+        return super().compute(**columns, **options)
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
+        """Add queries: one entry of each column for each query."""
+        given = {"predictions": predictions, "references": references, **other}
+        for name in other:
+            if name not in self.features and not (self.gold and name == "answers"):
+                self._refuse(name, [*self.features])
+        columns = {
+            name: self._read(column, name) for name, column in self._take_columns(given).items()
+        }
+        size = len(columns["predictions"])
+        for name, column in columns.items():
+            columns[name] = [None] * size if column is None else column
+            if len(columns[name]) != size:
+                raise ValueError(f"{size} queries in 'predictions', {len(column)} in {name!r}")
+        super().add_batch(**columns)
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **other: Any) -> None:
+        """Add one query."""
+        row = {"predictions": prediction, "references": reference, **other}
+        given = {name: [x] for name, x in row.items() if name in self.features or x is not None}
+        self.add_batch(**given)
+
+    def _compute(self, **given: Any) -> dict[str, Any]:
+        for name in self.optional:
+            given[name] = None if all(row is None for row in given[name]) else given[name]
+        return type(self).measure(**{**self._defaults, **given})
+
+    def _list_options(self) -> list[str]:
+        """Return the parameters of `measure`; `**options` are those of resampling."""
+        own = inspect.signature(type(self).measure).parameters.values()
+        names = [
+            name for x in own for name in (RESAMPLING if x.kind is x.VAR_KEYWORD else (x.name,))
+        ]
+        return [name for name in dict.fromkeys(names) if name not in self.features]
+
+    def _take_columns(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns, None for a missing one; `answers` go before `references`."""
+        columns = {name: given.get(name) for name in self.features}
+        if self.gold and given.get("answers") is not None:
+            columns["references"] = given["answers"]
+        return columns
+
+    def _ignore(self, name: str, value: Any) -> None:
+        """Warn of an argument of another metric; raise ValueError for one that no metric has."""
+        if name not in ARGUMENTS:
+            self._refuse(name, [*self.features, *self._list_options()])
+        if value is not None and not (self.gold and name == "answers"):
+            text = f"{self.name} ignores {name!r}, an argument of other metrics"
+            warnings.warn(text, stacklevel=3)
+
+    def _refuse(self, name: str, known: Sequence[str]) -> None:
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(
+            f"unknown argument {name!r} of {self.name}; {hint}known: {', '.join(known)}"
+        )
+
+    def _read(self, column: Any, name: str) -> Any:
+        """Return a column as evaluate can convert it; raise ValueError for other entries."""
+        if column is None and name in self.optional:
+            return None
+        feature = self.features[name]
+        nested = hasattr(feature, "feature")
+        kind = (feature.feature if nested else feature).dtype
+        if kind == "float64" and _is_numeric(column, 1 + nested):
+            return np.asarray(column, dtype=np.float64)
+        column = _list(unpack(column), repr(name), "a list with an entry for each query")
+        expected, several = _EXPECTED.get(kind, ("a text", "texts"))
+        expected += " or None" if name in self.nullable else ""
+        entries: list[Any] = []
+        for query, entry in enumerate(column):
+            place = f"query {query} of {name!r}"
+            if entry is None and name in (*self.nullable, *self.optional):
+                entries.append(None)
+            elif not nested:
+                entries.append(_read_value(entry, kind, f"{place} is {{}}; expected {expected}"))
+            else:
+                one = self.gold and name == "references" and type(entry) is int
+                values = _list([entry] if one else entry, place, f"a list of {several}")
+                fault = f"{{}} in {place}; expected {expected}"
+                entries.append([_read_value(value, kind, fault) for value in values])
+        return entries
+
+
+def unpack(value: Any) -> Any:
+    """Return a container as lists and tuples, and a scalar as Python's own.
+
+    Containers are those of Python, numpy, pandas, pyarrow, datasets and torch. The masked values at
+    the end of a row of a masked array are left out.
+    """
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, np.ma.MaskedArray) and value.ndim == 2:
+        return [_cut(row) for row in value.tolist()]
+    if hasattr(value, "iloc") and value.ndim == 2:  # a DataFrame
+        value = value.to_numpy()
+    elif hasattr(value, "iloc") and value.dtype.kind not in "iuf":  # a Series of texts or lists
+        return [None if gap else unpack(x) for x, gap in zip(value, value.isna(), strict=True)]
+    for method in ("to_pylist", "as_py", "tolist"):
+        if hasattr(value, method):
+            value = getattr(value, method)()
+            break
+    if isinstance(value, tuple):
+        return tuple(map(unpack, value))
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [x if type(x) in _PLAIN else unpack(x) for x in value]
+    return value
+
+
+def _cut(row: list[Any]) -> list[Any]:
+    """Return a row without the None at its end."""
+    size = max((place + 1 for place, value in enumerate(row) if value is not None), default=0)
+    return row[:size]
+
+
+def _is_numeric(column: Any, dimensions: int) -> bool:
+    plain = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
+    return plain and column.ndim == dimensions and column.dtype.kind in "iuf"
+
+
+def _list(value: Any, place: str, expected: str) -> list[Any] | tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{place} is {_show(value)}; expected {expected}")
+    return value
+
+
+def _read_value(value: Any, kind: str, fault: str) -> Any:
+    """Return a value of a column; raise ValueError with the text `fault` for other types."""
+    if kind == "float64":
+        valid = type(value) is float or (type(value) is int and abs(value) < _LARGEST)
+    elif kind == "int64":
+        valid = type(value) is int and abs(value) < _FURTHEST
+    else:
+        valid = isinstance(value, str)
+    if not valid:
+        raise ValueError(fault.format(_show(value)))
+    return float(value) if kind == "float64" else value
+
+
+def _check_labels(labels: Any, name: str) -> None:
+    """Raise ValueError unless labels are None or a list of hashable values without NaN."""
+    if labels is None:
+        return
+    _list(labels, repr(name), "a list with a label for each query")
+    for query, label in enumerate(labels):
+        try:
+            hash(label)
+            known = label == label  # NaN is not
+        except TypeError:
+            known = False
+        if not known:
+            raise ValueError(
+                f"query {query} of {name!r} is {_show(label)}; expected a text or a number"
+            )
+
+
+def _show(value: Any) -> str:
+    """Return the value on one line of an error, shortened."""
+    return " ".join(f"{value!r:.80}".split())
