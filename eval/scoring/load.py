@@ -63,7 +63,6 @@ def load(
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
     family = FAMILIES[family_of(config, model)]
-    family.check_direction(config, model)
     if bos != "auto" and not family.takes_bos:
         raise PolyprobeError(
             f"--bos {bos} is for decoder-only models, '{model}' is {family.name}; leave it out"
