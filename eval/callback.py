@@ -28,6 +28,7 @@ from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.scoring.load import family_of
+from polyprobe.eval.scoring.options import check_budget
 from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
@@ -107,9 +108,9 @@ class ConsistencyCallback(TrainerCallback):
         Raises:
             PolyprobeError: any error that the caller can correct, in one line.
         """
-        for name, number in (("every", every), ("batch_tokens", batch_tokens)):
-            if number is not None and number < 1:
-                raise PolyprobeError(f"{name} must be at least 1, got {number}")
+        if every is not None and every < 1:
+            raise PolyprobeError(f"every must be at least 1, got {every}")
+        check_budget(batch_tokens)
         _check_whole(trainer)
         self._trainer = trainer
         self._every = every

@@ -16,7 +16,7 @@ from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import HASH, hash_model, is_hash
 
-from .options import ModelOptions
+from .options import ModelOptions, check_budget
 from .scorers import FAMILIES, SCORINGS, Family, Scorer
 
 EMBEDDED = ("geolm",)
@@ -57,8 +57,8 @@ def load(
     """Return the scorer with its revision and dtype; for the arguments see `load_scorer`."""
     _check_choice("--dtype", dtype, DTYPES)
     _check_choice("--scoring", scoring, tuple(SCORINGS))
-    if batch_tokens is not None and batch_tokens < 1:
-        raise PolyprobeError(f"--batch-tokens must be at least 1, got {batch_tokens}")
+    check_budget(batch_tokens)
+    _check_attention(attention)
     where, precision = choose_device(device), find_dtype(dtype)
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
@@ -143,10 +143,29 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
     if path.is_file():
         raise PolyprobeError(f"{model} is a file, but not .gguf; give a folder or a GGUF file")
     if path.is_dir():
-        return str(path.resolve()), {}
+        return str(path.resolve()), _find_gguf(path)
     if model in EMBEDDED:
         return str(files("polyprobe.eval.embedded") / model), {}
     return model, {"revision": revision} if revision else {}
+
+
+def _find_gguf(folder: Path) -> dict[str, str]:
+    """Return the option that names the GGUF file of a folder with nothing else to load.
+
+    Raises:
+        PolyprobeError: several GGUF files, or an adapter.
+    """
+    if (folder / "config.json").exists():
+        return {}
+    if (folder / "adapter_config.json").exists():
+        raise PolyprobeError(
+            f"{folder} is a PEFT adapter, not a model; merge it into its base model "
+            "(merge_and_unload), save that with its tokenizer, and give the new folder"
+        )
+    found = sorted(file.name for file in folder.glob("*.gguf"))
+    if len(found) > 1:
+        raise PolyprobeError(f"{folder} has {len(found)} GGUF files; give one: {', '.join(found)}")
+    return {"gguf_file": found[0]} if found else {}
 
 
 def _exact_revision(place: str, options: dict[str, str]) -> str:
@@ -227,6 +246,14 @@ def _cannot_load(model: str, error: Exception) -> str:
         "local cache has (HF_HUB_OFFLINE=1 uses only the cache), a local folder, or a GGUF file "
         f"({text})"
     )
+
+
+def _check_attention(name: str | None) -> None:
+    if name and name.startswith("flex"):
+        raise PolyprobeError(
+            f"--attention {name} cannot be used: it compiles a kernel for every shape of a batch, "
+            "and takes no mask over a trie; leave it out, or use sdpa or eager"
+        )
 
 
 def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:

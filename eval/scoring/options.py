@@ -15,6 +15,9 @@ SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90 % of 
 FEW_MASKS, MANY_MASKS = 5, 10
 
 
+MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
+
+
 class ModelOptions(TypedDict, total=False):
     """How a model is loaded and scored.
 
@@ -34,8 +37,9 @@ class ModelOptions(TypedDict, total=False):
         bos: `auto`, `always` or `never`, for decoder-only models.
         attention: the implementation of attention by its name in transformers: `sdpa`, `eager`,
             `flash_attention_2`, … (default: the preference of the class).
-        batch_tokens: the token budget of a batch (default: that of the model's path, less on a GPU
-            with little free memory); it is halved whenever memory runs out.
+        batch_tokens: the token budget of a batch, 65,536 at most (default: that of the model's
+            path, less on a GPU with little free memory); it is halved whenever memory runs out. A
+            trie has 4,096 tokens at most.
     """
 
     revision: str | None
@@ -137,6 +141,12 @@ class WorkerSettings:
 
 class Options(ModelOptions, DecodingChoices, WorkerChoices, total=False):
     """Options of loading, scoring, decoding and of the workers."""
+
+
+def check_budget(batch_tokens: int | None) -> None:
+    """Refuse a token budget outside of 1 to MOST_TOKENS; None is the default budget."""
+    if batch_tokens is not None and not 1 <= batch_tokens <= MOST_TOKENS:
+        raise PolyprobeError(f"--batch-tokens must be 1 to {MOST_TOKENS}, got {batch_tokens}")
 
 
 def take_decoding(options: dict[str, Any]) -> DecodingOptions | None:

@@ -157,7 +157,7 @@ def test_a_training_that_measures_nothing_says_so(saved, facts, tmp_path):
     ("options", "words"),
     [
         ({"every": 0}, "every must be at least 1, got 0"),
-        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
+        ({"batch_tokens": 0}, "batch-tokens must be 1 to 65536, got 0"),
         ({"languages": ["xx"]}, "'xx'.* available: en, ru, zh_hans"),
         ({"scoring": "mpararel"}, "scoring 'mpararel' .* this causal model; known: bmlama, object"),
         ({"scoring": "guess"}, "scoring 'guess' cannot"),

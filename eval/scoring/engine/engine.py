@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from polyprobe.eval.scoring.engine.forward import (
+    MOST_NODES,
     ForwardPath,
     Full,
     Gathered,
@@ -62,7 +63,8 @@ class Engine:
     ) -> None:
         self.network = network = kind(model, pad, special)
         trial = Trial(network)
-        self.path = trial.fastest(batch_tokens or Tree.tokens[network.device.type != "cpu"])
+        row = min(batch_tokens or Tree.tokens[network.device.type != "cpu"], MOST_NODES)
+        self.path = trial.fastest(row)
         window = window_of(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
         windowed = self._window < math.inf

@@ -275,6 +275,9 @@ def _pick(
     return states[at[0], at[1]], [places[place] for place in reads]
 
 
+MOST_NODES = 4096  # of a trie: the work of attention grows with the square
+
+
 class Tree(ForwardPath):
     """Many sentences as one row, in which each common beginning occurs once.
 
@@ -288,7 +291,7 @@ class Tree(ForwardPath):
     name = "tree"
     looks_back = True
     crowded = True
-    tokens = (512, 4096)
+    tokens = (512, MOST_NODES)
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield the inputs in sorted order, in tries within the budget."""
@@ -297,7 +300,7 @@ class Tree(ForwardPath):
         before: tuple[int, ...] = ()
         for row in sorted(inputs):
             new = len(row.ids) - shared(before, row.ids)
-            if batch and size + new > budget():
+            if batch and size + new > min(budget(), MOST_NODES):
                 yield batch
                 batch, size, new = [], 0, len(row.ids)
             batch.append(row)
