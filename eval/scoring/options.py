@@ -1,9 +1,10 @@
 """The options of an evaluation: of loading, of X-FACTR's decoder, of the workers."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, unknown
 
 FREE = "xfactr"
 _CHOICES = {
@@ -37,6 +38,7 @@ class ModelOptions(TypedDict, total=False):
         bos: `auto`, `always` or `never`, for decoder-only models.
         attention: the implementation of attention by its name in transformers: `sdpa`, `eager`,
             `flash_attention_2`, … (default: the preference of the class).
+        tokenizer: the tokenizer of a model object; names have their own.
         batch_tokens: the token budget of a batch, 65,536 at most (default: that of the model's
             path, less on a GPU with little free memory); it is halved whenever memory runs out. A
             trie has 4,096 tokens at most.
@@ -48,6 +50,7 @@ class ModelOptions(TypedDict, total=False):
     scoring: str
     bos: str
     attention: str | None
+    tokenizer: Any
     batch_tokens: int | None
 
 
@@ -141,6 +144,22 @@ class WorkerSettings:
 
 class Options(ModelOptions, DecodingChoices, WorkerChoices, total=False):
     """Options of loading, scoring, decoding and of the workers."""
+
+
+def check_names(given: Iterable[str], known: Collection[str], place: str) -> None:
+    """Refuse keywords that a function does not have."""
+    for name in given:
+        if name not in known:
+            raise unknown("argument", name, f"{place}()", known)
+
+
+def check_attention(name: str | None) -> None:
+    """Refuse implementations of attention that are of no use here."""
+    if name and name.startswith("flex"):
+        raise PolyprobeError(
+            f"--attention {name} cannot be used: it compiles a kernel for every shape of a batch, "
+            "and takes no mask over a trie; leave it out, or use sdpa or eager"
+        )
 
 
 def check_budget(batch_tokens: int | None) -> None:

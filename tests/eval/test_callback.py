@@ -206,7 +206,7 @@ def test_split_weights_are_refused(saved, facts, tmp_path):
 def test_a_model_without_a_configuration_is_refused(saved, facts, tmp_path):
     trainer, _ = make_trainer(saved("gpt2"), tmp_path)
     trainer.model = torch.nn.Linear(2, 2)
-    with pytest.raises(PolyprobeError, match="the trainer's model is a Linear; expected"):
+    with pytest.raises(PolyprobeError, match="the model is a Linear; expected"):
         follow(trainer, facts)
 
 
