@@ -35,6 +35,7 @@ from polyprobe.eval.work.fill import (
 from polyprobe.eval.work.predictions import fill_predictions
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
+from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 
@@ -143,32 +144,33 @@ def run_evaluation(
     run = Run(output)
     if loading.get("batch_tokens") is None and not isinstance(model, Scorer):
         loading["batch_tokens"] = run.budget(asked.model)
-    loaded = load(model, **loading)
-    check_askable(asked.tables, loaded.scorer.scoring)
-    settings = asked.describe(loaded, decoding)
-    run.check_free()
-    with locked(run.folder):
-        settings = run.open(settings)
-        first = settings.languages[0]
-        whole = protocol_of(settings.scoring).whole_relation or settings.donor
-        if first not in tables and whole:  # scored by an earlier call
-            tables = load_facts(dataset, config, [first, *tables])
-        texts = as_asked(tables, settings.scoring, first)
-        missing = run.missing(asked.tables)
-        asking = {language: texts[language] for language in missing}
-        if not decoding and asking:
-            donors = choose_donors(texts[first]) if settings.donor else None
-            asking = annotate(asking, donors)
-        todo = {language: table.take(asked.rows) for language, table in asking.items()}
-        if decoding:
-            fill_predictions(run, loaded.scorer, decoding, todo)
-        elif todo:
-            store = open_store(run, settings, who)
-            workers = choose_workers(who, settings.model, loading, loaded)
-            del loaded  # free its memory for workers elsewhere
-            fill_scores(run, todo, store, workers)
-        remove_own_store(run)
-        return FinishedRun(run, compute_results(run), texts)
+    with limit_threads(who.threads):
+        loaded = load(model, **loading)
+        check_askable(asked.tables, loaded.scorer.scoring)
+        settings = asked.describe(loaded, decoding)
+        run.check_free()
+        with locked(run.folder):
+            settings = run.open(settings)
+            first = settings.languages[0]
+            whole = protocol_of(settings.scoring).whole_relation or settings.donor
+            if first not in tables and whole:  # scored by an earlier call
+                tables = load_facts(dataset, config, [first, *tables])
+            texts = as_asked(tables, settings.scoring, first)
+            missing = run.missing(asked.tables)
+            asking = {language: texts[language] for language in missing}
+            if not decoding and asking:
+                donors = choose_donors(texts[first]) if settings.donor else None
+                asking = annotate(asking, donors)
+            todo = {language: table.take(asked.rows) for language, table in asking.items()}
+            if decoding:
+                fill_predictions(run, loaded.scorer, decoding, todo)
+            elif todo:
+                store = open_store(run, settings, who)
+                workers = choose_workers(who, settings.model, loading, loaded)
+                del loaded  # free its memory for workers elsewhere
+                fill_scores(run, todo, store, workers)
+            remove_own_store(run)
+            return FinishedRun(run, compute_results(run), texts)
 
 
 class Asked(NamedTuple):

@@ -124,12 +124,15 @@ class WorkerChoices(TypedDict, total=False):
     Attributes:
         devices: number of processes on this machine, each with its own device.
         ray: the address of a Ray cluster, or `auto`.
+        threads: number of torch's threads in each process (default: OMP_NUM_THREADS, else the
+            cores, shared by `devices`).
         cache: whether the run reads and fills the cache that all runs share; otherwise its scores
             are stored in the run folder until the run is complete.
     """
 
     devices: int
     ray: str | None
+    threads: int | None
     cache: bool
 
 
@@ -139,6 +142,7 @@ class WorkerSettings:
 
     devices: int = 1
     ray: str | None = None
+    threads: int | None = None
     cache: bool = True
 
 
@@ -197,6 +201,8 @@ def take_workers(options: dict[str, Any]) -> WorkerSettings:
     chosen = WorkerSettings(**{name: options.pop(name) for name in names if name in options})
     if chosen.devices < 1:
         raise PolyprobeError(f"--devices must be at least 1, got {chosen.devices}")
+    if chosen.threads is not None and chosen.threads < 1:
+        raise PolyprobeError(f"--threads must be at least 1, got {chosen.threads}")
     many = "--ray" if chosen.ray else "--devices" if chosen.devices > 1 else None
     if chosen.ray and chosen.devices > 1:
         raise PolyprobeError("--devices and --ray were both given; choose one")
