@@ -106,6 +106,13 @@ def evaluate(
             help="Score on Ray: HOST:PORT, auto (a running cluster, else a new one) or local."
         ),
     ] = None,
+    threads: Annotated[
+        int | None,
+        WorkerOption(
+            help="Torch threads of each process (default: all cores, shared by --devices); on a "
+            "machine shared with others fewer are faster."
+        ),
+    ] = None,
     cache: Annotated[bool, WorkerOption(help="Share scores with other runs in the cache.")] = True,
     initial: Annotated[
         str | None,
@@ -168,6 +175,7 @@ def evaluate(
         attention=attention,
         devices=devices,
         ray=ray,
+        threads=threads,
         cache=cache,
         **{name: value for name, value in decoding.items() if value is not None},
     )

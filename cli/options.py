@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from polyprobe.schema.names import parse_exclude, split_list
+
 if TYPE_CHECKING:
     from polyprobe.eval.run.choice import Choice
 
@@ -26,17 +28,6 @@ Exclude = Annotated[
 ]
 
 
-def split_list(texts: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the items of comma-separated lists, without blanks and repetitions.
-
-    >>> split_list(["P36, P37", "P36"])
-    ('P36', 'P37')
-    """
-    lists = [texts] if isinstance(texts, str) else texts or ()
-    parts = [part.strip() for text in lists for part in text.split(",")]
-    return tuple(dict.fromkeys(filter(None, parts)))
-
-
 def parse_languages(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return language codes in the spelling of cards and sources, with hyphens.
 
@@ -53,15 +44,6 @@ def parse_splits(text: str | None) -> list[str] | None:
     (['en', 'zh_hans'], None)
     """
     return None if text is None else [code.replace("-", "_") for code in parse_languages(text)]
-
-
-def parse_exclude(text: str | None) -> tuple[str, ...] | None:
-    """Return the relations and flags to leave out; `none` is an empty list, None the default.
-
-    >>> parse_exclude("P530, answer_in_subject"), parse_exclude("none"), parse_exclude(None)
-    (('P530', 'answer_in_subject'), (), None)
-    """
-    return None if text is None else split_list("" if text == "none" else text)
 
 
 def parse_choice(relations: str | None, exclude: str | None) -> "Choice":

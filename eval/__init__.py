@@ -17,6 +17,10 @@ _HOME = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
+
+
 def __getattr__(name: str) -> Any:
     # Lazy, because these import torch, which results and reports do without.
     if name not in _HOME:

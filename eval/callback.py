@@ -5,7 +5,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ import pyarrow as pa
 import torch
 import torch.distributed
 from transformers import (
-    PreTrainedModel,
     PreTrainedTokenizerBase,
     Trainer,
     TrainerCallback,
@@ -27,13 +26,15 @@ from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.protocol import as_asked, protocol_of
+from polyprobe.eval.scoring.given import configuration_of, unwrap
 from polyprobe.eval.scoring.load import family_of
+from polyprobe.eval.scoring.options import check_budget, check_names
 from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
 from polyprobe.metrics.shared.intervals import estimate_figure
-from polyprobe.schema.load import load_facts
+from polyprobe.schema.load import Splits, load_facts
 from polyprobe.system.errors import PolyprobeError
 
 
@@ -72,18 +73,19 @@ class ConsistencyCallback(TrainerCallback):
     def __init__(
         self,
         trainer: Trainer,
-        dataset: str,
+        dataset: str | Splits,
         config: str | None = None,
         *,
-        languages: Sequence[str] | None = None,
+        languages: str | Sequence[str] | None = None,
         every: int | None = None,
         limit: int | None = None,
         sample: int | None = None,
-        relations: Sequence[str] | None = None,
-        exclude: Sequence[str] | None = None,
+        relations: str | Sequence[str] | None = None,
+        exclude: str | Sequence[str] | None = None,
         scoring: str = "bmlama",
         batch_tokens: int | None = None,
         prefix: str = "polyprobe",
+        **others: Any,
     ) -> None:
         """Load and check the rows and their tokens.
 
@@ -103,13 +105,15 @@ class ConsistencyCallback(TrainerCallback):
             scoring: scoring protocol, see `ModelOptions`.
             batch_tokens: token budget of a batch.
             prefix: prefix of the figures' names.
+            others: refused, with the nearest name.
 
         Raises:
             PolyprobeError: any error that the caller can correct, in one line.
         """
-        for name, number in (("every", every), ("batch_tokens", batch_tokens)):
-            if number is not None and number < 1:
-                raise PolyprobeError(f"{name} must be at least 1, got {number}")
+        check_names(others, ARGUMENTS, type(self).__name__)
+        if every is not None and every < 1:
+            raise PolyprobeError(f"every must be at least 1, got {every}")
+        check_budget(batch_tokens)
         _check_whole(trainer)
         self._trainer = trainer
         self._every = every
@@ -171,8 +175,7 @@ class ConsistencyCallback(TrainerCallback):
     @property
     def _model(self) -> Any:
         """Return the model without its wrappers for training."""
-        trainer = self._trainer
-        return trainer.accelerator.unwrap_model(trainer.model, keep_torch_compile=False)
+        return unwrap(self._trainer.model)
 
     def _follow(self, state: TrainerState, control: TrainerControl) -> None:
         asked = control.should_log
@@ -217,6 +220,9 @@ class ConsistencyCallback(TrainerCallback):
         }
 
 
+ARGUMENTS = [*signature(ConsistencyCallback).parameters][:-1]
+
+
 def _check_whole(trainer: Trainer) -> None:
     if trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled():
         raise PolyprobeError(
@@ -235,14 +241,7 @@ def _tokenizer_of(trainer: Trainer) -> PreTrainedTokenizerBase:
 
 def _family(model: Any) -> str:
     """Return the model's family by the configuration that a checkpoint would have."""
-    if not hasattr(model, "config"):
-        raise PolyprobeError(
-            f"the trainer's model is a {type(model).__name__}; expected a transformers model with "
-            "a configuration"
-        )
-    config = copy(model.config)
-    if isinstance(model, PreTrainedModel):
-        config.architectures = [type(model).__name__]
+    config = configuration_of(model)
     return family_of(config, config.name_or_path or type(model).__name__)
 
 

@@ -1,7 +1,11 @@
 """Evaluate a model on a dataset: score the missing languages, then compute the results."""
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Unpack
 
 import pyarrow as pa
@@ -11,8 +15,17 @@ from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.donors import annotate, choose_donors
 from polyprobe.eval.run.folder import FinishedRun, Run, Settings
 from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
-from polyprobe.eval.scoring.load import Loaded, load
-from polyprobe.eval.scoring.options import DecodingOptions, Options, take_decoding, take_workers
+from polyprobe.eval.scoring.given import name_of
+from polyprobe.eval.scoring.load import Loaded, is_name, load
+from polyprobe.eval.scoring.options import (
+    DecodingOptions,
+    Options,
+    WorkerSettings,
+    check_names,
+    take_decoding,
+    take_workers,
+)
+from polyprobe.eval.scoring.scorers import Scorer
 from polyprobe.eval.work.fill import (
     choose_workers,
     fill_scores,
@@ -21,21 +34,23 @@ from polyprobe.eval.work.fill import (
 )
 from polyprobe.eval.work.predictions import fill_predictions
 from polyprobe.schema.identity import fingerprint
-from polyprobe.schema.load import find_default, load_facts
+from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
+from polyprobe.system.devices import limit_threads
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 
 
 def evaluate_model(
-    model: str,
-    dataset: str,
+    model: Any,
+    dataset: str | Splits,
     config: str | None = None,
     *,
-    output: str | Path,
-    languages: Sequence[str] | None = None,
+    output: str | Path | None = None,
+    languages: str | Sequence[str] | None = None,
     limit: int | None = None,
     sample: int | None = None,
-    relations: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
+    relations: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
     donor: bool = True,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
@@ -48,11 +63,15 @@ def evaluate_model(
     run has predictions instead of scores.
 
     Args:
-        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
-        dataset: a folder, a name, or OWNER/NAME on the Hub (see `load_facts`).
+        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`; a
+            transformers model, also wrapped by PEFT, with `tokenizer`; or a scorer of
+            `load_scorer`. A model in memory is identified by a hash of its weights and settings,
+            which does not see code: its scores are kept in the run folder, not in the cache.
+        dataset: a folder, a name, or OWNER/NAME on the Hub (see `load_facts`); or a `DatasetDict`.
         config: configuration of the dataset; default: its own default.
-        output: run folder.
-        languages: split names; default: all.
+        output: run folder. Without one nothing is written except the cache, from which a later call
+            with a folder takes the scores of a model that has a name.
+        languages: split names, a list or one text with commas; default: all.
         limit: the first N rows.
         sample: N rows spread over the relations, the same in every language.
         relations: only the rows of these; default: all.
@@ -68,38 +87,42 @@ def evaluate_model(
     Raises:
         PolyprobeError: any error that the caller can correct, in one line.
     """
-    return run_evaluation(
-        model,
-        dataset,
-        config,
-        output=output,
-        languages=languages,
-        limit=limit,
-        sample=sample,
-        relations=relations,
-        exclude=exclude,
-        donor=donor,
-        **options,
-    ).results
+    check_names(options, ARGUMENTS, "evaluate_model")
+    with TemporaryDirectory(prefix="polyprobe-") as nowhere:
+        return run_evaluation(
+            model,
+            dataset,
+            config,
+            output=nowhere if output is None else output,
+            languages=languages,
+            limit=limit,
+            sample=sample,
+            relations=relations,
+            exclude=exclude,
+            donor=donor,
+            **options,
+        ).results
 
 
 def run_evaluation(
-    model: str,
-    dataset: str,
+    model: Any,
+    dataset: str | Splits,
     config: str | None = None,
     *,
     output: str | Path,
-    languages: Sequence[str] | None = None,
+    languages: str | Sequence[str] | None = None,
     limit: int | None = None,
     sample: int | None = None,
-    relations: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
+    relations: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
     donor: bool = True,
     **options: Unpack[Options],
 ) -> FinishedRun:
     """Return the run of `evaluate_model` with its results and rows, for a report."""
     loading: dict[str, Any] = dict(options)
     decoding, who = take_decoding(loading), take_workers(loading)
+    if not is_name(model):
+        who = _keep_here(who)
     tables = load_facts(dataset, config, languages)
     table = next(iter(tables.values()))
     choice = choose_to_score(table, relations, exclude)
@@ -108,8 +131,8 @@ def run_evaluation(
     rows = choose_rows(table, limit, sample, chosen.rows)
     config = config or find_default(dataset)
     asked = Asked(
-        _absolute(model),
-        _absolute(dataset),
+        _absolute(model) if is_name(model) else name_of(model),
+        _absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY,
         config,
         tables,
         rows,
@@ -119,34 +142,35 @@ def run_evaluation(
         selection,
     )
     run = Run(output)
-    if loading.get("batch_tokens") is None:
+    if loading.get("batch_tokens") is None and not isinstance(model, Scorer):
         loading["batch_tokens"] = run.budget(asked.model)
-    loaded = load(model, **loading)
-    check_askable(asked.tables, loaded.scorer.scoring)
-    settings = asked.describe(loaded, decoding)
-    run.check_free()
-    with locked(run.folder):
-        settings = run.open(settings)
-        first = settings.languages[0]
-        whole = protocol_of(settings.scoring).whole_relation or settings.donor
-        if first not in tables and whole:  # scored by an earlier call
-            tables = load_facts(dataset, config, [first, *tables])
-        texts = as_asked(tables, settings.scoring, first)
-        missing = run.missing(asked.tables)
-        asking = {language: texts[language] for language in missing}
-        if not decoding and asking:
-            donors = choose_donors(texts[first]) if settings.donor else None
-            asking = annotate(asking, donors)
-        todo = {language: table.take(asked.rows) for language, table in asking.items()}
-        if decoding:
-            fill_predictions(run, loaded.scorer, decoding, todo)
-        elif todo:
-            store = open_store(run, settings, who)
-            workers = choose_workers(who, settings.model, loading, loaded)
-            del loaded  # free its memory for workers elsewhere
-            fill_scores(run, todo, store, workers)
-        remove_own_store(run)
-        return FinishedRun(run, compute_results(run), texts)
+    with limit_threads(who.threads):
+        loaded = load(model, **loading)
+        check_askable(asked.tables, loaded.scorer.scoring)
+        settings = asked.describe(loaded, decoding)
+        run.check_free()
+        with locked(run.folder):
+            settings = run.open(settings)
+            first = settings.languages[0]
+            whole = protocol_of(settings.scoring).whole_relation or settings.donor
+            if first not in tables and whole:  # scored by an earlier call
+                tables = load_facts(dataset, config, [first, *tables])
+            texts = as_asked(tables, settings.scoring, first)
+            missing = run.missing(asked.tables)
+            asking = {language: texts[language] for language in missing}
+            if not decoding and asking:
+                donors = choose_donors(texts[first]) if settings.donor else None
+                asking = annotate(asking, donors)
+            todo = {language: table.take(asked.rows) for language, table in asking.items()}
+            if decoding:
+                fill_predictions(run, loaded.scorer, decoding, todo)
+            elif todo:
+                store = open_store(run, settings, who)
+                workers = choose_workers(who, settings.model, loading, loaded)
+                del loaded  # free its memory for workers elsewhere
+                fill_scores(run, todo, store, workers)
+            remove_own_store(run)
+            return FinishedRun(run, compute_results(run), texts)
 
 
 class Asked(NamedTuple):
@@ -199,6 +223,20 @@ class Asked(NamedTuple):
         )
 
 
-def _absolute(name: str) -> str:
+ARGUMENTS = [*[*signature(evaluate_model).parameters][:-1], *Options.__annotations__]
+
+
+def _keep_here(who: WorkerSettings) -> WorkerSettings:
+    """Return the workers of a model in memory: this process, without the cache."""
+    if who.devices > 1 or who.ray:
+        option = "ray" if who.ray else "devices"
+        raise PolyprobeError(
+            f"{option} needs a model that other processes can load; save this one with its "
+            "tokenizer (save_pretrained) and give the folder"
+        )
+    return replace(who, cache=False)
+
+
+def _absolute(name: str | os.PathLike[str]) -> str:
     """Return the absolute path of an existing file or folder, any other name as it is."""
-    return str(Path(name).resolve()) if Path(name).exists() else name
+    return str(Path(name).resolve()) if Path(name).exists() else os.fspath(name)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.resources import files
@@ -21,22 +21,29 @@ from polyprobe.system.errors import PolyprobeError, one_line
 from .card import check_card
 from .checks import check
 from .columns import UNREADABLE
+from .names import split_list
 
 VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
 _RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ([^|\n]*?) \|", re.MULTILINE)
+IN_MEMORY = "in memory"  # of a run: the name of a dataset that was not loaded by name
+Splits = Mapping[str, datasets.Dataset]
 FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
 
 
 def load_facts(
-    dataset: str, config: str | None = None, languages: Sequence[str] | None = None
+    dataset: str | Splits,
+    config: str | None = None,
+    languages: str | Sequence[str] | None = None,
 ) -> dict[str, pa.Table]:
     """Return one checked Arrow table for each language, with parallel rows.
 
     Args:
         dataset: a folder, the name of a folder under ./datasets, the name of an embedded or
-            installed dataset, or OWNER/NAME on the Hub; searched in this order.
+            installed dataset, or OWNER/NAME on the Hub; searched in this order. Or a `DatasetDict`
+            or dictionary with one `Dataset` for each language.
         config: a configuration (default: the dataset's own default).
-        languages: split names, in the order of the result (default: all, as in the card).
+        languages: split names, a list or one text with commas, in the order of the result (default:
+            all, as in the card).
 
     Raises:
         PolyprobeError: unknown dataset or language, splits that are not parallel, or an invalid row
@@ -48,10 +55,16 @@ def load_facts(
 
 
 def read_splits(
-    dataset: str, config: str | None = None, languages: Sequence[str] | None = None
+    dataset: str | Splits,
+    config: str | None = None,
+    languages: str | Sequence[str] | None = None,
 ) -> dict[str, pa.Table]:
     """Return the tables of `load_facts` without checks."""
-    place = locate(dataset)
+    if not isinstance(dataset, str | os.PathLike):
+        splits = _check_splits(dataset, config)
+        chosen = _known(languages, list(splits), _name(dataset, config))
+        return {language: _read(splits[language]) for language in chosen}
+    place = locate(os.fspath(dataset))
     name = _name(dataset, config)
     with _plain_errors(name, place):
         options: dict[str, Any] = {}
@@ -67,10 +80,25 @@ def read_splits(
         return {language: _read(splits[language]) for language in chosen}
 
 
-def find_default(dataset: str) -> str:
+def _check_splits(dataset: Any, config: str | None) -> Splits:
+    expected = "a name, a folder, or a DatasetDict or dictionary with one Dataset for each language"
+    if not isinstance(dataset, Mapping):
+        raise PolyprobeError(f"the dataset is a {type(dataset).__name__}; expected {expected}")
+    for language, split in dataset.items():
+        if not isinstance(split, datasets.Dataset):
+            kind = type(split).__name__
+            raise PolyprobeError(f"split '{language}' is a {kind}; expected {expected}")
+    if config is not None:
+        raise PolyprobeError(f"config {config!r} is for a dataset's name, not for {expected[26:]}")
+    return dataset
+
+
+def find_default(dataset: str | Splits) -> str | None:
     """Return the name of a dataset's default configuration; offline, that in the cache."""
-    place = locate(dataset)
-    with _plain_errors(dataset, place):
+    if not isinstance(dataset, str | os.PathLike):
+        return None
+    place = locate(os.fspath(dataset))
+    with _plain_errors(str(dataset), place):
         check_card(Path(place))
         return str(datasets.load_dataset_builder(place).config.name)
 
@@ -95,20 +123,24 @@ def _find_cached_card(name: str) -> Path | None:
     return Path(found) if isinstance(found, str) else None
 
 
-def _name(dataset: str, config: str | None) -> str:
-    return f"{dataset}/{config}" if config else dataset
+def _name(dataset: str | Splits, config: str | None) -> str:
+    if not isinstance(dataset, str | os.PathLike):
+        return "the dataset"
+    return f"{dataset}/{config}" if config else str(dataset)
 
 
 def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:
     return pa.concat_tables(split.with_format("arrow").iter(batch_size=100_000)).combine_chunks()
 
 
-def _known(wanted: Iterable[str] | None, available: list[str], name: str) -> list[str]:
+def _known(wanted: str | Iterable[str] | None, available: list[str], name: str) -> list[str]:
+    wanted = split_list(wanted) if isinstance(wanted, str) else wanted
     chosen = list(dict.fromkeys(wanted)) if wanted is not None else available
     if not chosen:
         raise PolyprobeError(
             f"no languages were named; available in {name}: {', '.join(available)}"
         )
+    chosen = [x if x in available else x.replace("-", "_") for x in chosen]
     for language in chosen:
         if language not in available:
             raise PolyprobeError(

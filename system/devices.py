@@ -1,5 +1,8 @@
 """Devices and number formats of torch, which is imported only when needed."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .errors import PolyprobeError, one_line
@@ -34,6 +37,29 @@ def find_dtype(dtype: str) -> "torch.dtype":
     if dtype not in DTYPES:
         raise PolyprobeError(f"unknown dtype {dtype!r}; available: {', '.join(DTYPES)}")
     return getattr(torch, dtype)
+
+
+@contextmanager
+def limit_threads(threads: int | None) -> Iterator[None]:
+    """Let torch compute with so many threads, here and in processes that are started meanwhile.
+
+    None changes nothing: torch takes OMP_NUM_THREADS, else all cores. The number changes scores by
+    rounding only (3e-6 in float32), because sums are split elsewhere.
+    """
+    if threads is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS")
+    torch.set_num_threads(threads)
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before[0])
+        del os.environ["OMP_NUM_THREADS"]
+        os.environ.update({"OMP_NUM_THREADS": before[1]} if before[1] is not None else {})
 
 
 def is_out_of_memory(error: Exception) -> bool:

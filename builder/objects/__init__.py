@@ -8,6 +8,10 @@ if TYPE_CHECKING:
 __all__ = ["find_objects"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name in __all__:
         from .find import find_objects

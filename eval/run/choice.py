@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.schema.columns import SECOND_ANSWERS
+from polyprobe.schema.names import parse_exclude, split_list
 from polyprobe.system.errors import PolyprobeError
 
 OTHERS = "other relations"
@@ -42,15 +43,22 @@ ALL_ROWS = Choice()
 
 
 def make_choice(
-    relations: Iterable[str] | None = None, exclude: Iterable[str] | None = None
+    relations: str | Iterable[str] | None = None, exclude: str | Iterable[str] | None = None
 ) -> Choice:
-    """Return the choice of these relations, without `exclude`; None is all and nothing."""
+    """Return the choice of these relations, without `exclude`; None is all and nothing.
+
+    Both are lists, or texts with commas as on the command line (`exclude="none"`: nothing).
+    """
+    relations = split_list(relations) if isinstance(relations, str) else relations
+    exclude = parse_exclude(exclude) if isinstance(exclude, str) else exclude
     only = None if relations is None else _sort(relations)
     return Choice(only, _sort(exclude or ()))
 
 
 def choose_to_score(
-    table: pa.Table, relations: Iterable[str] | None, exclude: Iterable[str] | None
+    table: pa.Table,
+    relations: str | Iterable[str] | None,
+    exclude: str | Iterable[str] | None,
 ) -> Choice:
     """Return the choice of an evaluation.
 

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -16,7 +15,8 @@ from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import HASH, hash_model, is_hash
 
-from .options import ModelOptions
+from .given import check_options, configuration_of, identify, name_of, unwrap
+from .options import ModelOptions, check_attention, check_budget, check_names
 from .scorers import FAMILIES, SCORINGS, Family, Scorer
 
 EMBEDDED = ("geolm",)
@@ -30,20 +30,69 @@ class Loaded(NamedTuple):
     dtype: str
 
 
-def load_scorer(model: str, **options: Unpack[ModelOptions]) -> Scorer:
+def load_scorer(model: Any, **options: Unpack[ModelOptions]) -> Scorer:
     """Return the scorer of a model; its family is taken from its configuration.
 
+    Example::
+
+        scorer = load_scorer("gpt2")
+        scorer = load_scorer(model, tokenizer=tokenizer)  # a model of your own
+        [scores] = scorer.score(["Paris is in [Y]."], [["France", "Spain"]])
+
     Args:
-        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`.
-        options: see `ModelOptions`.
+        model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`; or a
+            transformers model, also wrapped by PEFT, which is put into evaluation mode.
+        options: see `ModelOptions`; those of a model object are `tokenizer`, `scoring`, `bos` and
+            `batch_tokens`.
 
     Raises:
-        PolyprobeError: an unknown model, a model without a language-model head, unknown settings.
+        PolyprobeError: an unknown model, a model without a language-model head, one that does not
+            read in the direction of its family, unknown settings.
     """
-    return load(model, **options).scorer
+    check_names(options, ModelOptions.__annotations__, "load_scorer")
+    return load(model, **options).scorer if is_name(model) else _take_given(model, options)
 
 
-def load(
+def is_name(model: Any) -> bool:
+    """Return whether this is a name or a path, not a model or scorer."""
+    return isinstance(model, str | os.PathLike)
+
+
+def load(model: Any, **options: Any) -> Loaded:
+    """Return the scorer of a name, a model object or a scorer, with its revision and dtype.
+
+    The revision of a model in memory is a hash of what it is now (see `identify`): its weights may
+    have changed since they were loaded. For the arguments see `load_scorer`.
+    """
+    if is_name(model):
+        return _load_named(os.fspath(model), **options)
+    scorer = _take_given(model, options)
+    dtype = str(scorer.model.dtype).removeprefix("torch.")
+    return Loaded(scorer, identify(scorer.model, scorer.tokenizer), dtype)
+
+
+def _take_given(model: Any, options: Mapping[str, Any]) -> Scorer:
+    """Return the scorer itself, or that of a model object."""
+    check_options(model, options)
+    return model if isinstance(model, Scorer) else _engage_object(model, **options)
+
+
+def _engage_object(
+    model: Any,
+    tokenizer: Any,
+    scoring: str = "bmlama",
+    bos: str = "auto",
+    batch_tokens: int | None = None,
+) -> Scorer:
+    network, name = unwrap(model), name_of(model)
+    _check_choice("--scoring", scoring, tuple(SCORINGS))
+    check_budget(batch_tokens)
+    family = FAMILIES[family_of(configuration_of(network), name)]
+    _check_protocol(family, scoring, bos, name)
+    return _engage(family, network, tokenizer, name, scoring, bos, batch_tokens)
+
+
+def _load_named(
     model: str,
     *,
     revision: str | None = None,
@@ -53,31 +102,26 @@ def load(
     bos: str = "auto",
     attention: str | None = None,
     batch_tokens: int | None = None,
+    tokenizer: None = None,
 ) -> Loaded:
-    """Return the scorer with its revision and dtype; for the arguments see `load_scorer`."""
+    if tokenizer is not None:
+        raise PolyprobeError(f"'{model}' has its own tokenizer; give one with a model object only")
     _check_choice("--dtype", dtype, DTYPES)
     _check_choice("--scoring", scoring, tuple(SCORINGS))
-    if batch_tokens is not None and batch_tokens < 1:
-        raise PolyprobeError(f"--batch-tokens must be at least 1, got {batch_tokens}")
+    check_budget(batch_tokens)
+    check_attention(attention)
     where, precision = choose_device(device), find_dtype(dtype)
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
     family = FAMILIES[family_of(config, model)]
-    family.check_direction(config, model)
-    if bos != "auto" and not family.takes_bos:
-        raise PolyprobeError(
-            f"--bos {bos} is for decoder-only models, '{model}' is {family.name}; leave it out"
-        )
-    _check_fit(scoring, family.name, model)
+    _check_protocol(family, scoring, bos, model)
     exact = _exact_revision(place, options)
     if not is_hash(exact):
         options["revision"] = exact
-    tokenizer = _call(AutoTokenizer.from_pretrained, model, place, options)
+    own = _call(AutoTokenizer.from_pretrained, model, place, options)
     network = _load_weights(family, model, place, options, precision, attention)
     _move(network, where, model)
-    extra = {"bos": bos} if family.takes_bos else {}
-    kind = SCORINGS[scoring][family.name]
-    scorer = _engage(partial(kind, network, tokenizer, batch_tokens, **extra), model)
+    scorer = _engage(family, network, own, model, scoring, bos, batch_tokens)
     return Loaded(scorer, exact, dtype)
 
 
@@ -113,7 +157,12 @@ def family_of(config: Any, model: str) -> str:
     return _family_by_suffix(names) or _no_head(model, names, config.model_type)
 
 
-def _check_fit(scoring: str, family: str, model: str) -> None:
+def _check_protocol(of: Family, scoring: str, bos: str, model: str) -> None:
+    if bos != "auto" and not of.takes_bos:
+        raise PolyprobeError(
+            f"--bos {bos} is for decoder-only models, '{model}' is {of.name}; leave it out"
+        )
+    family = of.name
     if family not in SCORINGS[scoring]:
         known = ", ".join(name for name, families in SCORINGS.items() if family in families)
         raise PolyprobeError(
@@ -144,10 +193,29 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
     if path.is_file():
         raise PolyprobeError(f"{model} is a file, but not .gguf; give a folder or a GGUF file")
     if path.is_dir():
-        return str(path.resolve()), {}
+        return str(path.resolve()), _find_gguf(path)
     if model in EMBEDDED:
         return str(files("polyprobe.eval.embedded") / model), {}
     return model, {"revision": revision} if revision else {}
+
+
+def _find_gguf(folder: Path) -> dict[str, str]:
+    """Return the option that names the GGUF file of a folder with nothing else to load.
+
+    Raises:
+        PolyprobeError: several GGUF files, or an adapter.
+    """
+    if (folder / "config.json").exists():
+        return {}
+    if (folder / "adapter_config.json").exists():
+        raise PolyprobeError(
+            f"{folder} is a PEFT adapter, not a model; merge it into its base model "
+            "(merge_and_unload), save that with its tokenizer, and give the new folder"
+        )
+    found = sorted(file.name for file in folder.glob("*.gguf"))
+    if len(found) > 1:
+        raise PolyprobeError(f"{folder} has {len(found)} GGUF files; give one: {', '.join(found)}")
+    return {"gguf_file": found[0]} if found else {}
 
 
 def _exact_revision(place: str, options: dict[str, str]) -> str:
@@ -204,10 +272,19 @@ def _move(network: Any, device: torch.device, model: str) -> None:
         ) from error
 
 
-def _engage(make: Callable[[], Scorer], model: str) -> Scorer:
+def _engage(
+    family: Family,
+    network: Any,
+    tokenizer: Any,
+    model: str,
+    scoring: str,
+    bos: str,
+    batch_tokens: int | None,
+) -> Scorer:
     """Return the scorer; its constructor runs the model for the first time."""
+    extra = {"bos": bos} if family.takes_bos else {}
     try:
-        return make()
+        return SCORINGS[scoring][family.name](network, tokenizer, batch_tokens, **extra)
     except PolyprobeError:
         raise
     except Exception as error:  # a model that needs more than text may raise anything

@@ -1,9 +1,10 @@
 """The options of an evaluation: of loading, of X-FACTR's decoder, of the workers."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, unknown
 
 FREE = "xfactr"
 _CHOICES = {
@@ -13,6 +14,9 @@ _CHOICES = {
 }
 SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90 % of objects
 FEW_MASKS, MANY_MASKS = 5, 10
+
+
+MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
 
 
 class ModelOptions(TypedDict, total=False):
@@ -34,8 +38,10 @@ class ModelOptions(TypedDict, total=False):
         bos: `auto`, `always` or `never`, for decoder-only models.
         attention: the implementation of attention by its name in transformers: `sdpa`, `eager`,
             `flash_attention_2`, … (default: the preference of the class).
-        batch_tokens: the token budget of a batch (default: that of the model's path, less on a GPU
-            with little free memory); it is halved whenever memory runs out.
+        tokenizer: the tokenizer of a model object; names have their own.
+        batch_tokens: the token budget of a batch, 65,536 at most (default: that of the model's
+            path, less on a GPU with little free memory); it is halved whenever memory runs out. A
+            trie has 4,096 tokens at most.
     """
 
     revision: str | None
@@ -44,6 +50,7 @@ class ModelOptions(TypedDict, total=False):
     scoring: str
     bos: str
     attention: str | None
+    tokenizer: Any
     batch_tokens: int | None
 
 
@@ -117,12 +124,15 @@ class WorkerChoices(TypedDict, total=False):
     Attributes:
         devices: number of processes on this machine, each with its own device.
         ray: the address of a Ray cluster, or `auto`.
+        threads: number of torch's threads in each process (default: OMP_NUM_THREADS, else the
+            cores, shared by `devices`).
         cache: whether the run reads and fills the cache that all runs share; otherwise its scores
             are stored in the run folder until the run is complete.
     """
 
     devices: int
     ray: str | None
+    threads: int | None
     cache: bool
 
 
@@ -132,11 +142,34 @@ class WorkerSettings:
 
     devices: int = 1
     ray: str | None = None
+    threads: int | None = None
     cache: bool = True
 
 
 class Options(ModelOptions, DecodingChoices, WorkerChoices, total=False):
     """Options of loading, scoring, decoding and of the workers."""
+
+
+def check_names(given: Iterable[str], known: Collection[str], place: str) -> None:
+    """Refuse keywords that a function does not have."""
+    for name in given:
+        if name not in known:
+            raise unknown("argument", name, f"{place}()", known)
+
+
+def check_attention(name: str | None) -> None:
+    """Refuse implementations of attention that are of no use here."""
+    if name and name.startswith("flex"):
+        raise PolyprobeError(
+            f"--attention {name} cannot be used: it compiles a kernel for every shape of a batch, "
+            "and takes no mask over a trie; leave it out, or use sdpa or eager"
+        )
+
+
+def check_budget(batch_tokens: int | None) -> None:
+    """Refuse a token budget outside of 1 to MOST_TOKENS; None is the default budget."""
+    if batch_tokens is not None and not 1 <= batch_tokens <= MOST_TOKENS:
+        raise PolyprobeError(f"--batch-tokens must be 1 to {MOST_TOKENS}, got {batch_tokens}")
 
 
 def take_decoding(options: dict[str, Any]) -> DecodingOptions | None:
@@ -168,6 +201,8 @@ def take_workers(options: dict[str, Any]) -> WorkerSettings:
     chosen = WorkerSettings(**{name: options.pop(name) for name in names if name in options})
     if chosen.devices < 1:
         raise PolyprobeError(f"--devices must be at least 1, got {chosen.devices}")
+    if chosen.threads is not None and chosen.threads < 1:
+        raise PolyprobeError(f"--threads must be at least 1, got {chosen.threads}")
     many = "--ray" if chosen.ray else "--devices" if chosen.devices > 1 else None
     if chosen.ray and chosen.devices > 1:
         raise PolyprobeError("--devices and --ray were both given; choose one")

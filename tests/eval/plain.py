@@ -15,7 +15,7 @@ def causal(model, tokenizer, prompt, candidate, add_bos=False):
     """Eq. 10: mean over the tokens of the sentence except the first."""
     ids = tokenizer(prompt.replace("[Y]", candidate))["input_ids"]
     ids = [tokenizer.bos_token_id, *ids] if add_bos else ids
-    table = _log_softmax(model(torch.tensor([ids])).logits[0])
+    table = _log_softmax(model(torch.tensor([ids]), use_cache=False).logits[0])
     return sum(table[i - 1, ids[i]].item() for i in range(1, len(ids))) / (len(ids) - 1)
 
 

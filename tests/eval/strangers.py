@@ -56,6 +56,15 @@ class LooksAtAllBefore:
         return output
 
 
+class SeesTheNext:
+    """Its head adds the logits of the next token."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        output = super().forward(*args, **kwargs)
+        output.logits = output.logits + 0.1 * output.logits.roll(-1, 1)
+        return output
+
+
 class Copies:
     """Its head uses the input token in addition to the state."""
 
@@ -187,6 +196,17 @@ def make(name: str, known: Any) -> Any:
     auto.register(own, network, exist_ok=True)
     fields = {k: v for k, v in known.config.to_dict().items() if k != "model_type"}
     model = network(own(**fields))
+    model.load_state_dict(known.state_dict())
+    return model.eval()
+
+
+def make_ahead(of: str, known: Any) -> Any:
+    """Return a model whose logits also depend on the next token."""
+
+    class Ahead(SeesTheNext, KIN[of][1]):
+        pass
+
+    model = Ahead(known.config)
     model.load_state_dict(known.state_dict())
     return model.eval()
 

@@ -8,9 +8,12 @@ import torch
 from transformers import AutoTokenizer, EarlyStoppingCallback, TrainerCallback
 
 from polyprobe.eval.callback import ConsistencyCallback
+from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
+from tests.eval import plain
 from tests.eval.facts import write_facts
 from tests.eval.flagged import write_flagged
+from tests.eval.test_given import Adapted
 from tests.eval.trainers import AUTO, follow, make_trainer, ours, save_once, saved_figures
 
 
@@ -157,7 +160,7 @@ def test_a_training_that_measures_nothing_says_so(saved, facts, tmp_path):
     ("options", "words"),
     [
         ({"every": 0}, "every must be at least 1, got 0"),
-        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
+        ({"batch_tokens": 0}, "batch-tokens must be 1 to 65536, got 0"),
         ({"languages": ["xx"]}, "'xx'.* available: en, ru, zh_hans"),
         ({"scoring": "mpararel"}, "scoring 'mpararel' .* this causal model; known: bmlama, object"),
         ({"scoring": "guess"}, "scoring 'guess' cannot"),
@@ -206,8 +209,19 @@ def test_split_weights_are_refused(saved, facts, tmp_path):
 def test_a_model_without_a_configuration_is_refused(saved, facts, tmp_path):
     trainer, _ = make_trainer(saved("gpt2"), tmp_path)
     trainer.model = torch.nn.Linear(2, 2)
-    with pytest.raises(PolyprobeError, match="the trainer's model is a Linear; expected"):
+    with pytest.raises(PolyprobeError, match="the model is a Linear; expected"):
         follow(trainer, facts)
+
+
+def test_adapters_are_followed_inside_their_model(saved, facts, tmp_path):
+    trainer, _ = make_trainer(saved("gpt2"), tmp_path)
+    adapted = trainer.model = Adapted(trainer.model)
+    callback = follow(trainer, facts)
+    assert callback._scorer.path == "tree"
+    [first, *_] = load_facts(facts, languages="en")["en"].to_pylist()
+    words = trainer.processing_class
+    want = [plain.causal(adapted.eval(), words, first["prompt"], c) for c in first["candidates"]]
+    assert callback._score()["en"]["scores"][0].as_py() == pytest.approx(want, abs=1e-5)
 
 
 def test_rows_are_chosen_as_in_a_run(saved, tmp_path):

@@ -16,13 +16,11 @@ from polyprobe.eval.scoring.engine.forward import (
     Input,
     Plan,
     Tree,
-    Trial,
     Trie,
-    make_crowd,
-    make_probe,
     shared,
 )
 from polyprobe.eval.scoring.engine.prefix import Prefix, group
+from polyprobe.eval.scoring.engine.trial import Trial, make_crowd, make_probe
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 

@@ -1,12 +1,15 @@
 """Each class of models, loaded as by a user, compared with one plain forward per candidate."""
 
 import pytest
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.scorers import Seq2SeqScorer
+from polyprobe.eval.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, strangers
 from tests.eval.asked import LONG, QUERIES
-from tests.eval.zoo import ENCODER_DECODERS, ENCODERS, FAMILY, opener
+from tests.eval.zoo import ENCODER_DECODERS, ENCODERS, FAMILY, HYBRIDS, RECOUNTED, SMALL, opener
 
 # The allowed paths of each class. For the classes in the issue, the fastest correct path: a trie if
 # a mask over it and positions are applied (inputs beyond a window are gathered), else the cache
@@ -25,6 +28,8 @@ PATHS = {
     **dict.fromkeys(CACHED.split(), "prefix gathered full"),
     **dict.fromkeys(("openai-gpt", "rwkv", "recurrent-gemma-8", "jamba", "lfm2"), "gathered full"),
     **dict.fromkeys(("convbert", "fnet"), "unpadded"),
+    **dict.fromkeys(RECOUNTED, "gathered full"),
+    **dict.fromkeys(HYBRIDS, "tree prefix gathered full"),
     "mamba": "gathered",
 }
 
@@ -55,24 +60,24 @@ def kinds(tmp_path_factory):
     return opener(tmp_path_factory.getbasetemp())
 
 
-def by_definition(scorer, definition, **extra):
+def by_definition(scorer, definition, queries=QUERIES, **extra):
     """Return the scores of all candidates, each sentence run separately."""
     known = {}
-    for prompt, candidates in QUERIES:
+    for prompt, candidates in queries:
         for c in candidates:
             if (prompt, c) not in known:
                 known[prompt, c] = definition(scorer.model, scorer.tokenizer, prompt, c, **extra)
-    return [[known[prompt, c] for c in candidates] for prompt, candidates in QUERIES]
+    return [[known[prompt, c] for c in candidates] for prompt, candidates in queries]
 
 
-def score(scorer):
-    return scorer.score([prompt for prompt, _ in QUERIES], [c for _, c in QUERIES])
+def score(scorer, queries=QUERIES):
+    return scorer.score([prompt for prompt, _ in queries], [c for _, c in queries])
 
 
-def assert_equal(got, want):
+def assert_equal(got, want, queries=QUERIES):
     """Compare scores, and rankings if the plain scores differ by more than rounding."""
     assert len(got) == len(want)
-    for (prompt, candidates), row, expected in zip(QUERIES, got, want, strict=True):
+    for (prompt, candidates), row, expected in zip(queries, got, want, strict=True):
         assert row == pytest.approx(expected, abs=1e-4), (prompt, candidates)
         for x, a in zip(row, expected, strict=True):
             assert all((x > y) == (a > b) for y, b in zip(row, expected, strict=True)
@@ -89,8 +94,9 @@ def told(kind, scoring="bmlama"):
 @pytest.mark.parametrize("kind", FAMILY)
 def test_scores_are_those_of_plain_forwards(kind, kinds):
     scorer = kinds(kind)
-    want = by_definition(scorer, DEFINITIONS["bmlama", FAMILY[kind]], **told(kind))
-    assert_equal(score(scorer), want)
+    queries = QUERIES[:8] if kind in (*RECOUNTED, *HYBRIDS) else QUERIES
+    want = by_definition(scorer, DEFINITIONS["bmlama", FAMILY[kind]], queries, **told(kind))
+    assert_equal(score(scorer, queries), want, queries)
     assert len({round(x, 2) for row in want for x in row}) > 15  # not all the same number
 
 
@@ -120,6 +126,50 @@ def test_a_class_that_nobody_listed_is_not_trusted(name, kinds, tmp_path):
     assert_equal(score(scorer), want)
     differs = max_difference(want, by_definition(known, definition))
     assert (differs > 1e-3) == stranger.differs
+
+
+def make_random(auto, model_type, **fields):
+    torch.manual_seed(3)
+    config = AutoConfig.for_model(model_type, vocab_size=400, **fields)
+    return auto.from_config(config).eval()
+
+
+ENCODER = {**SMALL, "pad_token_id": 1}
+XLM = ENCODERS["xlm"].fields
+AHEAD = "^model '.*' reads in both directions: later tokens change the scores before them"
+
+
+@pytest.mark.parametrize(
+    ("model_type", "fields"), [("xlm", XLM), ("bert", ENCODER), ("roberta", ENCODER)]
+)
+def test_an_encoder_with_a_causal_head_is_refused(model_type, fields, kinds):
+    """Its scores would be near 0: every token is in the input that predicts it."""
+    tokenizer = kinds("llama-tied").tokenizer
+    both = make_random(AutoModelForCausalLM, model_type, **fields)
+    with pytest.raises(PolyprobeError, match=AHEAD) as error:
+        CausalScorer(both, tokenizer)
+    assert "\n" not in str(error.value)
+    left = {"xlm": "causal"}.get(model_type, "is_decoder")
+    CausalScorer(make_random(AutoModelForCausalLM, model_type, **fields, **{left: True}), tokenizer)
+
+
+@pytest.mark.parametrize(("model_type", "left"), [("bert", "is_decoder"), ("xlm", "causal")])
+def test_a_decoder_with_a_masked_head_is_refused(model_type, left, kinds):
+    tokenizer = kinds("xlm-roberta").tokenizer
+    fields = XLM if model_type == "xlm" else ENCODER
+    with pytest.raises(PolyprobeError, match="masked head but reads from left to right only"):
+        MaskedScorer(
+            make_random(AutoModelForMaskedLM, model_type, **fields, **{left: True}), tokenizer
+        )
+    MaskedScorer(make_random(AutoModelForMaskedLM, model_type, **fields), tokenizer)
+
+
+@pytest.mark.parametrize("of", ["llama", "t5"])
+def test_a_decoder_that_sees_the_next_token_is_refused(of, kinds):
+    known = kinds(of)
+    model = strangers.make_ahead(of, known.model)
+    with pytest.raises(PolyprobeError, match=AHEAD):
+        type(known)(model, known.tokenizer)
 
 
 def max_difference(one, two):

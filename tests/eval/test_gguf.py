@@ -74,3 +74,4 @@ def test_scores_of_a_gguf_file(tmp_path):
     for row, expected in zip(got, want, strict=True):
         assert row == pytest.approx(expected, abs=1e-5)
     assert load(str(file)).revision.startswith("sha256-")
+    assert load_scorer(str(file.parent)).score(queries, candidates) == got  # its only file

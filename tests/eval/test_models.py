@@ -151,7 +151,9 @@ def test_folders_that_cannot_be_loaded_are_named(spoil, llama, tmp_path):
         ({"bos": "perhaps"}, "unknown --bos 'perhaps'; known: auto, always, never"),
         ({"device": "abacus"}, "device 'abacus' cannot be used here"),
         ({"device": "meta"}, "device 'meta' cannot be used here"),
-        ({"batch_tokens": 0}, "--batch-tokens must be at least 1, got 0"),
+        ({"batch_tokens": 0}, "--batch-tokens must be 1 to 65536, got 0"),
+        ({"batch_tokens": 10**20}, f"--batch-tokens must be 1 to 65536, got {10**20}"),
+        ({"attention": "flex_attention"}, "--attention flex_attention cannot be used: it compiles"),
     ],
 )
 def test_unknown_settings_list_the_known(options, message, llama):
@@ -169,6 +171,19 @@ def test_bos_is_refused_where_it_means_nothing(tmp_path):
 def test_a_missing_gguf_file_is_named():
     with pytest.raises(PolyprobeError, match="no such GGUF file: nowhere.gguf"):
         load_scorer("nowhere.gguf")
+
+
+def test_a_folder_with_several_gguf_files_names_them(tmp_path):
+    for name in ("q8.gguf", "q4.gguf"):
+        (tmp_path / name).touch()
+    with pytest.raises(PolyprobeError, match="has 2 GGUF files; give one: q4.gguf, q8.gguf"):
+        load_scorer(str(tmp_path))
+
+
+def test_a_folder_with_an_adapter_is_called_one(tmp_path):
+    (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    with pytest.raises(PolyprobeError, match="is a PEFT adapter, not a model; merge it"):
+        load_scorer(str(tmp_path))
 
 
 def test_revision_of_a_folder_changes_with_its_weights(llama, tmp_path):

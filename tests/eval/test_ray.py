@@ -1,8 +1,10 @@
 """A Ray cluster gives the scores of one process, even if a node is killed."""
 
 import os
+import re
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -15,6 +17,7 @@ import psutil
 import pytest
 
 from polyprobe.eval.run.folder import versions
+from polyprobe.eval.work.known_scores import list_stores
 from polyprobe.eval.work.workers import ray_cluster, score_on_ray
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
@@ -158,7 +161,7 @@ class MistakenError(LostError):
 class TestErrors:
     def next_result(self, error):
         class Pool:
-            def get_next_unordered(self):
+            def get_next_unordered(self, timeout):
                 raise error
 
         ray = SimpleNamespace(exceptions=SimpleNamespace(RayError=LostError))
@@ -180,8 +183,22 @@ class TestErrors:
             self.next_result(LostError("killed by\nthe system"))
         assert "\n" not in str(caught.value)
 
-    def test_a_cluster_without_room_is_not_waited_for_without_end(self):
+    def test_a_lost_node_is_noticed_while_nothing_comes(self, monkeypatch):
+        def answers(ray):
+            looked.append(ray)
+            return len(looked) < 3
+
+        looked, error = [], TimeoutError("nothing yet")
+        monkeypatch.setattr(ray_cluster, "_node_answers", answers)
+        with pytest.raises(ray_cluster.NodeLostError):
+            self.next_result(error)
+        assert len(looked) == 3
+        with pytest.raises(ray_cluster.NodeLostError):  # the worker's end comes first
+            self.next_result(LostError("the actor died"))
+
+    def test_a_cluster_without_room_is_not_waited_for_without_end(self, monkeypatch):
         ray = SimpleNamespace(wait=lambda references, timeout: ([], references))
+        monkeypatch.setattr(ray_cluster, "ROOM_SECONDS", 0.0)
         actor = SimpleNamespace(place=SimpleNamespace(remote=lambda: None))
         with pytest.raises(PolyprobeError, match=r"had room for a worker \(1 CPUs, 0 GPUs\)"):
             ray_cluster._await_room(ray, [actor], Share("cpu", 1, 0, 1))
@@ -277,6 +294,40 @@ class TestCluster:
         assert got == here(model, tasks)
         assert sorted(seen) == list(range(300))
         assert all(done == total > 0 for done, total in seen.values())
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.acceptance
+def test_the_loss_of_the_only_node_is_one_line_with_what_was_kept(tmp_path):
+    """Ray itself prints the node's log, or waits; the next run scores the rest alone."""
+    run, env = tmp_path / "run", {**os.environ, "POLYPROBE_CACHE": str(tmp_path / "cache")}
+    asked = [sys.executable, "-c", "from polyprobe.cli import main; main()", "eval", "geolm",
+             "--dataset", "geofacts", "--languages", "en,es,fr", "--output", str(run)]  # fmt: skip
+    started = subprocess.Popen(
+        [*asked, "--ray", "local"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 300
+    while not [*run.glob("scores/*.parquet")] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for process in psutil.Process(started.pid).children(recursive=True):
+        if process.name() == "raylet":
+            process.kill()
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 1
+    assert b"raylet" not in out + err
+    kept = re.fullmatch(
+        r"error: this machine's node of the Ray cluster has ended .*; the scores of ([\d,]+) of "
+        r"([\d,]+) queries are kept: run the same command again",
+        err.decode().strip().splitlines()[-1],
+    )
+    assert kept, err
+    done, total = (int(number.replace(",", "")) for number in kept.groups())
+    assert 0 < done < total
+    [stored] = list_stores(tmp_path / "cache")
+    assert stored.rows == done
+    subprocess.run(asked, env=env, capture_output=True, check=True)
+    assert len([*run.glob("scores/*.parquet")]) == 3
 
 
 @needs_ray

@@ -139,6 +139,11 @@ def test_bad_queries_are_refused(prompt, candidates, message, scorers):
     assert message in str(error.value)
 
 
+def test_a_single_prompt_is_refused_with_the_right_call(scorers):
+    with pytest.raises(PolyprobeError, match=r"^the prompts are the text 'It is \[Y\]'; expected"):
+        scorers("llama").score("It is [Y]", ["a", "b"])
+
+
 def test_positions_behind_the_padding_id_end_two_before_the_table(scorers):
     """XLM-R has 514 positions for 512 tokens; the tiny one 200 for 198."""
     scorer = scorers("xlm-roberta")

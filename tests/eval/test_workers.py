@@ -11,10 +11,19 @@ import psutil
 import pytest
 import torch
 
+from polyprobe.eval import evaluate_model
+from polyprobe.eval.scoring.engine import Engine
 from polyprobe.eval.scoring.load import load
-from polyprobe.eval.work.workers import processes, score_here, score_in_processes
+from polyprobe.eval.work.workers import (
+    processes,
+    ray_cluster,
+    score_here,
+    score_in_processes,
+)
 from polyprobe.eval.work.workers.here import Task
+from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
+from tests.eval.facts import write_facts
 from tests.eval.tiny import save_model
 
 PLACES = ["Paris", "Berlin", "Москва", "北京", "東京", "باريس", "Hà Nội", "Παρίσι"]
@@ -278,6 +287,38 @@ class TestDevices:
         with processes._environment(2):
             assert os.environ["OMP_NUM_THREADS"] == "3,1"
         assert os.environ["OMP_NUM_THREADS"] == "3,1"
+
+    def test_a_number_of_threads_is_that_of_all_processes(self, monkeypatch):
+        """This one, those of --devices, workers on Ray; afterwards all is as before."""
+        before = torch.get_num_threads()
+        for given in (None, "3"):
+            monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+            if given:
+                monkeypatch.setenv("OMP_NUM_THREADS", given)
+            with limit_threads(before + 1), processes._environment(1):
+                assert torch.get_num_threads() == before + 1
+                assert os.environ["OMP_NUM_THREADS"] == str(before + 1)
+                nodes = [{"Alive": True, "Resources": {"CPU": 64.0}}]
+                assert ray_cluster._share_nodes(nodes, "cpu").cpus == before + 1
+            assert os.environ.get("OMP_NUM_THREADS") == given
+            assert torch.get_num_threads() == before
+
+    def test_an_evaluation_uses_its_number_of_threads(self, model, monkeypatch, tmp_path):
+        used = set()
+        run = Engine.run
+
+        def noted(*rest):
+            used.add(torch.get_num_threads())
+            return run(*rest)
+
+        monkeypatch.setattr(Engine, "run", noted)
+        before = torch.get_num_threads()
+        facts = write_facts(tmp_path / "facts")
+        evaluate_model(model, facts, languages="en", threads=before + 2, output=tmp_path / "run")
+        assert used == {before + 2}
+        assert torch.get_num_threads() == before
+        with pytest.raises(PolyprobeError, match="--threads must be at least 1, got 0"):
+            evaluate_model(model, facts, threads=0)
 
     def test_no_task_starts_no_process(self, monkeypatch):
         monkeypatch.setattr(processes, "Process", None)

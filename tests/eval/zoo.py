@@ -81,6 +81,7 @@ def t5(text: list[str]) -> PreTrainedTokenizerFast:
 
 with_bos, with_eos_in_front = partial(byte_level, front="<s>"), partial(byte_level, front="</s>")
 opened, closed = partial(marked, post="</s> $A"), partial(marked, post="<s> $A </s>")
+ended = partial(marked, post="$A </s>")
 
 ENDS = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
 SMALL = {
@@ -165,6 +166,48 @@ DECODERS = {
                    "intermediate_size_mlp": 48, "num_local_experts": 2}),
 }  # fmt: skip
 
+# Decoders that count positions by the ids that are not padding: BOS, EOS or an ordinary token is.
+RECOUNTED = {
+    "roberta-bos": Kind("roberta", with_bos, {**SMALL, "is_decoder": True, "pad_token_id": 0}),
+    "roberta-first": Kind("roberta", byte_level, {**SMALL, "is_decoder": True, "pad_token_id": 0}),
+    "camembert-bos": Kind("camembert", closed, {**SMALL, "is_decoder": True, "pad_token_id": 0}),
+    "data2vec-eos": Kind("data2vec-text", with_eos_in_front, {**SMALL, "is_decoder": True,
+                         "pad_token_id": 1}),
+    "prelayernorm-eos": Kind("roberta-prelayernorm", ended, {**SMALL, "is_decoder": True,
+                             "pad_token_id": 2}),
+    "xlm-roberta-bos": Kind("xlm-roberta", closed, {**SMALL, "is_decoder": True,
+                            "pad_token_id": 0}),
+    "xlm-roberta-word": Kind("xlm-roberta", closed, {**SMALL, "is_decoder": True,
+                             "pad_token_id": 9}),
+    "xlm-roberta-xl-bos": Kind("xlm-roberta-xl", with_bos, {**SMALL, "is_decoder": True,
+                               "pad_token_id": 0}),
+    "xmod-eos": Kind("xmod", ended, {**SMALL, "is_decoder": True, "pad_token_id": 2,
+                     "languages": ["en_XX"], "default_language": "en_XX"}),
+}  # fmt: skip
+LATENT = {**SMALL, **ENDS, "num_key_value_heads": 4, "q_lora_rank": 16, "kv_lora_rank": 16,
+          "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 8, "n_routed_experts": 4,
+          "moe_intermediate_size": 16, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1,
+          "head_dim": 8}  # fmt: skip
+STATE = {**HALF, "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 4, "mamba_expand": 2}
+LINEAR = ["linear_attention"] * 2
+# Hybrids of attention and state space without any attention layer, and latent attention.
+HYBRIDS = {
+    "granitemoehybrid": Kind("granitemoehybrid", with_bos, {**STATE, "num_local_experts": 2,
+                             "num_experts_per_tok": 1, "shared_intermediate_size": 48}, 0.1),
+    "bamba": Kind("bamba", byte_level, STATE, 0.1),
+    "kimi-linear": Kind("kimi_linear", closed, {**LATENT, "num_local_experts": 4,
+                        "layer_types": LINEAR, "linear_head_dim": 8, "linear_num_heads": 4}, 0.1),
+    "nemotron-h": Kind("nemotron_h", with_bos, {**HALF, "head_dim": 8, "ssm_state_size": 8,
+                       "mamba_num_heads": 4, "mamba_head_dim": 16, "n_groups": 2,
+                       "layers_block_type": ["mamba", "mlp"]}, 0.1),
+    "zamba": Kind("zamba", byte_level, {**HALF, "num_key_value_heads": 4, "mamba_d_state": 4,
+                  "layers_block_type": ["mamba", "mamba"]}, 0.1),
+    "deepseek-v2": Kind("deepseek_v2", with_bos, LATENT),
+    "deepseek-v3": Kind("deepseek_v3", closed, LATENT),
+    "glm4-moe-lite": Kind("glm4_moe_lite", byte_level, LATENT),
+    "minicpm3": Kind("minicpm3", ended, LATENT),
+}  # fmt: skip
+
 BERT = {**SMALL, "pad_token_id": 0}
 XLMR = {**SMALL, "pad_token_id": 1}
 ENCODERS = {
@@ -208,7 +251,7 @@ ENCODER_DECODERS = {
 }  # fmt: skip
 
 HEADS = {
-    "causal": (AutoModelForCausalLM, DECODERS),
+    "causal": (AutoModelForCausalLM, {**DECODERS, **RECOUNTED, **HYBRIDS}),
     "masked": (AutoModelForMaskedLM, ENCODERS),
     "seq2seq": (AutoModelForSeq2SeqLM, ENCODER_DECODERS),
 }

@@ -1,7 +1,7 @@
 """Run a plan: batches within the budget and the memory, along a path, the head in parts."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from polyprobe.eval.scoring.engine.forward import (
-    SMALLEST,
+    MOST_NODES,
     ForwardPath,
     Full,
     Gathered,
@@ -17,9 +17,8 @@ from polyprobe.eval.scoring.engine.forward import (
     Network,
     Plan,
     Tree,
-    Trial,
-    window_of,
 )
+from polyprobe.eval.scoring.engine.trial import SMALLEST, Trial, window_of
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
@@ -55,11 +54,17 @@ class Engine:
     """
 
     def __init__(
-        self, kind: type[Network], model: Any, pad: int | None, batch_tokens: int | None
+        self,
+        kind: type[Network],
+        model: Any,
+        pad: int | None,
+        batch_tokens: int | None,
+        special: Iterable[int] = (),
     ) -> None:
-        self.network = network = kind(model, pad)
+        self.network = network = kind(model, pad, special)
         trial = Trial(network)
-        self.path = trial.fastest(batch_tokens or Tree.tokens[network.device.type != "cpu"])
+        row = min(batch_tokens or Tree.tokens[network.device.type != "cpu"], MOST_NODES)
+        self.path = trial.fastest(row)
         window = window_of(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
         windowed = self._window < math.inf

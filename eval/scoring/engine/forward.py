@@ -1,39 +1,11 @@
-"""Inputs, a language model in two parts, the paths of a batch, and the trial of the paths."""
+"""Inputs, a language model in two parts, and the paths of a batch."""
 
-import math
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-
-from polyprobe.system.devices import is_out_of_memory
-
-# Log-probabilities in float32 that differ by at most LEAST agree, by more than MOST disagree. In
-# between the tolerance is four times the difference that padding makes in the model's own forward.
-# A wrong mask or position changes them by a tenth and more.
-LEAST, MOST = 1e-4, 1e-3
-# In half precision rounding reaches .4 in a deep model (SmolLM2-135M, a trie in bfloat16; padding
-# alone .23; a trie that MPT misreads 3). The tolerance is at least this share of the standard
-# deviation of the log-probabilities.
-HALF = 0.02
-# Names of the setting that limits how many tokens a layer looks back.
-WINDOWS = (
-    "sliding_window",
-    "sliding_window_size",
-    "attention_chunk_size",
-    "attention_window_size",
-    "local_attention_window_len",
-    "window_size",
-    "original_max_position_embeddings",
-)
-# Rotary positions are stretched for the whole batch if one row is longer than this.
-STRETCHED = "original_max_position_embeddings"
-SHORT, DEEP = 6, 64
-SMALLEST = 64
 
 
 class Input(NamedTuple):
@@ -99,16 +71,20 @@ class Network:
     Attributes:
         paths: the `ForwardPath` classes of the family, the fastest first.
         model: a transformers model with a language-model head.
+        sees_all: whether a token sees those behind it.
         pad: the id that fills up short rows; any id will do, because it is masked or comes last.
+        special: ids with a meaning of their own that sentences may contain.
         trunk: the part whose first output is the last hidden state; None if there is none, so
             that only `model` itself can be called.
     """
 
     paths: tuple[Any, ...]
+    sees_all = False
 
-    def __init__(self, model: Any, pad: int | None) -> None:
+    def __init__(self, model: Any, pad: int | None, special: Iterable[int] = ()) -> None:
         self.model = model
         self.pad = 0 if pad is None or pad >= self.vocabulary else pad
+        self.special = [id_ for id_ in special if 0 <= id_ < self.vocabulary]
         self.trunk = self.find_trunk()
         self._output: Any = None
 
@@ -195,7 +171,7 @@ class Network:
         parts = [p for p in (model.base_model, model.get_decoder()) if p not in (None, model)]
         hooks = [p.register_forward_hook(lambda part, *_: called.append(part)) for p in parts]
         try:
-            model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=model.device))
+            self.logits([Input((0,))])
         finally:
             for hook in hooks:
                 hook.remove()
@@ -299,6 +275,9 @@ def _pick(
     return states[at[0], at[1]], [places[place] for place in reads]
 
 
+MOST_NODES = 4096  # of a trie: the work of attention grows with the square
+
+
 class Tree(ForwardPath):
     """Many sentences as one row, in which each common beginning occurs once.
 
@@ -312,7 +291,7 @@ class Tree(ForwardPath):
     name = "tree"
     looks_back = True
     crowded = True
-    tokens = (512, 4096)
+    tokens = (512, MOST_NODES)
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield the inputs in sorted order, in tries within the budget."""
@@ -321,7 +300,7 @@ class Tree(ForwardPath):
         before: tuple[int, ...] = ()
         for row in sorted(inputs):
             new = len(row.ids) - shared(before, row.ids)
-            if batch and size + new > budget():
+            if batch and size + new > min(budget(), MOST_NODES):
                 yield batch
                 batch, size, new = [], 0, len(row.ids)
             batch.append(row)
@@ -391,110 +370,3 @@ class Trie:
         seen = (number[:, None] >= number) & (number[:, None] < ends)
         mask = torch.zeros(seen.shape, dtype=dtype, device=device)
         return mask.masked_fill_(~seen, torch.finfo(dtype).min)[None, None]
-
-
-class Trial:
-    """The model's own log-probabilities of a probe, with which every path must agree.
-
-    A class may accept a mask over a trie and ignore it, count positions in another way, or let
-    padding change its answers. Random inputs are therefore run along each path and compared.
-    """
-
-    def __init__(self, network: Network) -> None:
-        self._network = network
-        self._plan = make_probe(network)
-        reads = [_read(Unpadded(network), self._plan, [row]) for row in self._plan.reads]
-        self._own = torch.cat(reads)
-        rounding = 4 * self._difference(Full(network), 0)
-        if network.model.dtype.itemsize > 2:
-            self._tolerance = min(MOST, max(LEAST, rounding))
-        else:
-            self._tolerance = max(HALF * self._own.std().item(), rounding)
-
-    def fastest(self, tokens: int, kinds: Sequence[type[ForwardPath]] | None = None) -> ForwardPath:
-        """Return the first path (default: of the family's) that agrees in batches of `tokens`.
-
-        If padding changes the answers of every path, batches hold inputs of equal length.
-        """
-        for kind in kinds or self._network.paths:
-            path = kind(self._network)
-            runs = self._network.trunk or kind is Full
-            if runs and self._difference(path, tokens) <= self._tolerance:
-                return path
-        return Unpadded(self._network)
-
-    def _difference(self, path: ForwardPath, tokens: int) -> float:
-        """Return the largest difference from the model's own answers; infinity on failure."""
-        crowd = make_crowd(self._network, self._plan, tokens) if path.crowded else None
-        try:
-            read = _read(path, self._plan, list(self._plan.reads), crowd)
-        except Exception as error:  # unsupported keywords fail differently in every class
-            if not is_out_of_memory(error):
-                return math.inf
-            if not crowd or tokens < SMALLEST:
-                raise
-            return self._difference(path, tokens // 2)
-        return (read - self._own).abs().max().item()
-
-
-@torch.inference_mode()
-def _read(
-    path: ForwardPath, plan: Plan, batch: Sequence[Input], crowd: Plan | None = None
-) -> torch.Tensor:
-    """Return the log-probabilities of the batch's reads, run together with a crowd."""
-    others = crowd.reads if crowd else {}
-    together = Plan()
-    together.reads = {**others, **{row: plan.reads[row] for row in batch}}
-    states, which = path.states(together, [*batch, *others])
-    targets = [target for row in batch for target in plan.reads[row].targets]
-    return path.logits(states).float().log_softmax(1)[which[: len(targets)], targets]
-
-
-def window_of(config: Any) -> int | None:
-    """Return the smallest attention window of a layer in tokens; None if no limit is known."""
-    config = config.get_text_config()
-    if getattr(config, "use_sliding_window", True) is False:
-        return None
-    rope = getattr(config, "rope_parameters", None) or {}
-    found = [getattr(config, name, None) for name in WINDOWS] + [rope.get(STRETCHED)]
-    return min((size for size in found if isinstance(size, int) and size > 0), default=None)
-
-
-def make_probe(network: Network) -> Plan:
-    """Return inputs with common beginnings and several lengths; every token is read.
-
-    Two of the beginnings are short, and one is as long as a sentence; all fit into the model's
-    window. Each has its own source, of another length. The inputs of one beginning start with the
-    lowest and the highest id behind it, so that `make_crowd` sorts between them.
-    """
-    known = range(min(5, network.vocabulary - 3), network.vocabulary)
-    draw = partial(random.Random(20).choices, known)
-    deep = draw(k=max(1, _room(network) - SHORT))
-    length = max(1, min(SHORT, _room(network) // 2))
-    plan = Plan()
-    for number, start in enumerate((draw(k=length), draw(k=length), deep), start=1):
-        for first in (known[0], known[-1]):
-            for behind in (0, min(SHORT, _room(network) - len(start)) - 1):
-                ids = (*start, first, *draw(k=max(0, behind)))
-                row = network.example(ids, tuple(start * number))
-                plan.read(row, range(len(ids)), tuple(draw(k=len(ids))))
-    return plan
-
-
-def make_crowd(network: Network, probe: Plan, tokens: int) -> Plan:
-    """Return inputs of that many tokens that sort between the probe's of one beginning."""
-    start = next(iter(probe.reads)).ids[:-1]
-    known = range(min(5, network.vocabulary - 3), network.vocabulary)[1:-1]
-    draw = partial(random.Random(21).choices, known)
-    length = min(SHORT, max(1, _room(network) - len(start)))
-    plan = Plan()
-    for _ in range(tokens // SHORT):
-        plan.read(Input((*start, *draw(k=length))), [0], (known[0],))
-    return plan
-
-
-def _room(network: Network) -> int:
-    """Return the length of the longest input."""
-    config = network.model.config.get_text_config()
-    positions = getattr(config, "max_position_embeddings", None) or DEEP
-    return max(2, min(DEEP + SHORT, window_of(config) or positions, positions - 8))

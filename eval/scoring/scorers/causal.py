@@ -160,6 +160,5 @@ CAUSAL = Family(
         "contrastive": CausalContrastiveScorer,
     },
     suffixes=("ForCausalLM", "LMHeadModel"),
-    encoders=modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     takes_bos=True,
 )

@@ -25,6 +25,7 @@ class MaskedNetwork(Network):
     """An encoder: it reads in both directions, so its padding is always masked."""
 
     paths = (Gathered, Full)
+    sees_all = True
 
     def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
         """Return ids and mask; encoders have no cache."""

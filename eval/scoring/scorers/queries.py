@@ -36,6 +36,11 @@ class Queries(NamedTuple):
 
 def check_queries(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
     """Refuse prompts without exactly one slot and candidates that are not non-empty texts."""
+    if isinstance(prompts, str):
+        raise PolyprobeError(
+            f"the prompts are the text {prompts!r}; expected a list of prompts and a list of "
+            "candidates for each: score([prompt], [candidates])"
+        )
     if len(prompts) != len(candidates):
         raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")
     for number, (prompt, row) in enumerate(zip(prompts, candidates, strict=True)):

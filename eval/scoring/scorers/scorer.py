@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +68,8 @@ class Scorer(ABC):
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         self.model = model.eval()
         self.tokenizer = tokenizer
-        self.engine = Engine(self.network, model, tokenizer.pad_token_id, batch_tokens)
+        special = _special_ids(tokenizer, model.config)
+        self.engine = Engine(self.network, model, tokenizer.pad_token_id, batch_tokens, special)
         self.path = self.engine.path.name
 
     def score(self, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
@@ -205,6 +206,15 @@ class Scorer(ABC):
         return positions - max((index + 1 for index in skipped if index is not None), default=0)
 
 
+def _special_ids(tokenizer: Any, config: Any) -> list[int]:
+    """Return ids of special tokens in sentences, and the model's padding if it is not theirs."""
+    names = ("bos", "eos", "cls", "sep", "mask", "unk")
+    found = [getattr(tokenizer, f"{name}_token_id", None) for name in names]
+    padding = getattr(config.get_text_config(), "pad_token_id", None)
+    found += [padding] if padding != tokenizer.pad_token_id else []
+    return list(dict.fromkeys(id_ for id_ in found if id_ is not None))
+
+
 class Family(NamedTuple):
     """A family of models; its network class says how they are run.
 
@@ -216,8 +226,6 @@ class Family(NamedTuple):
         suffixes: endings of class names that transformers does not list.
         old_names: class names in old checkpoints.
         encoder_decoder: whether its configurations say `is_encoder_decoder`.
-        encoders: model types that read in both directions without `is_decoder`, so that this
-            family cannot score them.
         takes_bos: whether its scorers have the option `bos`.
     """
 
@@ -228,7 +236,6 @@ class Family(NamedTuple):
     suffixes: tuple[str, ...] = ()
     old_names: tuple[str, ...] = ()
     encoder_decoder: bool = False
-    encoders: Collection[str] = ()
     takes_bos: bool = False
 
     def fits(self, config: Any, names: list[str]) -> bool:
@@ -240,16 +247,3 @@ class Family(NamedTuple):
         classes = self.architectures.get(config.model_type, ())
         classes = (classes,) if isinstance(classes, str) else classes
         return any(name in classes or name in self.old_names for name in names)
-
-    def check_direction(self, config: Any, model: str) -> None:
-        """Refuse an encoder with a causal head that reads in both directions: it sees the answer.
-
-        Raises:
-            PolyprobeError: such a model.
-        """
-        if config.model_type in self.encoders and not getattr(config, "is_decoder", True):
-            raise PolyprobeError(
-                f"model '{model}' has a {self.name} head but reads in both directions "
-                f"(is_decoder is false in its {config.model_type} configuration): it cannot be "
-                "scored"
-            )

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from platform import node
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, NamedTuple
 
 import torch
@@ -23,6 +24,7 @@ RESTARTS = 3  # of a worker
 CPUS = 4  # of a worker: more workers hold more copies of the model, fewer gain less from threads
 ROOM_SECONDS = 300.0
 ANSWER_SECONDS = 5.0
+LOOK_SECONDS = 1.0  # without an answer, until the node is looked at
 STORE_BYTES = 100 * 2**20  # tasks and scores are small, and so may be /dev/shm
 # Ray adds about 60 characters for its sockets, whose paths have at most 107.
 LONGEST_FOLDER = 40
@@ -58,7 +60,8 @@ def score_on_ray(
 
     Raises:
         PolyprobeError: no Ray, no cluster, no room in it; another version on a node; a model or a
-            task that cannot be used; a worker that dies again and again.
+            task that cannot be used; a worker that dies again and again; the loss of this machine's
+            node.
     """
     if not tasks:
         return
@@ -74,12 +77,36 @@ def score_on_ray(
         )
         load = (model, {**options, "device": share.device}, share.cpus, versions())
         actors = [kind.remote(*load) for _ in range(min(share.room, len(tasks)))]
+        done, total = 0, sum(len(task.prompts) for task in tasks)
         try:
             _await_room(ray, actors, share)
-            yield from _collect(ray, actors, tasks, report)
+            for task, scored in _collect(ray, actors, tasks, report):
+                done += len(task.prompts)
+                yield task, scored
+        except NodeLostError as error:
+            raise PolyprobeError(
+                f"this machine's node of the Ray cluster has ended (killed, or out of memory); the "
+                f"scores of {done:,} of {total:,} queries are kept: run the same command again"
+            ) from error
         finally:
-            for actor in actors:
+            for actor in actors if _node_answers(ray) else ():
                 ray.kill(actor)
+
+
+class NodeLostError(Exception):
+    """The node of this machine has ended, without which this process is not in the cluster."""
+
+
+def _node_answers(ray: Any) -> bool:
+    """Return whether the process of this machine's node accepts connections."""
+    try:
+        place = ray._private.worker.global_worker.node.raylet_socket_name
+    except AttributeError:  # another version of Ray
+        return True
+    if not place.startswith("/"):  # a port, on Windows
+        return True
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(place) == 0
 
 
 def _share_nodes(nodes: Sequence[Mapping[str, Any]], device: str) -> Share:
@@ -102,11 +129,16 @@ def _share_nodes(nodes: Sequence[Mapping[str, Any]], device: str) -> Share:
 
 def _await_room(ray: Any, actors: Sequence[Any], share: Share) -> None:
     """Wait until a worker is on a node; Ray itself would wait without end."""
-    if not ray.wait([actor.place.remote() for actor in actors], timeout=ROOM_SECONDS)[0]:
-        raise PolyprobeError(
-            f"no node of the Ray cluster had room for a worker ({share.cpus} CPUs, {share.gpus} "
-            f"GPUs) in {ROOM_SECONDS:.0f} seconds; see `ray status`"
-        )
+    places = [actor.place.remote() for actor in actors]
+    end = monotonic() + ROOM_SECONDS
+    while not ray.wait(places, timeout=LOOK_SECONDS)[0]:
+        if not _node_answers(ray):
+            raise NodeLostError
+        if monotonic() > end:
+            raise PolyprobeError(
+                f"no node of the Ray cluster had room for a worker ({share.cpus} CPUs, {share.gpus}"
+                f" GPUs) in {ROOM_SECONDS:.0f} seconds; see `ray status`"
+            )
 
 
 def _collect(
@@ -135,9 +167,26 @@ def _score(actor: Any, task: Task) -> Any:
 
 
 def _next_result(ray: Any, pool: Any) -> tuple[int, Scored]:
+    while True:
+        with suppress(TimeoutError):
+            return _await_result(ray, pool)
+        if not _node_answers(ray):
+            raise NodeLostError
+
+
+def _await_result(ray: Any, pool: Any) -> tuple[int, Scored]:
+    """Return the next result.
+
+    Raises:
+        TimeoutError: none for LOOK_SECONDS.
+    """
     try:
-        return pool.get_next_unordered()
+        return pool.get_next_unordered(timeout=LOOK_SECONDS)
     except ray.exceptions.RayError as error:
+        if isinstance(error, TimeoutError):
+            raise
+        if not _node_answers(ray):
+            raise NodeLostError from error
         cause = getattr(error, "cause", None)  # raised by the worker's own code
         if isinstance(cause, PolyprobeError):
             raise cause from None
@@ -211,11 +260,23 @@ def connected(address: str) -> Iterator[Any]:
         return
     found = _find_cluster(address)
     start = _join(ray, found) if found else _start_local(ray)
-    with start:
+    with start, _silence(ray):
         try:
             yield ray
         finally:
             ray.shutdown()
+
+
+@contextmanager
+def _silence(ray: Any) -> Iterator[None]:
+    """Keep Ray from printing the log of a node that ends; `log_to_driver` does not do this."""
+    worker = ray._private.worker
+    printed = getattr(worker, "print_to_stdstream", None)
+    worker.print_to_stdstream = lambda *_, **__: None
+    try:
+        yield
+    finally:
+        worker.print_to_stdstream = printed
 
 
 def _check_same(address: str, present: str) -> None:

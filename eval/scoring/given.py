@@ -1,0 +1,119 @@
+"""Models and scorers that a script gives instead of a name."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from copy import copy
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from accelerate.utils import extract_model_from_parallel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.hashing import HASH, hash_model
+
+from .options import check_attention
+from .scorers import Scorer
+
+_OWN = ("tokenizer", "scoring", "bos", "batch_tokens")  # options that a model object can have
+
+
+def unwrap(model: Any) -> Any:
+    """Return the transformers model inside torch.compile, DistributedDataParallel or PEFT.
+
+    Adapters of PEFT (LoRA and others) are layers of the model inside.
+
+    Raises:
+        PolyprobeError: an adapter that adds to the model's inputs, or no transformers model.
+    """
+    model = extract_model_from_parallel(model, keep_torch_compile=False)
+    if callable(getattr(model, "get_base_model", None)):
+        kind = getattr(model, "active_peft_config", None)
+        if getattr(kind, "is_prompt_learning", False):
+            raise PolyprobeError(
+                f"the adapter ({type(kind).__name__}) adds to the model's inputs, which cannot be "
+                "scored; use one that changes layers, such as LoRA"
+            )
+        model = model.get_base_model()
+    if not hasattr(model, "config"):
+        raise PolyprobeError(
+            f"the model is a {type(model).__name__}; expected a transformers model with a "
+            "configuration"
+        )
+    return model
+
+
+def configuration_of(model: Any) -> Any:
+    """Return the configuration that a checkpoint of the model would have."""
+    config = copy(model.config)
+    if isinstance(model, PreTrainedModel):
+        config.architectures = [type(model).__name__]
+    return config
+
+
+def name_of(model: Any) -> str:
+    """Return the name of a model or scorer: of its checkpoint, or its class."""
+    model = unwrap(model.model if isinstance(model, Scorer) else model)
+    return f"{model.config.name_or_path or type(model).__name__} (in memory)"
+
+
+def check_options(model: Any, options: Mapping[str, Any]) -> None:
+    """Refuse options that a model object or scorer already has.
+
+    Raises:
+        PolyprobeError: such an option; a model without a tokenizer.
+    """
+    allowed: Collection[str] = () if isinstance(model, Scorer) else _OWN
+    for name in options:
+        if name not in allowed:
+            has = "a scorer" if isinstance(model, Scorer) else "a model object"
+            where = "load_scorer" if isinstance(model, Scorer) else "from_pretrained"
+            raise PolyprobeError(f"{has} has its own {name}; leave it out, or set it in {where}")
+    tokenizer = options.get("tokenizer")
+    if not isinstance(model, Scorer) and not isinstance(tokenizer, PreTrainedTokenizerBase):
+        given = (
+            "no tokenizer" if tokenizer is None else f"a {type(tokenizer).__name__} as tokenizer"
+        )
+        raise PolyprobeError(
+            f"a model object was given with {given}; add tokenizer=AutoTokenizer.from_pretrained(…)"
+        )
+    if not isinstance(model, Scorer):
+        check_attention(getattr(unwrap(model).config, "_attn_implementation", None))
+
+
+def identify(model: Any, tokenizer: Any) -> str:
+    """Return a hash of weights, configuration, adapters and tokenizer, instead of a revision.
+
+    It does not see code: hooks, replaced methods and classes of the same name are not part of it.
+    """
+    inside = unwrap(model)
+    settings = {
+        name: value
+        for name, value in configuration_of(inside).to_dict().items()
+        if name.strip("_") not in ("name_or_path", "commit_hash", "transformers_version")
+    }
+    adapters = [
+        [getattr(layer, name, None) for name in ("active_adapters", "scaling", "disable_adapters")]
+        for layer in inside.modules()
+        if hasattr(layer, "active_adapters") and hasattr(layer, "scaling")
+    ]
+    about = [type(inside).__module__, settings, adapters]
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=repr).encode())
+    for name, value in sorted(inside.state_dict().items()):
+        digest.update(
+            f"{name} {getattr(value, 'dtype', '')} {getattr(value, 'shape', '')}".encode()
+        )
+        digest.update(_bytes(value))
+    with TemporaryDirectory() as folder:
+        tokenizer.save_pretrained(folder)
+        digest.update(hash_model(Path(folder)).encode())
+    return HASH + digest.hexdigest()
+
+
+def _bytes(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return repr(value).encode()
+    return value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()

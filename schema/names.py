@@ -1,0 +1,23 @@
+"""Names of languages, relations and flags in comma-separated lists."""
+
+from collections.abc import Iterable
+
+
+def split_list(texts: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the items of comma-separated lists, without blanks and repetitions.
+
+    >>> split_list(["P36, P37", "P36"])
+    ('P36', 'P37')
+    """
+    lists = [texts] if isinstance(texts, str) else texts or ()
+    parts = [part.strip() for text in lists for part in text.split(",")]
+    return tuple(dict.fromkeys(filter(None, parts)))
+
+
+def parse_exclude(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return the relations and flags to leave out; `none` is an empty list, None the default.
+
+    >>> parse_exclude("P530, answer_in_subject"), parse_exclude("none"), parse_exclude(None)
+    (('P530', 'answer_in_subject'), (), None)
+    """
+    return None if text is None else split_list("" if text == "none" else text)
