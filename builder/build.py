@@ -18,7 +18,7 @@ from .output.folder import (
     write_card,
     write_config,
 )
-from .recipes import BALANCED, choose_configs, list_own, load_recipe
+from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_own, load_recipe
 from .translators import Translator, load_translator
 
 if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
 
     from .recipes.balanced.build import Notes
     from .recipes.balanced.request import Request
+    from .recipes.own.build import OwnRequest
     from .recipes.sentences.build import SentenceNotes, SentenceRequest
 
 
@@ -99,6 +100,24 @@ def build_balanced(
     return folder, made.notes
 
 
+def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path, Notes]":
+    """Build a dataset of a user's own facts; return its folder, and notes on how it was made.
+
+    An earlier build in the folder is replaced.
+    """
+    folder = output or Path("datasets", OWN)
+    with explain_missing_extras("building"):
+        from .recipes.own import build as own
+
+        name = own.DEFAULT_CONFIG
+        check_folder(folder, OWN, [*list_configs(folder), name])
+        recover(folder, name)
+        made = own.make(request)
+        write_config(folder, name, made.rows, own.dump(made.notes))
+        write_card(folder, OWN, list_configs(folder), own)
+    return folder, made.notes
+
+
 def build_sentences(
     dataset: str,
     config: str = "default",
@@ -119,7 +138,7 @@ def build_sentences(
     Args:
         dataset: name of a dataset; its folder is `output`, or `datasets/NAME`.
         config: the configuration of templates. If it is missing it is built first, except for
-            `balanced`, where it must exist.
+            `balanced` and `own`, where it must exist.
         translator: a name in `translators.TRANSLATORS`, or a Translator.
         languages: splits of the configuration; all by default. The source language is always added.
         lemmatizer: as in `objects.find_objects`.
@@ -176,10 +195,10 @@ def find_base(request: "SentenceRequest", mirror: Path | None, output: Path | No
     for name in (config, request.name):
         recover(folder, name)
     if not is_built(folder, config):
-        if dataset == BALANCED:
+        if dataset in REQUESTED:
             raise PolyprobeError(
-                f"no configuration {config} in {folder}; build it first: polyprobe build "
-                f"balanced --source SOURCE --languages en,… --config {config}"
+                f"no configuration {config} in {folder}; build it first: polyprobe build {dataset}"
+                + (f" --source SOURCE --languages en,… --config {config}" * (dataset == BALANCED))
             )
         build_dataset(dataset, [config], mirror, output)
     return folder
