@@ -71,11 +71,6 @@ def read_tables(
     if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
     tables = read_splits(dataset, config)
-    if set(tables) <= {"train", "test", "validation"}:
-        raise PolyprobeError(
-            f"{dataset} has the splits {', '.join(tables)} instead of one for each language; "
-            "list the files of the languages under configs in the card"
-        )
     for language in languages or ():
         if language not in tables:
             raise unknown("language", language, dataset, tables)

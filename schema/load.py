@@ -1,6 +1,7 @@
 """Load the splits of a dataset: from a folder, by name, or from the Hub."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -15,8 +16,12 @@ from datasets import packaged_modules
 from polyprobe.system.errors import PolyprobeError, one_line
 
 from .checks import check
+from .columns import split_name
 
-FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
+FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}  # names in `datasets`
+PLACES = ("*", "*/*", "data/**/*")  # of the files of a dataset in its folder
+PARTS = {"train", "test", "validation"}  # names of splits that are not languages
+LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w{2,8})*")
 
 
 def load_facts(
@@ -26,13 +31,14 @@ def load_facts(
 
     Args:
         dataset: a folder, the name of a folder under ./datasets, the name of an embedded or
-            installed dataset, or OWNER/NAME on the Hub; searched in this order.
+            installed dataset, or OWNER/NAME on the Hub; searched in this order. In a folder without
+            a card, files are splits if all are named by languages (`en.jsonl`, `fr.jsonl`).
         config: a configuration (default: the dataset's own default).
         languages: split names, in the order of the result (default: all, as in the card).
 
     Raises:
-        PolyprobeError: unknown dataset or language, splits that are not parallel, or an invalid row
-            (see `CHECKS`).
+        PolyprobeError: unknown dataset or language, splits that are not languages or not parallel,
+            or an invalid row (see `CHECKS`).
     """
     tables = read_splits(dataset, config, languages)
     check(tables, _name(dataset, config))
@@ -49,6 +55,8 @@ def read_splits(
         # Stream folders: datasets 5.2 caches them by the text of the card alone, and would return
         # old rows after a change of the Parquet files.
         splits = datasets.load_dataset(place, config, streaming=os.path.isdir(place))
+        if set(splits) <= PARTS:
+            splits = _load_by_name(place, list(splits))
         chosen = _known(languages, list(splits), name)
         return {language: _read(splits[language]) for language in chosen}
 
@@ -66,6 +74,23 @@ def _name(dataset: str, config: str | None) -> str:
 
 def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:
     return pa.concat_tables(split.with_format("arrow").iter(batch_size=100_000)).combine_chunks()
+
+
+def _load_by_name(place: str, found: list[str]) -> datasets.IterableDatasetDict:
+    """Return the splits of a folder without a card from its files, all named by languages.
+
+    PolyprobeError, with the splits that `datasets` found, for other places.
+    """
+    paths = [path for path in sorted(Path(place).glob("[!.]*")) if path.suffix in FORMATS]
+    suffixes = {path.suffix for path in paths}
+    if len(suffixes) != 1 or not all(LANGUAGE.fullmatch(path.stem) for path in paths):
+        raise PolyprobeError(
+            f"{place} has the splits {', '.join(found)} instead of one for each language; list the "
+            "files of the languages under configs in its card README.md, or, without a card, name "
+            "them en.parquet, fr.parquet, … (also .jsonl)"
+        )
+    files = {split_name(path.stem): str(path) for path in paths}
+    return datasets.load_dataset(FORMATS[suffixes.pop()], data_files=files, streaming=True)
 
 
 def _known(wanted: Iterable[str] | None, available: list[str], name: str) -> list[str]:
@@ -130,8 +155,8 @@ def list_folders() -> tuple[Path, Path]:
 
 
 def is_dataset(folder: Path) -> bool:
-    """Return whether a folder has Parquet files where `datasets` expects them."""
-    return any(found for pattern in FILES for found in folder.glob(pattern))
+    """Return whether a folder has files of FORMATS where `datasets` expects them."""
+    return any(path.suffix in FORMATS for place in PLACES for path in folder.glob(place))
 
 
 def list_datasets() -> list[str]:

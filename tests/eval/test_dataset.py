@@ -39,11 +39,15 @@ SPOILED = {
     "no list": (only("ru", 3, candidates=None), "a value is missing"),
     "null candidate": (only("ru", 3, candidates=["Рим", None, "a", "b"]), "a value is missing"),
     "null answer": (only("ru", 3, answers=[None]), "a value is missing"),
+    "candidate twice": (
+        only("ru", 3, candidates=["Рим", "Москва", "Рим", "Париж"]),
+        "a candidate occurs twice",
+    ),
     "no answer": (only("ru", 3, answers=[]), "there is no right answer"),
     "answer too large": (only("ru", 3, answers=[4]), "an answer is no index into the candidates"),
     "answer negative": (only("ru", 3, answers=[-1]), "an answer is no index into the candidates"),
     "other fact": (only("ru", 3, fact_id="P36:X"), "not parallel: the fact_id differs"),
-    "other pool": (only("ru", 3, candidates=["a"] * 5), "the number of candidates differs"),
+    "other pool": (only("ru", 3, candidates=list("abcde")), "the number of candidates differs"),
     "other answer": (only("ru", 3, answers=[0]), "not parallel: the right answers differ"),
 }
 
