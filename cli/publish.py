@@ -105,7 +105,7 @@ def push(
         bool, typer.Option("--create-pr", help="Open a pull request instead of committing.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show files and card; upload nothing.")
+        bool, typer.Option("--dry-run", help="Show the changes; upload nothing.")
     ] = False,
     despite_license: Annotated[
         list[str] | None,
