@@ -259,7 +259,11 @@ def describe_build(config: Config) -> str:
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
         *templates_table(notes),
         markdown_table(("source", "used for", "home", "commit or SHA-256", "licence"), sources),
-        *([markdown_table(("reason for exclusion", "where", "facts"), left_out)] * bool(left_out)),
+        *(
+            [markdown_table(("reason for exclusion", "where", "facts"), left_out)]
+            if left_out
+            else []
+        ),
         *([markdown_table(REPAIRS_HEAD, repairs)] if repairs else []),
         "Remaining facts as languages are added, the one with the lowest cost first: "
         + ", ".join(f"{language} {facts:,}" for language, facts in notes["costs"])
