@@ -15,6 +15,7 @@ from polyprobe.builder.recipes.own.build import OwnRequest, make
 from polyprobe.cli import app
 from polyprobe.publish.push import Target, push
 from polyprobe.schema.load import load_facts
+from polyprobe.tests.blocks.pages import read_blocks
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "own"
 LANGUAGES = ("en", "fr", "de")
@@ -195,6 +196,24 @@ def test_a_model_runs_on_it(example, tmp_path, monkeypatch):
     monkeypatch.chdir(example.parent)
     run("eval", "geolm", "--dataset", "nations", "--output", tmp_path / "run", "--no-cache")
     assert (tmp_path / "run" / "results.json").is_file()
+
+
+def read_page(language: str) -> str:
+    [block] = [b for b in read_blocks("docs/own_data.md") if b.language == language]
+    return block.text
+
+
+def test_the_page_shows_the_example():
+    assert (EXAMPLE / "facts.csv").read_text(encoding="utf-8").startswith(read_page("csv"))
+    assert (EXAMPLE / "templates.toml").read_text(encoding="utf-8").startswith(read_page("toml"))
+
+
+def test_the_card_on_the_page_names_the_files(example, tmp_path):
+    for name, language in (("english", "en"), ("french", "fr")):
+        data = example / "data" / "default" / f"{language}.parquet"
+        shutil.copy(data, tmp_path / f"{name}.parquet")
+    (tmp_path / "README.md").write_text(read_page("yaml"), encoding="utf-8")
+    assert list(load_facts(str(tmp_path))) == ["en", "fr"]
 
 
 def test_datasets_loads_it(example, tmp_path):
