@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.progress import report
 
 from .output.folder import (
     check_folder,
@@ -50,7 +51,8 @@ def build_dataset(
         check_folder(folder, name, recipe.CONFIGS)
         for config in recipe.CONFIGS:
             recover(folder, config)
-        for config in wanted:
+        for number, config in enumerate(wanted, 1):
+            report(f"building {name}/{config} ({number} of {len(wanted)})")
             write_config(folder, config, recipe.build(config, mirror))
             write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
     return folder
@@ -94,6 +96,7 @@ def build_balanced(
         check_same(folder, name, command)
         material = gather(request, mirror)
         announce(trace_costs(material.coverage, request.languages))
+        report(f"building {BALANCED}/{name}")
         made = balanced.balance(request, material, mirror)
         write_config(folder, name, made.rows, balanced.dump(made.notes))
         write_card(folder, BALANCED, list_configs(folder), balanced)

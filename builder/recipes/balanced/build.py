@@ -17,6 +17,7 @@ from polyprobe.builder.output.card import Config, flags_table, markdown_table
 from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import report
 
 from .material import LABELLED, Material, Provenance, can_be_asked, trace_costs
 from .request import Request
@@ -120,6 +121,8 @@ def find_correct(request: Request, material: Material, mirror: Path | None) -> C
     known = material.known
     asked = pl.col("language").is_in(list(request.languages))
     truths = [source.source for source in material.sources if source.role == "truths"]
+    if truths:
+        report(f"reading the correct answers of {', '.join(truths)}")
     return CorrectAnswers(
         learn({"": known.facts, **read_truths(mirror, truths)}),
         find_alike(material.templates, "template", pl.col("relation")),
