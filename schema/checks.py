@@ -90,7 +90,7 @@ def _repeated_candidate(table: pa.Table) -> np.ndarray:
     lists = table["candidates"]
     labels = pc.list_flatten(lists).combine_chunks().dictionary_encode().indices
     keys = np.column_stack([np.asarray(pc.list_parent_indices(lists)), np.asarray(labels)])
-    repeated = np.ones(len(keys), dtype=bool)
+    repeated: np.ndarray = np.ones(len(keys), dtype=bool)
     repeated[np.unique(keys, axis=0, return_index=True)[1]] = False
     return _rows_with(lists, repeated)
 

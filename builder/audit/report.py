@@ -82,8 +82,8 @@ def audit_table(audit: Audit) -> Group:
     for column in table.columns[1:]:
         column.justify = "right"
     meanings = [f"{name}: {text}" for name, text in DEFINITIONS.items() if is_column(name, head)]
-    lines = [*totals(audit), audit.signature, "", *meanings]
-    return Group(table, *map(Text, lines))
+    texts = [*totals(audit), audit.signature, "", *meanings]
+    return Group(table, *map(Text, texts))
 
 
 def is_column(name: str, head: Sequence[str]) -> bool:

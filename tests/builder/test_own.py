@@ -10,12 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe.builder.build import build_own
+from polyprobe.builder.build import build_own, build_sentences
 from polyprobe.builder.recipes.own.build import OwnRequest, make
 from polyprobe.cli import app
 from polyprobe.publish.push import Target, push
 from polyprobe.schema.load import load_facts
 from polyprobe.tests.blocks.pages import read_blocks
+from polyprobe.tests.builder.sentences.phrases import Told
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "own"
 LANGUAGES = ("en", "fr", "de")
@@ -196,6 +197,30 @@ def test_a_model_runs_on_it(example, tmp_path, monkeypatch):
     monkeypatch.chdir(example.parent)
     run("eval", "geolm", "--dataset", "nations", "--output", tmp_path / "run", "--no-cache")
     assert (tmp_path / "run" / "results.json").is_file()
+
+
+def test_a_sentence_version_of_it(tmp_path):
+    """Each prompt with its answer, as a translator would return it, gives the same rows."""
+    request = OwnRequest(EXAMPLE / "facts.csv", EXAMPLE / "templates.toml")
+    build_own(request, tmp_path / "nations")
+    rows = make(request).rows
+    whole = {
+        name: [r.prompt.replace("[Y]", r.answer_forms[0]) for r in rows[name]] for name in rows
+    }
+    told = {
+        (name, english): text
+        for name in ("fr", "de")
+        for english, text in zip(whole["en"], whole[name], strict=True)
+    }
+    options = {"lemmatizer": "none", "output": tmp_path / "nations"}
+    folder, notes = build_sentences("own", "default", Told(told), **options)
+    assert notes.rows == 29
+    prompts = {
+        name: table["prompt"].to_pylist()
+        for name, table in load_facts(str(folder), "default-sentence").items()
+    }
+    assert prompts == {name: [row.prompt for row in rows[name]] for name in sorted(rows)}
+    assert "| `default-sentence` | 3 | 29 |" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def read_page(language: str) -> str:
