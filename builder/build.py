@@ -106,7 +106,12 @@ def build_balanced(
 def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path, Notes]":
     """Build a dataset of a user's own facts; return its folder, and notes on how it was made.
 
-    An earlier build in the folder is replaced.
+    An earlier build in the folder is replaced. `output` defaults to `datasets/own`; the last part of
+    its name is the name of the dataset.
+
+    Raises:
+        PolyprobeError: a mistake in a file (the message names file and line), an unknown language,
+            or a folder with other content.
     """
     folder = output or Path("datasets", OWN)
     with explain_missing_extras("building"):
