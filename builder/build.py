@@ -106,8 +106,8 @@ def build_balanced(
 def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path, Notes]":
     """Build a dataset of a user's own facts; return its folder, and notes on how it was made.
 
-    An earlier build in the folder is replaced. `output` defaults to `datasets/own`; the last part of
-    its name is the name of the dataset.
+    An earlier build in the folder is replaced. `output` defaults to `datasets/own`; the dataset has
+    the name of its folder.
 
     Raises:
         PolyprobeError: a mistake in a file (the message names file and line), an unknown language,
