@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.files import locked
+from polyprobe.system.progress import report
 
 from .output.folder import (
     check_folder,
@@ -19,7 +20,7 @@ from .output.folder import (
     write_card,
     write_config,
 )
-from .recipes import BALANCED, choose_configs, list_own, load_recipe
+from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_own, load_recipe
 from .translators import Translator, load_translator
 
 if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
 
     from .recipes.balanced.build import Notes
     from .recipes.balanced.request import Request
+    from .recipes.own.build import OwnRequest
     from .recipes.sentences.build import SentenceNotes, SentenceRequest
 
 
@@ -59,7 +61,8 @@ def write_configs(folder: Path, name: str, wanted: Sequence[str], mirror: Path |
     check_folder(folder, name, recipe.CONFIGS)
     for config in recipe.CONFIGS:
         recover(folder, config)
-    for config in wanted:
+    for number, config in enumerate(wanted, 1):
+        report(f"building {name}/{config} ({number} of {len(wanted)})")
         write_config(folder, config, recipe.build(config, mirror))
         write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
 
@@ -103,9 +106,34 @@ def build_balanced(
             check_same(folder, name, command)
             material = gather(request, mirror)
             announce(trace_costs(material.coverage, request.languages))
+            report(f"building {BALANCED}/{name}")
             made = balanced.balance(request, material, mirror)
             write_config(folder, name, made.rows, balanced.dump(made.notes))
             write_card(folder, BALANCED, list_configs(folder), balanced)
+    return folder, made.notes
+
+
+def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path, Notes]":
+    """Build a dataset of a user's own facts; return its folder, and notes on how it was made.
+
+    An earlier build in the folder is replaced. `output` defaults to `datasets/own`; the dataset has
+    the name of its folder.
+
+    Raises:
+        PolyprobeError: a mistake in a file (the message names file and line), an unknown language,
+            or a folder with other content.
+    """
+    folder = output or Path("datasets", OWN)
+    with explain_missing_extras("building"):
+        from .recipes.own import build as own
+
+        name = own.DEFAULT_CONFIG
+        with locked(folder, wait=True):
+            check_folder(folder, OWN, [*list_configs(folder), name])
+            recover(folder, name)
+            made = own.make(request)
+            write_config(folder, name, made.rows, own.dump(made.notes))
+            write_card(folder, OWN, list_configs(folder), own)
     return folder, made.notes
 
 
@@ -129,7 +157,7 @@ def build_sentences(
     Args:
         dataset: name of a dataset; its folder is `output`, or `datasets/NAME`.
         config: the configuration of templates. If it is missing it is built first, except for
-            `balanced`, where it must exist.
+            `balanced` and `own`, where it must exist.
         translator: a name in `translators.TRANSLATORS`, or a Translator.
         languages: splits of the configuration; all by default. The source language is always added.
         lemmatizer: as in `objects.find_objects`.
@@ -187,9 +215,9 @@ def find_base(folder: Path, request: "SentenceRequest", mirror: Path | None) -> 
     for name in (config, request.name):
         recover(folder, name)
     if not is_built(folder, config):
-        if dataset == BALANCED:
+        if dataset in REQUESTED:
             raise PolyprobeError(
-                f"no configuration {config} in {folder}; build it first: polyprobe build "
-                f"balanced --source SOURCE --languages en,… --config {config}"
+                f"no configuration {config} in {folder}; build it first: polyprobe build {dataset}"
+                + (f" --source SOURCE --languages en,… --config {config}" * (dataset == BALANCED))
             )
         write_configs(folder, dataset, [config], mirror)

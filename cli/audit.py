@@ -55,7 +55,8 @@ def read_tables(
 ) -> "dict[str, pa.Table]":
     """Return the tables of a dataset, unchecked, or of a folder with the TSV files of BMLAMA."""
     from polyprobe.builder.sources.bmlama.files import is_raw, read_raw
-    from polyprobe.schema.load import locate, read_splits
+    from polyprobe.schema.load import read_splits
+    from polyprobe.schema.locate import locate
 
     if languages == []:
         raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
@@ -71,11 +72,6 @@ def read_tables(
     if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
     tables = read_splits(dataset, config)
-    if set(tables) <= {"train", "test", "validation"}:
-        raise PolyprobeError(
-            f"{dataset} has the splits {', '.join(tables)} instead of one for each language; "
-            "list the files of the languages under configs in the card"
-        )
     for language in languages or ():
         if language not in tables:
             raise unknown("language", language, dataset, tables)

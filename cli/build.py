@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
-from polyprobe.builder.recipes import BALANCED, RECIPES
+from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 
@@ -154,9 +154,50 @@ def build_balanced(
     typer.echo(f"To build it again: {notes.command}{''.join(places)}")
 
 
+@app.command(OWN)
+def build_own(
+    facts: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV or TSV with one row for each fact: relation, subject_en, object_en, "
+            "subject_fr, object_fr, …; optionally subject_id, object_id."
+        ),
+    ],
+    templates: Annotated[
+        Path,
+        typer.Option(
+            help="TOML with a table for each relation, which holds a template for each language: "
+            'en = "The capital of \\[X] is \\[Y]."'
+        ),
+    ],
+    languages: Annotated[
+        Texts, typer.Option(help="Comma-separated language codes (default: all of the facts).")
+    ] = None,
+    candidates: Annotated[
+        int, typer.Option(help="Number of candidates per query, including the answer.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(help="Random seed of the sampling.")] = 0,
+    licence: Annotated[
+        str, typer.Option(help="Licence of your data on the Hub, such as cc-by-4.0; for push.")
+    ] = "unknown",
+    output: Output = None,
+) -> None:
+    """Build a dataset from your own facts and templates."""
+    from polyprobe.builder import build
+    from polyprobe.system.extras import explain_missing_extras
+
+    with explain_missing_extras("building"):
+        from polyprobe.builder.recipes.own.build import OwnRequest
+    chosen = parse_languages(languages)
+    request = OwnRequest(facts, templates, chosen, candidates, seed, licence)
+    folder, notes = build.build_own(request, output)
+    show_notes(notes)
+    typer.echo(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
+
+
 @app.command("sentences")
 def build_sentences(
-    dataset: Annotated[str, typer.Argument(help=f"{', '.join((*RECIPES, BALANCED))}.")],
+    dataset: Annotated[str, typer.Argument(help=f"{', '.join((*RECIPES, *REQUESTED))}.")],
     config: Annotated[
         str, typer.Option(help="Configuration with the templates; C gives C-sentence.")
     ] = "default",
@@ -226,9 +267,16 @@ def show_notes(notes: "Notes") -> None:
 
     If several templates were requested, print how many relations have how many.
     """
-    Console().print(f"{notes.facts:,} of {notes.source_facts:,} facts; excluded:", highlight=False)
+    from polyprobe.builder.recipes.balanced.build import IN_TOTAL
+
+    excluded = "; excluded:" if notes.left_out.height else ""
+    say(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")
     if notes.left_out.height:
-        Console().print(draw_table(("reason", "where", "facts"), notes.left_out))
+        places = notes.left_out["detail"].replace("", IN_TOTAL)
+        Console().print(
+            draw_table(("reason", "where", "facts"), notes.left_out.with_columns(places))
+        )
+        say(f"{IN_TOTAL}: each fact counts once; it may lack labels in several languages")
     for source, count in notes.borrowed.items():
         Console().print(f"{count:,} labels of {source}, in all languages", highlight=False)
     borrowed = [source.source for source in notes.sources if source.role == "templates"]

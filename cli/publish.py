@@ -76,7 +76,7 @@ def export(
 def find_dataset(given: Path, format: str) -> Path:
     """Return the dataset folder as `eval --dataset` finds it, else as `push` does."""
     from polyprobe.publish.source import find_folder
-    from polyprobe.schema.load import locate
+    from polyprobe.schema.locate import locate
 
     if (given / "run.json").is_file():
         raise PolyprobeError(f"{given} is a run; {format} takes a dataset's folder")
@@ -105,7 +105,7 @@ def push(
         bool, typer.Option("--create-pr", help="Open a pull request instead of committing.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show files and card; upload nothing.")
+        bool, typer.Option("--dry-run", help="Show the changes; upload nothing.")
     ] = False,
     despite_license: Annotated[
         list[str] | None,

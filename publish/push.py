@@ -43,7 +43,7 @@ from .hub import (
     how_to_log_in,
     read_remote,
 )
-from .source import Source, read_source
+from .source import Source, address_card, read_source
 
 USAGE = {
     "dataset": "load_dataset({repo!r}, {config!r}{at})",
@@ -82,7 +82,7 @@ def push(
 
     The folder is checked first; a missing repository is created. `licenses` are those of the card's
     licences that do not permit publication and are to be ignored. With `dry_run` return the plan
-    and the card, and upload nothing.
+    and upload nothing. In the uploaded card, examples name the repository.
 
     Raises:
         PolyprobeError: the folder, its licence, the repository or the token does not permit the
@@ -92,6 +92,7 @@ def push(
     source = read_source(folder)
     card = check_source(source)
     check_name(source, target)
+    source = address_card(source, target.repo_id)
     api = HfApi()
     if dry_run:
         return preview(api, source, target, card, licenses)
@@ -115,7 +116,7 @@ def push(
 def preview(
     api: HfApi, source: Source, target: Target, card: Mapping[str, Any], licenses: Collection[str]
 ) -> list[str]:
-    """Return the plan of a push and the card. Without a connection every file counts as new."""
+    """Return the plan of a push. Without a connection every file counts as new."""
     remote, notes, known = NO_REPOSITORY, [], True
     try:
         remote = read_target(api, source, target)
@@ -136,7 +137,6 @@ def preview(
     new = "" if remote.exists or not known else ", a new repository"
     return [
         *lines,
-        f"\n{source.files['README.md'].path.read_text(encoding='utf-8')}",
         *(f"note: {note}" for note in notes),
         f"{target.repo_id}{new}: {count_changes(source, changes)}; nothing was uploaded",
         f"commit: {title(source)}",

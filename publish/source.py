@@ -29,6 +29,9 @@ PUBLISHED = {
 }
 _IMPORT = re.compile(rf"^(\s*from ){re.escape(ROOT)}\.(?:\w+\.)*(\w+)(?= import\b)", re.MULTILINE)
 
+# The beginnings of examples in a card, before the name of the dataset or metric.
+_LOADS = r"""(?<!`)load_dataset\(["']|(?<!`)evaluate\.load\(["']|--dataset """
+
 
 class File(NamedTuple):
     """A file to upload, with both ids by which the Hub may know its content."""
@@ -82,13 +85,38 @@ def read_source(given: Path) -> Source:
     paths, left_out = list_files(folder, kind)
     place = folder
     if kind == "space":
-        temporary = tempfile.mkdtemp(prefix="polyprobe-")
-        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-        place = bundle(folder, Path(temporary))
+        place = bundle(folder, make_temporary())
         unbundled = paths
         paths, _ = list_files(place, kind)
         left_out = sorted({*left_out, *unbundled} - {*paths})
     return Source(folder, kind, {path: identify_file(place / path) for path in paths}, left_out)
+
+
+def make_temporary() -> Path:
+    """Return a new folder that is removed when Python ends."""
+    temporary = tempfile.mkdtemp(prefix="polyprobe-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary)
+
+
+def address_card(source: Source, repo_id: str) -> Source:
+    """Return the source with the repository's id instead of its name in the examples of its card.
+
+    The name in the card is that of the folder or of the build, or OWNER and that of the folder. A
+    sentence about a local name (in backticks) stays.
+    """
+    card = source.files["README.md"].path
+    text = card.read_text(encoding="utf-8")
+    names = {source.name, *re.findall(r"^<!-- made by `polyprobe build ([\w-]+)`", text, re.M)}
+    name = "|".join(map(re.escape, sorted(names)))
+    addressed = text.replace(f"OWNER/{source.name}", repo_id)
+    addressed = re.sub(rf"""({_LOADS})(?:{name})(?=["'\s])""", rf"\g<1>{repo_id}", addressed)
+    addressed = re.sub(rf"from the folder with (?:{name})/; ", "", addressed)
+    if addressed == text:
+        return source
+    copy = make_temporary() / card.name
+    copy.write_text(addressed, encoding="utf-8", newline="")
+    return source._replace(files={**source.files, card.name: identify_file(copy)})
 
 
 def find_folder(given: Path) -> Path:

@@ -86,11 +86,21 @@ def _answer_out_of_range(table: pa.Table) -> np.ndarray:
     return _rows_with(table["answers"], (answers < 0) | (answers >= limits))
 
 
+def _repeated_candidate(table: pa.Table) -> np.ndarray:
+    lists = table["candidates"]
+    labels = pc.list_flatten(lists).combine_chunks().dictionary_encode().indices
+    keys = np.column_stack([np.asarray(pc.list_parent_indices(lists)), np.asarray(labels)])
+    repeated: np.ndarray = np.ones(len(keys), dtype=bool)
+    repeated[np.unique(keys, axis=0, return_index=True)[1]] = False
+    return _rows_with(lists, repeated)
+
+
 CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     f"the prompt must hold the slot {SLOT} exactly once": _bad_slot,
     "a value is missing": _missing_value,  # the checks below rely on it
     "there are no candidates": lambda table: _is_empty(table["candidates"]),
     "a candidate is empty": _empty_candidate,
+    "a candidate occurs twice": _repeated_candidate,
     "there is no right answer": lambda table: _is_empty(table["answers"]),
     "an answer is no index into the candidates": _answer_out_of_range,
 }

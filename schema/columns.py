@@ -12,7 +12,7 @@ UNREADABLE = (pa.ArrowException, OSError, ValueError)
 
 DESCRIPTIONS = {
     "fact_id": "identifier of the query, the same in every language and version",
-    "relation": "Wikidata property",
+    "relation": "Wikidata property, or a name",
     "subject_id": "identifier of the subject, empty if there is none",
     "object_id": "identifier of the object, empty if there is none",
     "subject": "label of the subject in this language",
@@ -24,8 +24,8 @@ DESCRIPTIONS = {
     "template_id": "template of the prompt",
     "repairs": "codes of the changes to the published row (repaired configurations only)",
     "published_row": "`fact_id` of the published row (repaired configurations only)",
-    "flags": "reasons to leave the row out of a figure, the same in every language (repaired "
-    "and balanced configurations only)",
+    "flags": "reasons to leave the row out of a figure, the same in every language (not in all "
+    "datasets)",
     "object_last": "whether only punctuation follows `[Y]` (`-sentence` only)",
     "confidence": "similarity of the answer's label and its form, 0-100 (`-sentence` only)",
 }

@@ -4,30 +4,30 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import packaged_modules
-from huggingface_hub import try_to_load_from_cache
 from pyarrow.dataset import ParquetFragmentScanOptions
 
 from polyprobe.system.errors import PolyprobeError, one_line
 
 from .card import check_card
 from .checks import check
-from .columns import UNREADABLE
+from .columns import UNREADABLE, split_name
+from .locate import FORMATS, find_formats, list_installed, locate, suggest
 from .names import split_list
 
 VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
-_RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ([^|\n]*?) \|", re.MULTILINE)
 IN_MEMORY = "in memory"  # of a run: the name of a dataset that was not loaded by name
 Splits = Mapping[str, datasets.Dataset]
-FILES = ("*.parquet", "*/*.parquet", "data/**/*.parquet")
+REMEDY = (
+    "build it (polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME"
+)
+PARTS = {"train", "test", "validation"}  # names of splits that are not languages
+LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w{2,8})*")
 
 
 def load_facts(
@@ -39,15 +39,16 @@ def load_facts(
 
     Args:
         dataset: a folder, the name of a folder under ./datasets, the name of an embedded or
-            installed dataset, or OWNER/NAME on the Hub; searched in this order. Or a `DatasetDict`
-            or dictionary with one `Dataset` for each language.
+            installed dataset, or OWNER/NAME on the Hub; searched in this order. In a folder without
+            a card, files are splits if all are named by languages (`en.jsonl`, `fr.jsonl`). Or a
+            `DatasetDict` or dictionary with one `Dataset` for each language.
         config: a configuration (default: the dataset's own default).
         languages: split names, a list or one text with commas, in the order of the result (default:
             all, as in the card).
 
     Raises:
-        PolyprobeError: unknown dataset or language, splits that are not parallel, or an invalid row
-            (see `CHECKS`).
+        PolyprobeError: unknown dataset or language, splits that are not languages or not parallel,
+            or an invalid row (see `CHECKS`).
     """
     tables = read_splits(dataset, config, languages)
     check(tables, _name(dataset, config))
@@ -66,16 +67,18 @@ def read_splits(
         return {language: _read(splits[language]) for language in chosen}
     place = locate(os.fspath(dataset))
     name = _name(dataset, config)
-    with _plain_errors(name, place):
+    with _plain_errors(name, place), _from_cache(name, place):
         options: dict[str, Any] = {}
         if os.path.isdir(place):
             check_card(Path(place))
-            if is_dataset(Path(place)):
+            if ".parquet" in find_formats(Path(place)):
                 options["fragment_scan_options"] = VERIFY
             # Stream folders: datasets 5.2 caches them by the text of the card alone, and would
             # return old rows after a change of the Parquet files.
             options["streaming"] = True
         splits = datasets.load_dataset(place, config, **options)
+        if set(splits) <= PARTS:
+            splits = _load_by_name(place, list(splits))
         chosen = _known(languages, list(splits), name)
         return {language: _read(splits[language]) for language in chosen}
 
@@ -98,29 +101,9 @@ def find_default(dataset: str | Splits) -> str | None:
     if not isinstance(dataset, str | os.PathLike):
         return None
     place = locate(os.fspath(dataset))
-    with _plain_errors(str(dataset), place):
+    with _plain_errors(str(dataset), place), _from_cache(str(dataset), place):
         check_card(Path(place))
         return str(datasets.load_dataset_builder(place).config.name)
-
-
-def read_relation_names(dataset: str) -> dict[str, str]:
-    """Return relation → name by the card of a dataset; empty where it has none.
-
-    The card is in the dataset's folder or, of the Hub, in the cache. Names are in the table
-    of relations that `polyprobe build` writes.
-    """
-    place = locate(dataset)
-    card = Path(place) / "README.md" if os.path.isdir(place) else _find_cached_card(place)
-    text = card.read_text(encoding="utf-8", errors="replace") if card and card.is_file() else ""
-    return {relation: name for relation, name in _RELATION.findall(text) if name}
-
-
-def _find_cached_card(name: str) -> Path | None:
-    try:
-        found = try_to_load_from_cache(name, "README.md", repo_type="dataset")
-    except ValueError:  # no name of a repository, as a folder that is gone
-        return None
-    return Path(found) if isinstance(found, str) else None
 
 
 def _name(dataset: str | Splits, config: str | None) -> str:
@@ -131,6 +114,23 @@ def _name(dataset: str | Splits, config: str | None) -> str:
 
 def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:
     return pa.concat_tables(split.with_format("arrow").iter(batch_size=100_000)).combine_chunks()
+
+
+def _load_by_name(place: str, found: list[str]) -> datasets.IterableDatasetDict:
+    """Return the splits of a folder without a card from its files, all named by languages.
+
+    PolyprobeError, with the splits that `datasets` found, for other places.
+    """
+    paths = [path for path in sorted(Path(place).glob("[!.]*")) if path.suffix in FORMATS]
+    suffixes = {path.suffix for path in paths}
+    if len(suffixes) != 1 or not all(LANGUAGE.fullmatch(path.stem) for path in paths):
+        raise PolyprobeError(
+            f"{place} has the splits {', '.join(found)} instead of one for each language; list the "
+            "files of the languages under configs in its card README.md, or, without a card, name "
+            "them en.parquet, fr.parquet, … (also .jsonl)"
+        )
+    files = {split_name(path.stem): str(path) for path in paths}
+    return datasets.load_dataset(FORMATS[suffixes.pop()], data_files=files, streaming=True)
 
 
 def _known(wanted: str | Iterable[str] | None, available: list[str], name: str) -> list[str]:
@@ -150,6 +150,24 @@ def _known(wanted: str | Iterable[str] | None, available: list[str], name: str) 
 
 
 @contextmanager
+def _from_cache(name: str, place: str) -> Iterator[None]:
+    """Load a name without an owner from the cache: the Hub, which has none, is not asked."""
+    if "/" in place or os.path.isdir(place):
+        yield
+        return
+    if place not in list_installed():
+        raise PolyprobeError(
+            f"no dataset '{name}' here, under ./datasets or installed; {suggest(place)}; {REMEDY}"
+        )
+    before = datasets.config.HF_HUB_OFFLINE
+    datasets.config.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        datasets.config.HF_HUB_OFFLINE = before
+
+
+@contextmanager
 def _plain_errors(name: str, place: str) -> Iterator[None]:
     """Turn exceptions of `datasets` into one line, and silence its bars and logs.
 
@@ -163,10 +181,8 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
     except PolyprobeError:
         raise
     except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
-        known = "" if "/" in place else f"{suggest(place)}; "
         raise PolyprobeError(
-            f"no dataset '{name}' here, under ./datasets, installed or on the Hub; {known}build it "
-            "(polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME "
+            f"no dataset '{name}' here, under ./datasets or on the Hub; {REMEDY} "
             f"({one_line(error)})"
         ) from error
     except Exception as error:
@@ -189,46 +205,3 @@ def _bad_file(place: str) -> str | None:
         except UNREADABLE as error:
             return f"{file} is not readable Parquet ({one_line(error)}); build the dataset again"
     return None
-
-
-def list_folders() -> tuple[Path, Path]:
-    """Return the folders of named datasets: the user's and the embedded ones."""
-    return Path("datasets"), Path(str(files("polyprobe"))) / "datasets"
-
-
-def is_dataset(folder: Path) -> bool:
-    """Return whether a folder has Parquet files where `datasets` expects them."""
-    return any(found for pattern in FILES for found in folder.glob(pattern))
-
-
-def list_datasets() -> list[str]:
-    """Return all names, sorted, each once."""
-    here = (path for folder in list_folders() for path in folder.glob("[!.]*"))
-    return sorted({*(path.name for path in here if is_dataset(path)), *_list_installed()})
-
-
-def suggest(name: str) -> str:
-    """Return a hint for an unknown name: the nearest name, and all known ones."""
-    known = list_datasets()
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    guess = f"did you mean {near[0]!r}? " if near else ""
-    return f"{guess}available: {', '.join(known)}"
-
-
-def _list_installed() -> Iterator[str]:
-    """Yield the names without an owner in the cache of `datasets`.
-
-    A folder named like a format (`parquet`) is the cache of plain files of that format.
-    """
-    for folder in Path(datasets.config.HF_DATASETS_CACHE).glob("[!._]*"):
-        other = "___" in folder.name or Path(packaged_modules.__path__[0], folder.name).is_dir()
-        if not other and any(folder.glob("*/*/*/dataset_info.json")):
-            yield folder.name
-
-
-def locate(dataset: str) -> str:
-    """Return the argument of `datasets.load_dataset`: an absolute folder, or the name itself."""
-    for folder in (Path(dataset), *(place / dataset for place in list_folders())):
-        if dataset and is_dataset(folder):
-            return str(folder.resolve())
-    return dataset

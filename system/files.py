@@ -136,7 +136,7 @@ def locked(folder: Path, wait: bool = False) -> Iterator[None]:
         PolyprobeError: another process uses the folder.
     """
     lock = FileLock(folder / LOCK)
-    made = not folder.exists()
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
     with suppress(OSError):  # run.json names the reason better
         folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -157,5 +157,5 @@ def locked(folder: Path, wait: bool = False) -> Iterator[None]:
             (folder / LOCK).unlink()
         lock.release()
         with suppress(OSError):  # not empty, unless an error came first
-            if made:
-                folder.rmdir()
+            for place in made:
+                place.rmdir()

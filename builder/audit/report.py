@@ -1,6 +1,6 @@
 """The audit as JSON, as tables for a terminal, and as an HTML page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -26,12 +26,12 @@ DEFINITIONS = {
     "mixed alphabets": "rows with a word in two of Latin, Greek and Cyrillic where one would do, "
     "such as a Latin A in a Greek word, in prompt, subject or candidates.",
     "prompt shared": "rows whose prompt is that of another row with another answer.",
-    "last": "answers that are the last of several candidates.",
-    "position p": "p-value of a chi-square test that the positions of the answers are random.",
+    "answer last": "answers that are the last of several candidates.",
+    "p of positions": "p-value of a chi-square test that the positions of the answers are random.",
     "labels as in": "distinct labels spelled as in the reference, of those compared.",
-    "ceiling": "RankC of a model that ranks the same entities alike in all languages, for random "
-    "rankings and for random rankings with the answer first. A value below 1 is due to the "
-    "dataset.",
+    "ceiling": "RankC with the reference of a model that ranks the same entities alike in all "
+    "languages, at random. A value below 1 is due to the dataset.",
+    "ceiling, answer first": "the same for random rankings with the answer first.",
 }
 
 
@@ -74,21 +74,29 @@ def language_json(own: LanguageAudit) -> dict[str, Any]:
 
 
 def audit_table(audit: Audit) -> Group:
-    """Return the audit for a rich console: one line for each language, then the totals."""
+    """Return the audit for a rich console: a line for each language, their meanings, the totals."""
     [_, *head], *lines = table_rows(audit)
     table = Table("", *head, title=audit.signature.split("|")[0], box=box.SIMPLE_HEAD, padding=0)
     for line in lines:
         table.add_row(*line)
     for column in table.columns[1:]:
         column.justify = "right"
-    return Group(table, *(Text(line) for line in totals(audit)), Text(audit.signature))
+    meanings = [f"{name}: {text}" for name, text in DEFINITIONS.items() if is_column(name, head)]
+    texts = [*totals(audit), audit.signature, "", *meanings]
+    return Group(table, *map(Text, texts))
+
+
+def is_column(name: str, head: Sequence[str]) -> bool:
+    """Return whether a table has the column that a definition explains."""
+    return any(column == name or column.startswith(f"{name} ") for column in head)
 
 
 def table_rows(audit: Audit) -> Iterator[list[str]]:
     """Yield the headings and one line for each language, without columns of empty checks."""
     codes = [code for code in CHECKS if is_found(code, audit)]
     found = [CHECKS[code].heading for code in codes]
-    last = ["last", "position p", f"labels as in {audit.reference}", "ceiling", "answer first"]
+    *kept, labels, ceiling, first = list(DEFINITIONS)[-5:]
+    last = [*kept, f"{labels} {audit.reference}", ceiling, first]
     yield ["language", f"not parallel to {audit.reference}", *found, *last]
     for language, own in audit.languages.items():
         ceilings = (audit.ceiling.random, audit.ceiling.answer_first)
@@ -129,22 +137,42 @@ def totals(audit: Audit) -> list[str]:
     clean = [check.heading for code, check in CHECKS.items() if not is_found(code, audit)]
     strict = max(own.not_parallel_strict - own.not_parallel for own in audit.languages.values())
     unjudged = sum(own.not_judged for own in audit.languages.values())
-    symmetric = ", ".join(f"{name} {count}" for name, count in audit.symmetric.items())
+    symmetric = ", ".join(f"{name} {count}" for name, count in audit.symmetric.items() if count)
     ceiling, whole = audit.ceiling, audit.baselines[""]
-    return [
-        f"{audit.rows} rows, {audit.rows_parallel_in_all} parallel in all "
-        f"{len(audit.languages)} languages (reference: {audit.reference})",
-        f"entities by id in {audit.rows_with_ids} rows, by the dictionary of answers in "
-        f"{audit.rows - audit.rows_with_ids}; not judged: {unjudged} candidates",
-        "homonyms: any observed translation counts; if none did, up to "
-        f"{strict} rows more a language",
-        f"symmetric relations: {share(sum(audit.symmetric.values()), audit.rows)} ({symmetric})",
-        f"nothing found: {', '.join(clean) or 'nowhere'}",
-        f"accuracy without a model: chance {decimals(whole.chance)}, candidates ranked by how many "
-        f"other facts of the relation they answer {decimals(whole.frequency)}",
-        f"ceiling: {ceiling.draws} draws, standard error at most "
-        f"{ceiling.standard_error:.5f}, {ceiling.rows_left_out} rows left out",
+    by_answers = audit.rows - audit.rows_with_ids
+    rest = f", by translations that the answers give in {by_answers} rows" if by_answers else ""
+    lines = [
+        (
+            True,
+            f"{audit.rows} rows, {audit.rows_parallel_in_all} parallel in all "
+            f"{len(audit.languages)} languages (reference: {audit.reference})",
+        ),
+        (True, f"candidates compared by id in {audit.rows_with_ids} rows{rest}"),
+        (unjudged, f"candidates that cannot be compared: {unjudged}"),
+        (
+            strict,
+            f"up to {strict} more rows per language are not parallel if a label with several "
+            "translations never counts as the same entity",
+        ),
+        (
+            symmetric,
+            "rows of relations that hold in both directions: "
+            f"{share(sum(audit.symmetric.values()), audit.rows)} ({symmetric})",
+        ),
+        (clean, f"nothing found: {', '.join(clean)}"),
+        (
+            True,
+            f"accuracy without a model: chance {decimals(whole.chance)}, candidates ranked by how "
+            f"many other facts of the relation they answer {decimals(whole.frequency)}",
+        ),
+        (
+            ceiling.draws,
+            f"ceiling: mean of {ceiling.draws} random rankings, standard error at most "
+            f"{ceiling.standard_error:.5f}",
+        ),
+        (ceiling.rows_left_out, f"ceiling: {ceiling.rows_left_out} rows left out"),
     ]
+    return [line for is_shown, line in lines if is_shown]
 
 
 class Cell(NamedTuple):

@@ -88,8 +88,8 @@ class Config(NamedTuple):
 Describe = Callable[[Sequence[Config]], dict[str, str]]
 
 
-def render_benchmark(name: str, configs: Sequence[str]) -> str:
-    """Return `eval.yaml` for these configurations."""
+def render_benchmark(name: str, configs: Sequence[str], title: str = "") -> str:
+    """Return `eval.yaml` for these configurations; `title` replaces a missing `pretty_name`."""
     source = DatasetCard(read_prose(name))
     tasks = [
         # `.eval_results/` of model repositories uses the same ids.
@@ -98,7 +98,7 @@ def render_benchmark(name: str, configs: Sequence[str]) -> str:
         for figure in HEADLINES
     ]
     benchmark = {
-        "name": source.data.get("pretty_name", name),
+        "name": source.data.get("pretty_name", title or name),
         "description": first_paragraph(source.text),
         "evaluation_framework": FRAMEWORK,
         "tasks": tasks,
@@ -136,17 +136,21 @@ def render_card(
     """
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
-    names = authored.pop("relations")
     present = [read_config(folder, config) for config in configs]
+    for config in present:
+        authored |= config.notes.get("card", {})
+    names = authored.pop("relations")
+    shown = folder.absolute().name
     chosen = default if default in configs else configs[0]
     data = DatasetCardData(
         language=sorted({split.name.replace("_", "-") for c in present for split in c.splits}),
         size_categories=[size_category(present)],
-        **authored,
+        **{"pretty_name": shown, **authored},
         configs=[describe_files(config, chosen) for config in present],
         dataset_info=[describe_features(config) for config in present],
     )
     parts = {
+        "name": shown,
         "columns": columns_table(present),
         "statistics": statistics_table(present),
         "relations": relations_table(present, names),
@@ -281,13 +285,23 @@ def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
     order = dict.fromkeys(relation for config in configs for relation in config.relations)
     rows = [
         (
-            f"[{relation}](https://www.wikidata.org/wiki/Property:{relation})",
+            link_relation(relation),
             names.get(relation, ""),
             *(f"{config.relations[relation]}" for config in configs),
         )
         for relation in order
     ]
     return markdown_table(("relation", "name", *(f"`{c.name}`" for c in configs)), rows)
+
+
+def link_relation(relation: str) -> str:
+    """Return a relation in Markdown, a property of Wikidata with a link.
+
+    >>> link_relation("P36"), link_relation("place_of_birth")
+    ('[P36](https://www.wikidata.org/wiki/Property:P36)', 'place_of_birth')
+    """
+    known = re.fullmatch(r"P\d+", relation)
+    return f"[{relation}](https://www.wikidata.org/wiki/Property:{relation})" if known else relation
 
 
 def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:

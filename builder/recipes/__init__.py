@@ -23,7 +23,13 @@ class Recipe(NamedTuple):
     further: tuple[str, ...] = ()
 
 
-BALANCED = "balanced"  # the dataset with one configuration for each request
+BALANCED = "balanced"
+OWN = "own"
+# Datasets that are built by request, without configurations of their own, and their modules.
+REQUESTED = {
+    BALANCED: "polyprobe.builder.recipes.balanced.build",
+    OWN: "polyprobe.builder.recipes.own.build",
+}
 RECIPES = {
     "bmlama": Recipe(
         "polyprobe.builder.recipes.bmlama.build",
@@ -52,20 +58,18 @@ RECIPES = {
 def load_recipe(name: str) -> ModuleType:
     """Return the module that builds the dataset `name`."""
     if name not in RECIPES:
-        raise unknown("dataset", name, "polyprobe", (*RECIPES, BALANCED))
+        raise unknown("dataset", name, "polyprobe", (*RECIPES, *REQUESTED))
     return import_module(RECIPES[name].module)
 
 
 def load_describer(name: str) -> ModuleType:
     """Return the module whose `describe` returns the dataset-specific parts of the card."""
-    if name == BALANCED:
-        return import_module("polyprobe.builder.recipes.balanced.build")
-    return load_recipe(name)
+    return import_module(REQUESTED[name]) if name in REQUESTED else load_recipe(name)
 
 
 def list_own(name: str) -> Sequence[str]:
-    """Return the configurations that a recipe defines; none for `balanced`."""
-    own: Sequence[str] = () if name == BALANCED else load_recipe(name).CONFIGS
+    """Return the configurations that a recipe defines; none for those of REQUESTED."""
+    own: Sequence[str] = () if name in REQUESTED else load_recipe(name).CONFIGS
     return own
 
 

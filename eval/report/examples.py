@@ -15,7 +15,8 @@ from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.schema.identity import fingerprint, key_rows
-from polyprobe.schema.load import load_facts, read_relation_names
+from polyprobe.schema.load import load_facts
+from polyprobe.schema.locate import read_relation_names
 from polyprobe.system.errors import PolyprobeError
 
 KINDS = ("tied", "both_right", "both_wrong", "different")

@@ -18,7 +18,7 @@ from polyprobe.eval.run.choice import ALL_ROWS, describe, make_choice
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SECOND_ANSWERS
-from polyprobe.schema.load import locate
+from polyprobe.schema.locate import locate
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import is_hash

@@ -10,11 +10,9 @@ import yaml
 
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SLOT
-from polyprobe.schema.load import load_facts
+from polyprobe.schema.load import PARTS, load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
-
-PARTS = {"train", "test", "validation"}
 
 
 class Configuration(NamedTuple):

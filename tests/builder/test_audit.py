@@ -314,3 +314,17 @@ def test_table_names_the_languages_and_what_was_found_alone():
     assert "nothing found: second answer, label twice" in text
     assert "3 rows, 3 parallel in all 2 languages (reference: en)" in text
     assert "accuracy without a model: chance 0.333, candidates ranked by how many other" in text
+    assert "symmetric" not in text  # a line that is not needed is not there
+    assert "both directions" not in text
+    for name in ("prompt shared", "answer last", "p of positions", "ceiling, answer first"):
+        assert (name in head) == (f"\n{name}: " in text)
+
+
+def test_table_explains_ids_symmetric_relations_and_the_ceiling_where_they_matter():
+    changes = [("en", 0, {"relation": "P190"}), ("fr", 1, {"candidates": ["x", "y", "z"]})]
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(audit_table(audit_tables(make_tables(changes), "x")))
+    text = console.export_text()
+    assert "compared by id in 0 rows, by translations that the answers give in 3 rows" in text
+    assert "rows of relations that hold in both directions: 33.3% (P190 1)" in text
+    assert "candidates that cannot be compared: " in text

@@ -100,7 +100,7 @@ def write(folder, name, content):
 MISTAKES = {
     "unknown dataset": (
         lambda here: ["nowhere"],
-        "no dataset 'nowhere' here, under ./datasets, installed or on the Hub",
+        "no dataset 'nowhere' here, under ./datasets or installed",
     ),
     "unknown configuration": (
         lambda here: ["facts", "--config", "smal"],

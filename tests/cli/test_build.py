@@ -6,7 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
-from polyprobe.builder.recipes import BALANCED, RECIPES
+from polyprobe.builder.recipes import BALANCED, RECIPES, REQUESTED
 from polyprobe.builder.recipes.balanced.request import DRAWS, WORDINGS, Request
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
@@ -42,7 +42,7 @@ def read_help(command, option) -> set[str]:
 
 
 def test_there_is_one_command_for_each_dataset_and_one_for_sentences():
-    assert list(COMMANDS) == [*RECIPES, BALANCED, "sentences"]
+    assert list(COMMANDS) == [*RECIPES, *REQUESTED, "sentences"]
     assert CliRunner().invoke(app, ["nothing"]).exit_code == 2
 
 
@@ -52,7 +52,7 @@ def test_the_help_lists_the_names_of_the_tables():
     assert read_help(BALANCED, "source") >= set(FACT_SOURCES)
     assert read_help(BALANCED, "wording") >= set(WORDINGS)
     assert read_help(BALANCED, "draw") >= set(DRAWS)
-    assert read_help("sentences", "dataset") == {*RECIPES, BALANCED}
+    assert read_help("sentences", "dataset") == {*RECIPES, *REQUESTED}
     assert read_help("sentences", "translator") == set(TRANSLATORS)
     assert read_help("sentences", "lemmatizer") >= set(LEMMATIZERS)
 
@@ -92,6 +92,7 @@ def test_a_balanced_set_says_what_it_costs_builds_and_counts_what_it_leaves_out(
     assert lines.index(["fr", "2", "1", "1", "2"]) < lines.index(
         ["3", "of", "4", "facts;", "excluded:"]
     )
+    assert ["no", "label", "in", "total", "1"] in lines
     assert ["no", "label", "el", "1"] in lines
     table = pq.read_table(tmp_path / "data" / "tiny-2" / "el.parquet")
     assert [len(row) for row in table["candidates"].to_pylist()] == [2, 2, 2]

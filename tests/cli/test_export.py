@@ -5,7 +5,7 @@ import re
 import pytest
 
 from polyprobe.cli.publish import export, find_dataset
-from polyprobe.schema.load import locate
+from polyprobe.schema.locate import locate
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 

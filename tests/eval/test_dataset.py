@@ -39,11 +39,15 @@ SPOILED = {
     "no list": (only("ru", 3, candidates=None), "a value is missing"),
     "null candidate": (only("ru", 3, candidates=["Рим", None, "a", "b"]), "a value is missing"),
     "null answer": (only("ru", 3, answers=[None]), "a value is missing"),
+    "candidate twice": (
+        only("ru", 3, candidates=["Рим", "Москва", "Рим", "Париж"]),
+        "a candidate occurs twice",
+    ),
     "no answer": (only("ru", 3, answers=[]), "there is no right answer"),
     "answer too large": (only("ru", 3, answers=[4]), "an answer is no index into the candidates"),
     "answer negative": (only("ru", 3, answers=[-1]), "an answer is no index into the candidates"),
     "other fact": (only("ru", 3, fact_id="P36:X"), "not parallel: the fact_id differs"),
-    "other pool": (only("ru", 3, candidates=["a"] * 5), "the number of candidates differs"),
+    "other pool": (only("ru", 3, candidates=list("abcde")), "the number of candidates differs"),
     "other answer": (only("ru", 3, answers=[0]), "not parallel: the right answers differ"),
 }
 
@@ -91,7 +95,6 @@ def test_unknown_names_list_the_known(config, languages, message, tmp_path):
 
 def test_unknown_dataset_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(PolyprobeError, match="no dataset 'nowhere' here.*polyprobe build"):
         load_facts("nowhere")
 
@@ -99,7 +102,7 @@ def test_unknown_dataset_says_what_to_do(tmp_path, monkeypatch):
 def test_an_unknown_dataset_names_those_of_every_place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     write_facts(tmp_path / "datasets" / "capitals")
     (tmp_path / "datasets" / "empty").mkdir()
     write_facts(tmp_path / "rivers")
@@ -119,7 +122,7 @@ def test_an_unknown_dataset_names_those_of_every_place(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(PolyprobeError) as error:
             load_facts(asked, "default")
-        said = f"no dataset '{asked}/default' here, under ./datasets, installed or on the Hub; "
+        said = f"no dataset '{asked}/default' here, under ./datasets or installed; "
         assert str(error.value).startswith(f"{said}{guess}available: {listed}; build it (")
     assert len(load_facts("rivers")["en"]) == 8
     with pytest.raises(PolyprobeError, match="on the Hub; build it"):

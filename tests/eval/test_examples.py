@@ -18,7 +18,7 @@ from polyprobe.eval.report.examples import (
     count_kinds,
     read_answers,
 )
-from polyprobe.schema.load import read_relation_names
+from polyprobe.schema.locate import read_relation_names
 from tests.eval.facts import rows, write_facts
 from tests.eval.runs import COUNTS, PICKS, SCORES, TIE, scores, write_run
 

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from polyprobe.builder.output.card import Config, flags_table, markdown_table
 from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import report
 
 from .material import LABELLED, Material, Provenance, can_be_asked, trace_costs
 from .request import Request
@@ -23,6 +25,7 @@ from .rows import draw, total, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
+IN_TOTAL = "in total"  # the place of a line with an empty detail, where it is shown
 NOT_ASKED = "relation not requested"
 NO_LABEL = "no label"
 NO_SENTENCE = "no template"
@@ -49,7 +52,7 @@ class Notes(NamedTuple):
     facts concerned there (a fact may lack labels in several languages). `costs` is the result of
     `material.trace_costs`. `borrowed` is the number of labels that each source of `--labels`
     completed, in all languages. `repairs` counts the repairs and exclusions by the source's reader
-    ({description: count}), in all its languages.
+    ({description: count}), in all its languages. `card` replaces entries of the card's YAML.
     """
 
     config: str
@@ -63,6 +66,7 @@ class Notes(NamedTuple):
     borrowed: dict[str, int]
     repairs: dict[str, int]
     sources: tuple[Provenance, ...]
+    card: Mapping[str, Any] = MappingProxyType({})
 
 
 class Balanced(NamedTuple):
@@ -117,6 +121,8 @@ def find_correct(request: Request, material: Material, mirror: Path | None) -> C
     known = material.known
     asked = pl.col("language").is_in(list(request.languages))
     truths = [source.source for source in material.sources if source.role == "truths"]
+    if truths:
+        report(f"reading the correct answers of {', '.join(truths)}")
     return CorrectAnswers(
         learn({"": known.facts, **read_truths(mirror, truths)}),
         find_alike(material.templates, "template", pl.col("relation")),
@@ -223,6 +229,7 @@ def dump(notes: Notes) -> str:
         "repairs": notes.repairs,
         "costs": notes.costs.filter(notes.costs["asked"]).select("language", "facts").rows(),
         "sources": [list(source) for source in notes.sources],
+        **({"card": dict(notes.card)} if notes.card else {}),
     }
     return json.dumps(shown, ensure_ascii=False)
 
@@ -244,7 +251,9 @@ def describe_build(config: Config) -> str:
         (name, ROLES.get(role, role), home, f"`{commit[:12]}`" if commit else "", licence)
         for name, role, home, commit, licence in notes["sources"]
     ]
-    left_out = [(reason, where, f"{facts:,}") for reason, where, facts in notes["left_out"]]
+    left_out = [
+        (reason, where or IN_TOTAL, f"{facts:,}") for reason, where, facts in notes["left_out"]
+    ]
     repairs = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
     parts = [
         f"### `{config.name}`",
@@ -252,8 +261,12 @@ def describe_build(config: Config) -> str:
         f"{notes.get('facts', notes['rows']):,} of {notes['source_facts']:,} facts of the source"
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
         *templates_table(notes),
-        markdown_table(("source", "used for", "home", "commit", "licence"), sources),
-        markdown_table(("reason for exclusion", "where", "facts"), left_out),
+        markdown_table(("source", "used for", "home", "commit or SHA-256", "licence"), sources),
+        *(
+            [markdown_table(("reason for exclusion", "where", "facts"), left_out)]
+            if left_out
+            else []
+        ),
         *([markdown_table(REPAIRS_HEAD, repairs)] if repairs else []),
         "Remaining facts as languages are added, the one with the lowest cost first: "
         + ", ".join(f"{language} {facts:,}" for language, facts in notes["costs"])

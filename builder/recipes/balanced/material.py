@@ -91,6 +91,7 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
     for module in (source, *map(load_source, request.labels), *truths.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
+    report(f"reading the facts of {request.source}")
     known = source.read_facts(mirror)
     check_relations(request, set(known.facts["relation"]))
     sources = [describe(request.source, source, "facts")]
@@ -99,6 +100,7 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
         other = load_source(name)
         shared = sorted({*source.LANGUAGES} & {*other.LANGUAGES})
         before = known.labels.height
+        report(f"reading the labels of {name}")
         known = complete(known, read_source(name, mirror, shared).labels)
         borrowed[name] = known.labels.height - before
         sources.append(describe(name, other, "labels"))

@@ -65,6 +65,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     published, _, version = config.partition("-repaired")
     linked = read_linked(mirror)
     knowledge = learn(read_truths(mirror))
+    report(f"{config}: repairing {len(linked[published].queries):,} queries")
     others = [linked[other] for other in PUBLISHED if other != published]
     templates = list_replacements(published)
     rows, dropped = repair(linked[published], others, knowledge, templates, drawn=version != FIRST)

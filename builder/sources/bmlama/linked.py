@@ -16,6 +16,7 @@ from polyprobe.builder.facts.labels import choose_labels, clean, count_contradic
 from polyprobe.builder.facts.linking import Link, link_rows
 from polyprobe.builder.sources import read_source
 from polyprobe.schema.columns import Row
+from polyprobe.system.progress import report
 
 from .files import PUBLISHED, REPOSITORY, list_paths, read_rows, read_templates
 from .names import correct
@@ -168,11 +169,13 @@ def name_entities(linked: Linked, languages: Sequence[str]) -> Iterator[tuple[st
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
 def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     """Return {published configuration: its rows with Wikidata ids from mParaRel}."""
+    report("reading the published rows, and the facts of mpararel")
     rows = {config: read_rows(config, mirror) for config in PUBLISHED}
     languages = sorted({language for parts in rows.values() for language in parts})
     known = read_source("mpararel", mirror, languages)
     linked = {}
     for config, parts in rows.items():
+        report(f"linking {config} to Wikidata")
         links = link_rows(parts, known)
         entities, answers = collect_entities(parts, links, known)
         queries = read_queries(parts, links, entities, answers)

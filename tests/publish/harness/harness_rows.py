@@ -11,13 +11,13 @@ from polyprobe.schema.columns import SCHEMA
 
 ROWS = {
     "en": [
-        ("Oslo lies in [Y].", ["Norway", "Peru", "Norway"], [0, 2]),
+        ("Oslo lies in [Y].", ["Norway", "Peru", "Scandinavia"], [0, 2]),
         ('In [Y] they say "don\'t" {{ twice }}.', ["Co'te", 'the "Isles"', "{% if %}"], [1]),
         ("A back\\slash and\na line: [Y]", ["a\\b", "two\nlines", "Ⅷ"], [2]),
         ("12 [Y]", ["[Z]", "12", "x y"], [0]),
     ],
     "ja": [
-        ("オスロは[Y]にある。", ["ノルウェー", "ペルー", "ノルウェー"], [0, 2]),
+        ("オスロは[Y]にある。", ["ノルウェー", "ペルー", "北欧"], [0, 2]),
         ("[Y]では二度言う。", ["甲", "乙", "丙"], [1]),
         ("行は[Y]", ["甲", "乙", "丙"], [2]),
         (" [Y]です", ["甲", "乙", "丙"], [0]),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import datasets
@@ -167,11 +168,14 @@ def test_folders_that_are_no_dataset(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     whole = tmp_path / "whole"
     whole.mkdir()
+    named = tmp_path / "named"
+    shutil.copytree(folder / "data/default", named)
     (folder / "data/default/en.parquet").rename(whole / "train.parquet")
     cases = {
         "no such folder": tmp_path / "none",
         "no dataset '.*empty' here": tmp_path / "empty",
-        "has the splits train, not one split for each language": whole,
+        "has the splits train instead of one for each language": whole,
+        "has the splits train, not one split for each language": named,
     }
     for message, place in cases.items():
         with pytest.raises(PolyprobeError, match=message) as told:

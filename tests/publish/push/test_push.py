@@ -1,5 +1,6 @@
 """`polyprobe push` with the real client and the stand-in Hub: one commit with the changes."""
 
+import re
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
@@ -8,7 +9,7 @@ import pytest
 
 from polyprobe.cli.publish import push
 from polyprobe.publish.hub import read_remote
-from polyprobe.publish.source import read_source
+from polyprobe.publish.source import address_card, read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
 from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
@@ -40,8 +41,10 @@ def held(api, repo, kind="dataset", revision="main"):
     }
 
 
-def contents(folder):
-    return {name: file.path.read_bytes() for name, file in read_source(folder).files.items()}
+def contents(folder, repo=None):
+    """{path: content} that a push to a repository sends, by default to me/NAME."""
+    source = address_card(read_source(folder), repo or f"me/{folder.name}")
+    return {name: file.path.read_bytes() for name, file in source.files.items()}
 
 
 def messages(api, repo, kind="dataset", revision="main"):
@@ -57,7 +60,7 @@ def test_a_push_and_the_same_again(kind, api, hub, tmp_path, capsys):
     assert held(api, repo, kind) == contents(folder)
     assert len(messages(api, repo, kind)) == 2  # the Hub's own first one, and ours
     assert messages(api, repo, kind)[0].startswith(f"{folder.name} ")
-    assert read_source(folder).fingerprint in messages(api, repo, kind)[0]
+    assert address_card(read_source(folder), repo).fingerprint in messages(api, repo, kind)[0]
     call = f"use: {'load_dataset' if dataset else 'evaluate.load'}('{repo}'"
     assert call in capsys.readouterr().out
     hub.clear()
@@ -92,13 +95,28 @@ def test_what_others_put_there_stays(api, tmp_path, capsys):
     assert "kept in the repository, not from a push: me.png" in capsys.readouterr().out
 
 
-def test_a_dry_run_shows_files_and_card_and_asks_for_no_right(api, hub, tmp_path, capsys):
+@pytest.mark.parametrize("kind", ["dataset", "space"])
+def test_the_examples_of_a_pushed_card_name_the_repository(kind, api, tmp_path):
+    folder = small_dataset(tmp_path / "geofacts") if kind == "dataset" else metric(tmp_path)
+    local = (folder / "README.md").read_text(encoding="utf-8")
+    repo = "me/world" if kind == "dataset" else "me/rankc"
+    run(folder, repo)
+    card = held(api, repo, kind)["README.md"].decode()
+    names = re.findall(r"""(?:load_dataset|evaluate\.load)\(['"]([^'"]+)['"]""", card)
+    of_space = ["rankc", "me/rankc", "me/rankc"]  # the first after `polyprobe install`
+    assert names == ([repo] if kind == "dataset" else of_space)
+    assert "from the folder" not in card
+    assert len(card.splitlines()) == len(local.splitlines())
+    assert (folder / "README.md").read_text(encoding="utf-8") == local
+
+
+def test_a_dry_run_shows_the_files_and_asks_for_no_right(api, hub, tmp_path, capsys):
     folder = small_dataset(tmp_path / "geofacts")
     run(folder, "me/geofacts", dry_run=True)
     shown = capsys.readouterr().out
     size = (folder / "data/default/en.parquet").stat().st_size
     assert f"A data/default/en.parquet  {size:,} bytes" in shown
-    assert (folder / "README.md").read_text(encoding="utf-8") in shown
+    assert len(shown.splitlines()) == 4 + 2  # files, then the counts and the message
     assert "me/geofacts, a new repository: 4 files added" in shown
     assert {request.method for request in hub.requests} == {"GET"}
     run(folder, "me/geofacts")
@@ -154,7 +172,8 @@ def test_a_licence_that_forbids(api, hub, tmp_path, capsys):
     assert "--despite-license unknown" in capsys.readouterr().out
     run(folder, "me/geofacts", private=True)
     run(folder, "me/published", despite_license=["unknown"])
-    assert held(api, "me/geofacts") == held(api, "me/published") == contents(folder)
+    assert held(api, "me/geofacts") == contents(folder)
+    assert held(api, "me/published") == contents(folder, "me/published")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Datasets from a user's own facts and templates."""

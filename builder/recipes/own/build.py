@@ -1,0 +1,157 @@
+"""Build a dataset from a user's own facts and templates: a balanced set of these facts."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.builder.facts import TEMPLATES, Facts
+from polyprobe.builder.recipes import OWN
+from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe, dump
+from polyprobe.builder.recipes.balanced.material import (
+    Material,
+    Provenance,
+    assemble,
+    can_be_asked,
+)
+from polyprobe.builder.recipes.balanced.request import Request, check_request
+from polyprobe.schema.columns import Row
+from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.hashing import hash_files
+from polyprobe.system.progress import report
+
+from .read import read_facts, read_templates
+
+__all__ = ["DEFAULT_CONFIG", "OwnRequest", "describe", "dump", "make"]
+
+DEFAULT_CONFIG = "default"
+
+
+class OwnRequest(NamedTuple):
+    """A dataset of a user's own facts.
+
+    `facts` is a CSV or TSV file, `templates` a TOML file (`read.py`). `languages` defaults to all
+    languages of the facts. `candidates` and `seed` are those of a balanced set. `licence` is the id
+    of the data's licence on the Hub; with `unknown`, the data can only be pushed in private.
+    """
+
+    facts: Path
+    templates: Path
+    languages: tuple[str, ...] = ()
+    candidates: int = 10
+    seed: int = 0
+    licence: str = "unknown"
+
+    @property
+    def command(self) -> str:
+        """Return the command that rebuilds the dataset, without the folders of the files."""
+        given = (
+            ("--templates", self.templates.name),
+            ("--languages", ",".join(self.languages)),
+            ("--candidates", str(self.candidates)),
+            ("--seed", str(self.seed)),
+            ("--licence", self.licence),
+        )
+        words = [word for option, value in given for word in (option, value)]
+        return shlex.join(["polyprobe", "build", OWN, self.facts.name, *words])
+
+
+def make(request: OwnRequest) -> Balanced:
+    """Return the dataset of the facts that have labels and a template in all languages.
+
+    Distractors are drawn from the other objects of the relation in proportion to their frequency as
+    answers, as for balanced sets. Other objects of the same subject are never distractors.
+
+    Raises:
+        PolyprobeError: an invalid file (`read.py`), an unknown language, fewer than two languages,
+            or no fact with labels and a template in all languages, or with two candidates.
+    """
+    check_licence(request.licence)
+    templates = read_templates(request.templates)
+    known, languages = read_facts(request.facts, templates)
+    request = request._replace(languages=choose_languages(request, languages, known))
+    asked = Request(OWN, request.languages, request.candidates, seed=request.seed)
+    check_request(asked)
+    material = assemble(asked, known, pl.DataFrame(schema=TEMPLATES), languages)
+    check_material(request, material)
+    roles = {"facts": request.facts, "sentences": request.templates}
+    sources = tuple(
+        Provenance(path.name, role, "", hash_files([("", path)]), request.licence)
+        for role, path in roles.items()
+    )
+    rows, notes = balance(asked, material._replace(sources=sources))
+    report_small(rows[request.languages[0]], request.candidates)
+    card = {"license": request.licence, "relations": templates.names}
+    return Balanced(rows, notes._replace(config=DEFAULT_CONFIG, command=request.command, card=card))
+
+
+def check_licence(licence: str) -> None:
+    """Raise PolyprobeError unless the text may be the id of a licence on the Hub."""
+    if licence == "other" or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", licence):
+        raise PolyprobeError(
+            f"--licence {licence!r}: expected an id of the Hub, such as cc-by-4.0, cc0-1.0, mit "
+            "or unknown (https://huggingface.co/docs/hub/repositories-licenses)"
+        )
+
+
+def choose_languages(
+    request: OwnRequest, available: Sequence[str], known: Facts
+) -> tuple[str, ...]:
+    """Return the requested languages, by default all; refuse fewer than two, or one without text.
+
+    PolyprobeError also for an unknown language.
+    """
+    for language in request.languages:
+        if language not in available:
+            raise unknown("language", language, str(request.facts), available)
+    languages = request.languages or tuple(available)
+    if len(languages) < 2:
+        raise PolyprobeError(
+            f"{request.facts}: one language, {languages[0]}; consistency needs two or more: add "
+            "the columns subject_LANG and object_LANG of another language"
+            + (", or name more --languages" if len(available) > 1 else "")
+        )
+    worded = set(known.templates["language"])
+    for language in languages:
+        if language not in worded:
+            raise PolyprobeError(
+                f"{request.templates} has no template in '{language}'; add one to each relation, "
+                "or leave the language out with --languages"
+            )
+    return languages
+
+
+def check_material(request: OwnRequest, material: Material) -> None:
+    """Raise PolyprobeError if no fact is complete, or if no relation has two objects."""
+    coverage = material.coverage
+    if not can_be_asked(coverage.within(request.languages)).any():
+        complete = {
+            language: int(can_be_asked(coverage.within([language])).sum())
+            for language in request.languages
+        }
+        worst = min(complete, key=lambda language: complete[language])
+        raise PolyprobeError(
+            f"{request.facts}: no fact has labels and a template in all of "
+            f"{', '.join(request.languages)}; the fewest are complete in '{worst}' "
+            f"({complete[worst]} of {coverage.facts.height}): fill in its labels, or leave it out "
+            "with --languages"
+        )
+    objects = coverage.facts.group_by("relation").agg(pl.col("object_id").n_unique())
+    if objects["object_id"].max() == 1:
+        raise PolyprobeError(
+            f"{request.facts}: no relation has two objects, and a query needs a wrong candidate; "
+            "add facts with other objects"
+        )
+
+
+def report_small(rows: Sequence[Row], wanted: int) -> None:
+    """Report the relations whose queries all have fewer candidates than wanted."""
+    largest: dict[str, int] = {}
+    for row in rows:
+        largest[row.relation] = max(largest.get(row.relation, 0), len(row.candidates))
+    small = [f"{relation} {size}" for relation, size in largest.items() if size < wanted]
+    if small:
+        report(f"fewer than {wanted} candidates, for lack of objects: at most {', '.join(small)}")

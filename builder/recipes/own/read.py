@@ -1,0 +1,285 @@
+"""Read a user's facts (CSV or TSV) and templates (TOML).
+
+The facts have one row for each fact. Columns: `relation`, `subject_LANG` and `object_LANG` for each
+language, and optionally `subject_id` and `object_id`. An entity without an id is identified by its
+first label in the order of the columns.
+"""
+
+import codecs
+import csv
+import io
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.builder.facts import FACTS, LABELS, SUBJECT, TEMPLATES, Facts, is_template
+from polyprobe.builder.facts.labels import clean, fold
+from polyprobe.schema.columns import SLOT
+from polyprobe.system.errors import PolyprobeError, one_line, unknown
+from polyprobe.system.progress import report
+
+DELIMITERS = ",;\t"
+ROLES = ("subject", "object")
+EXPECTED = "expected relation, subject_en, object_en, subject_fr, object_fr, …"
+REPEATED = "rows repeat a fact"
+CLEANED = "labels cleaned (invisible characters, words in two alphabets, traditional Chinese in zh)"
+TITLE = "name"  # key of a relation's name among its templates
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
+
+
+class Line(NamedTuple):
+    """A row of the table of facts: its file and line, and its cells {column: text}."""
+
+    path: Path
+    number: int
+    cells: dict[str, str]
+
+    def fail(self, problem: str) -> PolyprobeError:
+        """Return the error of a problem in this row."""
+        return PolyprobeError(f"{self.path}, line {self.number}: {problem}")
+
+
+class Templates(NamedTuple):
+    """The content of a file of templates: {relation: {language: template}}, {relation: name}."""
+
+    path: Path
+    texts: dict[str, dict[str, str]]
+    names: dict[str, str]
+
+
+def read_templates(path: Path) -> Templates:
+    """Return the templates and names of a TOML file with a table for each relation.
+
+    PolyprobeError for invalid TOML, and for a template without `[X]` and `[Y]` once each.
+    """
+    try:
+        tables = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise PolyprobeError(f"{path} is not valid TOML: {one_line(error)}; correct it") from error
+    if not tables:
+        raise PolyprobeError(f"{path} has no templates; add a table for each relation: [capital]")
+    texts: dict[str, dict[str, str]] = {}
+    names = {}
+    for relation, table in tables.items():
+        if not isinstance(table, dict):
+            raise PolyprobeError(
+                f"{path}: {relation} is not a table; write [{relation}], then a template for each "
+                f'language: en = "The {relation} of {SUBJECT} is {SLOT}."'
+            )
+        if wrong := set(":,") & set(relation):
+            raise PolyprobeError(
+                f"{path}: the name of relation {relation!r} contains {wrong.pop()!r}; rename it"
+            )
+        texts[relation] = {}
+        for key, text in table.items():
+            place = f"{path}: [{relation}] {key}"
+            if not isinstance(text, str):
+                raise PolyprobeError(f"{place}: expected text in quotation marks")
+            if key == TITLE:
+                names[relation] = text
+                continue
+            language = read_language(key, place)
+            if not is_template(text):
+                raise PolyprobeError(
+                    f"{place}: expected {SUBJECT} and {SLOT} once each and no other brackets in "
+                    f"{text!r}"
+                )
+            texts[relation][language] = unicodedata.normalize("NFC", text.strip())
+    return Templates(path, texts, names)
+
+
+def read_facts(path: Path, templates: Templates) -> tuple[Facts, tuple[str, ...]]:
+    """Return the facts of a table with their templates, and the languages of its columns.
+
+    A fact that several rows repeat counts once. Labels are cleaned (`labels.clean`) and compared in
+    Unicode NFC. `repairs` counts repeated rows and changed labels.
+
+    Raises:
+        PolyprobeError: an unreadable file, a missing column, a row without relation, subject or
+            object, a relation without templates, or two labels of one entity in a language. The
+            message names the file and the line.
+    """
+    rows, languages = read_table(path)
+    facts: Counter[tuple[str, ...]] = Counter()
+    labels: dict[tuple[str, str], tuple[str, int]] = {}
+    changed = set()
+    for row in rows:
+        relation = row.cells["relation"]
+        if not relation:
+            raise row.fail("no relation; fill in the column 'relation', or delete the row")
+        if relation not in templates.texts:
+            place = f"{templates.path} ({path}, line {row.number})"
+            raise unknown("relation", relation, place, templates.texts)
+        ends = [identify(row, role, languages) for role in ROLES]
+        facts[(relation, *ends)] += 1
+        for role, entity in zip(ROLES, ends, strict=True):
+            for language in languages:
+                text = row.cells[f"{role}_{language}"]
+                label = clean(text, language)
+                if label != text:
+                    changed.add((language, text))
+                if label:
+                    add_label(labels, row, (language, entity), label)
+    if not facts:
+        raise PolyprobeError(f"{path} has no facts below its header; add a row for each fact")
+    repairs = {REPEATED: facts.total() - len(facts), CLEANED: len(changed)}
+    known = Facts(
+        facts=pl.DataFrame(sorted(facts), FACTS, orient="row"),
+        labels=pl.DataFrame(
+            sorted((*key, label) for key, (label, _) in labels.items()), LABELS, orient="row"
+        ),
+        repairs={name: count for name, count in repairs.items() if count},
+        templates=list_templates(templates.texts, languages),
+    )
+    return known, languages
+
+
+def add_label(
+    labels: dict[tuple[str, str], tuple[str, int]], row: Line, key: tuple[str, str], label: str
+) -> None:
+    """Add the label of (language, entity) with its line; PolyprobeError if it has another one."""
+    before, line = labels.setdefault(key, (label, row.number))
+    if fold(before) != fold(label):
+        language, entity = key
+        raise row.fail(
+            f"{entity!r} is {label!r} in '{language}', but {before!r} in line {line}; correct one "
+            "of them, or give different entities different ids (columns subject_id, object_id)"
+        )
+
+
+def list_templates(
+    texts: Mapping[str, Mapping[str, str]], languages: Sequence[str]
+) -> pl.DataFrame:
+    """Return the templates in the languages of the facts (TEMPLATES); report other languages."""
+    rows = [
+        (language, relation, f"own:{relation}:0", text)
+        for relation, part in texts.items()
+        for language, text in part.items()
+    ]
+    if others := sorted({language for language, *_ in rows} - set(languages)):
+        report(f"templates not used, since the facts have no labels in {', '.join(others)}")
+    used = sorted(row for row in rows if row[0] in languages)
+    return pl.DataFrame(used, TEMPLATES, orient="row")
+
+
+def identify(row: Line, role: str, languages: Sequence[str]) -> str:
+    """Return the id of a row's subject or object: its own, or its first label as an id.
+
+    PolyprobeError without id and labels, and for an id or label that cannot be used.
+    """
+    for language in languages:
+        text = row.cells[f"{role}_{language}"]
+        if SUBJECT in text or SLOT in text or "\n" in text or "\r" in text:
+            raise row.fail(
+                f"{role}_{language} contains {SUBJECT}, {SLOT} or a line break: {text[:60]!r}; "
+                "correct the cell and its quotation marks"
+            )
+    entity = row.cells.get(f"{role}_id", "")
+    if ":" in entity:
+        raise row.fail(f"{role}_id {entity!r} contains ':'; use other characters")
+    if entity:
+        return entity
+    texts = (clean(row.cells[f"{role}_{language}"], language) for language in languages)
+    label = next(filter(None, texts), "")
+    if not label:
+        raise row.fail(f"no {role}; fill in {role}_{languages[0]}, or delete the row")
+    return re.sub(r"[\s:]+", "_", fold(label))
+
+
+def read_table(path: Path) -> tuple[list[Line], tuple[str, ...]]:
+    """Return the rows of a CSV or TSV file that are not blank, and the languages of its columns.
+
+    The delimiter is the most frequent of comma, semicolon and tab in the first line.
+    """
+    text = read_text(path)
+    lines = list_lines(path, text)
+    columns, languages = read_header(path, next(lines, (1, []))[1])
+    rows = []
+    for number, texts in lines:
+        cells = [unicodedata.normalize("NFC", cell.strip()) for cell in texts]
+        if not any(cells):
+            continue
+        row = Line(path, number, {})
+        if len(cells) != len(columns):
+            raise row.fail(
+                f"{len(cells)} cells, but {len(columns)} columns; put cells that contain the "
+                "delimiter in quotation marks"
+            )
+        rows.append(row._replace(cells=dict(zip(columns, cells, strict=True))))
+    return rows, languages
+
+
+def read_text(path: Path) -> str:
+    """Return a text file in UTF-8, or in UTF-16 with a byte order mark as Excel writes it."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise PolyprobeError(f"cannot read {path}: {error.strerror or error}") from error
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return content.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise PolyprobeError(
+            f"{path}, line {line}: not UTF-8 text; save the file in UTF-8 (in Excel: CSV UTF-8)"
+        ) from error
+
+
+def list_lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line number and the cells of each row."""
+    head = text.partition("\n")[0]
+    delimiter = max(DELIMITERS, key=head.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    number = 1
+    try:
+        for cells in reader:
+            yield number, cells
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise PolyprobeError(
+            f"{path}, line {number}: {one_line(error)}; close quotation marks, and double those "
+            "inside a cell"
+        ) from error
+
+
+def read_header(path: Path, cells: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the names of the columns, and the languages with labels, in their order."""
+    columns = []
+    languages: dict[str, None] = {}
+    ignored = []
+    for cell in cells:
+        name = cell.strip().casefold()
+        role, _, rest = name.partition("_")
+        if role in ROLES and rest and rest != "id":
+            language = read_language(rest, f"{path}: column {cell.strip()!r}")
+            languages[language] = None
+            name = f"{role}_{language}"
+        elif name and name not in ("relation", "subject_id", "object_id"):
+            ignored.append(cell.strip())
+        columns.append(name)
+    for name, count in Counter(columns).items():
+        if name and count > 1:
+            raise PolyprobeError(f"{path} has {count} columns {name!r}; rename or delete one")
+    wanted = ["relation", *(f"{role}_{language}" for language in languages for role in ROLES)]
+    if not languages:
+        wanted += ["subject_en", "object_en"]
+    if missing := [name for name in wanted if name not in columns]:
+        found = ", ".join(filter(None, columns))[:200] or "none"
+        raise PolyprobeError(f"{path} has no column {missing[0]!r}; {EXPECTED}; found: {found}")
+    if ignored:
+        report(f"{path}: ignored columns: {', '.join(ignored)}")
+    return columns, tuple(languages)
+
+
+def read_language(text: str, place: str) -> str:
+    """Return a language code with hyphens, in lower case; PolyprobeError for another text."""
+    code = text.casefold().replace("_", "-")
+    if not _LANGUAGE.fullmatch(code):
+        raise PolyprobeError(f"{place}: {text!r} is not a language code such as en or zh-hans")
+    return code

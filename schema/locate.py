@@ -1,0 +1,88 @@
+"""Find a dataset by its name: a folder, an embedded or installed dataset, or one of the Hub."""
+
+import os
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from huggingface_hub import try_to_load_from_cache
+from huggingface_hub.constants import HF_HOME
+
+FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}  # names in `datasets`
+PLACES = ("*", "*/*", "data/**/*")  # of the files of a dataset in its folder
+_RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ([^|\n]*?) \|", re.MULTILINE)
+
+
+def list_folders() -> tuple[Path, Path]:
+    """Return the folders of named datasets: the user's and the embedded ones."""
+    return Path("datasets"), Path(str(files("polyprobe"))) / "datasets"
+
+
+def is_dataset(folder: Path) -> bool:
+    """Return whether a folder has files of FORMATS where `datasets` expects them."""
+    return bool(find_formats(folder))
+
+
+def find_formats(folder: Path) -> set[str]:
+    """Return the endings of the files of rows in a folder."""
+    found = {path.suffix for place in PLACES for path in folder.glob(place)}
+    return found & FORMATS.keys()
+
+
+def list_datasets() -> list[str]:
+    """Return all names, sorted, each once."""
+    here = (path for folder in list_folders() for path in folder.glob("[!.]*"))
+    return sorted({*(path.name for path in here if is_dataset(path)), *list_installed()})
+
+
+def suggest(name: str) -> str:
+    """Return a hint for an unknown name: the nearest name, and all known ones."""
+    known = list_datasets()
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    return f"{guess}available: {', '.join(known)}"
+
+
+def list_installed() -> Iterator[str]:
+    """Yield the names without an owner in the cache of `datasets`.
+
+    A folder named like a format (`parquet`) is the cache of plain files of that format.
+    """
+    package = find_spec("datasets")  # imported, it takes seconds
+    (home,) = package.submodule_search_locations if package else [""]
+    cache = os.environ.get("HF_DATASETS_CACHE", Path(HF_HOME, "datasets"))
+    for folder in Path(cache).glob("[!._]*"):
+        other = "___" in folder.name or Path(home, "packaged_modules", folder.name).is_dir()
+        if not other and any(folder.glob("*/*/*/dataset_info.json")):
+            yield folder.name
+
+
+def locate(dataset: str) -> str:
+    """Return the argument of `datasets.load_dataset`: an absolute folder, or the name itself."""
+    for folder in (Path(dataset), *(place / dataset for place in list_folders())):
+        if dataset and is_dataset(folder):
+            return str(folder.resolve())
+    return dataset
+
+
+def read_relation_names(dataset: str) -> dict[str, str]:
+    """Return relation → name by the card of a dataset; empty where it has none.
+
+    The card is in the dataset's folder or, of the Hub, in the cache. Names are in the table
+    of relations that `polyprobe build` writes.
+    """
+    place = locate(dataset)
+    card = Path(place) / "README.md" if os.path.isdir(place) else _find_cached_card(place)
+    text = card.read_text(encoding="utf-8", errors="replace") if card and card.is_file() else ""
+    return {relation: name for relation, name in _RELATION.findall(text) if name}
+
+
+def _find_cached_card(name: str) -> Path | None:
+    try:
+        found = try_to_load_from_cache(name, "README.md", repo_type="dataset")
+    except ValueError:  # no name of a repository, as a folder that is gone
+        return None
+    return Path(found) if isinstance(found, str) else None

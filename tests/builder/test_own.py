@@ -1,0 +1,254 @@
+"""Datasets of a user's own facts: the rows, and every command on the example of the docs."""
+
+import csv
+import io
+import re
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from polyprobe.builder.build import build_own, build_sentences
+from polyprobe.builder.recipes.own.build import OwnRequest, make
+from polyprobe.cli import app
+from polyprobe.publish.push import Target, push
+from polyprobe.schema.load import load_facts
+from polyprobe.tests.blocks.pages import read_blocks
+from polyprobe.tests.builder.sentences.phrases import Told
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "own"
+LANGUAGES = ("en", "fr", "de")
+TEMPLATES = '[capital]\nen = "The capital of [X] is [Y]."\nfr = "Capitale de [X] : [Y]."\n'
+HEAD = "relation,subject_en,object_en,subject_fr,object_fr\n"
+CAPITALS = (
+    "capital,Greece,Athens,Grèce,Athènes\n"
+    "capital,Peru,Lima,Pérou,Lima\n"
+    "capital,Chad,N'Djamena,Tchad,N'Djaména\n"
+)
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Write the two files and return the request for them."""
+
+    def write(facts=HEAD + CAPITALS, templates=TEMPLATES, **options) -> OwnRequest:
+        for name, text in (("facts.csv", facts), ("templates.toml", templates)):
+            content = text if isinstance(text, bytes) else text.encode()
+            (tmp_path / name).write_bytes(content)
+        return OwnRequest(tmp_path / "facts.csv", tmp_path / "templates.toml", **options)
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("example") / "nations"
+    build_own(OwnRequest(EXAMPLE / "facts.csv", EXAMPLE / "templates.toml"), folder)
+    return folder
+
+
+def test_rows_by_hand(own):
+    rows = make(own()).rows
+    assert [row.fact_id for row in rows["fr"]] == [
+        "capital:chad:n'djamena",
+        "capital:greece:athens",
+        "capital:peru:lima",
+    ]
+    row = rows["fr"][1]
+    assert (row.prompt, row.subject) == ("Capitale de Grèce : [Y].", "Grèce")
+    assert sorted(row.candidates) == ["Athènes", "Lima", "N'Djaména"]
+    assert [row.candidates[i] for i in row.answers] == row.answer_forms == ["Athènes"]
+    for english, french in zip(rows["en"], rows["fr"], strict=True):
+        assert english.candidate_ids == french.candidate_ids
+        assert english.answers == french.answers
+
+
+def read_table() -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((EXAMPLE / "facts.csv").read_text(encoding="utf-8"))))
+
+
+def test_the_example_by_its_table(example):
+    """Each row of the dataset has a row in the CSV, and no distractor of it is true by the CSV."""
+    table = read_table()
+    assert len(table) == 30
+    tables = load_facts(str(example))
+    assert set(tables) == set(LANGUAGES)
+    for language in LANGUAGES:
+        rows = tables[language].to_pylist()
+        complete = [r for r in table if all(r.values())]
+        true = {
+            (r["relation"], r[f"subject_{language}"], r[f"object_{language}"]) for r in complete
+        }
+        made = set()
+        for row in rows:
+            [answer] = row["answers"]
+            facts = [(row["relation"], row["subject"], label) for label in row["candidates"]]
+            assert [n for n, fact in enumerate(facts) if fact in true] == [answer]
+            assert row["prompt"].count(row["subject"]) == 1
+            made.add(facts[answer])
+        assert made == true
+    swiss = [row for row in tables["en"].to_pylist() if row["subject"] == "Switzerland"]
+    assert [row["answer_forms"] for row in swiss] == [["French"], ["German"]]
+
+
+def test_a_fact_without_a_label_is_counted_by_language(example):
+    notes = make(OwnRequest(EXAMPLE / "facts.csv", EXAMPLE / "templates.toml")).notes
+    assert (notes.source_facts, notes.facts) == (30, 29)
+    assert notes.left_out.rows() == [("no label", "", 1), ("no label", "de", 1)]
+    card = (example / "README.md").read_text(encoding="utf-8")
+    assert "| no label | in total | 1 |\n| no label | de | 1 |" in card
+
+
+def test_a_relation_without_a_template_is_counted(own):
+    more = "river,France,Seine,France,Seine\nriver,Peru,Amazon,Pérou,Amazone\n"
+    request = own(HEAD + CAPITALS + more, TEMPLATES + '[river]\nen = "In [X] flows [Y]."\n')
+    made = make(request)
+    assert made.notes.left_out.rows() == [("no template", "", 2), ("no template", "river in fr", 2)]
+    assert {row.relation for row in made.rows["en"]} == {"capital"}
+
+
+def test_the_same_command_writes_the_same_bytes_in_another_folder(example, tmp_path):
+    files = [shutil.copy(EXAMPLE / name, tmp_path) for name in ("facts.csv", "templates.toml")]
+    again = tmp_path / "nations"
+    for _ in range(2):  # the second build replaces the first
+        build_own(OwnRequest(*map(Path, files)), again)
+    names = sorted(p.relative_to(example) for p in example.rglob("*") if p.is_file())
+    assert names == sorted(p.relative_to(again) for p in again.rglob("*") if p.is_file())
+    for name in names:
+        assert (example / name).read_bytes() == (again / name).read_bytes(), name
+    other = build_own(OwnRequest(*map(Path, files), seed=1), tmp_path / "other")[0]
+    data = "data/default/en.parquet"
+    assert pq.read_table(other / data) != pq.read_table(again / data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(",", ";"),
+        lambda text: text.replace(",", "\t"),
+        lambda text: text.replace("\n", "\r\n").encode("utf-8-sig"),
+        lambda text: text.replace(",", "\t").encode("utf-16"),
+        lambda text: text.replace("Athènes", "Athe\u0300nes"),
+        lambda text: text.replace("Athènes", " Athènes\u00a0"),
+        lambda text: text.replace("Athènes", '"Athènes"'),
+        lambda text: text.replace("\n", ",\n").replace("capital,Peru", "\n,,,,,\ncapital,Peru"),
+        lambda text: text.replace("relation,subject_en", "Relation,SUBJECT_EN"),
+        lambda text: text + CAPITALS,
+        lambda text: text + "capital,Greece,Athens,,\n",
+        lambda text: text + "capital,Greece,Athens,Gre\u0300ce,ATHÈNES\n",
+    ],
+    ids=["semicolons", "tabs", "BOM and CRLF", "UTF-16", "NFD", "blanks", "quotes", "blank lines",
+         "capitals", "twice", "twice in part", "twice in NFD"],
+)  # fmt: skip
+def test_spellings_of_one_table_give_the_same_rows(own, change):
+    expected = make(own()).rows
+    assert make(own(change(HEAD + CAPITALS))).rows == expected
+
+
+def test_repeated_rows_and_cleaned_labels_are_counted(own):
+    twice = CAPITALS.splitlines(keepends=True)[0]
+    made = make(own(HEAD + CAPITALS.replace("Lima", "Li\u00adma") + twice))
+    assert made.rows == make(own()).rows
+    assert list(made.notes.repairs.values()) == [1, 2]  # a row; Lima in two languages
+
+
+def test_ids_and_homonyms(own):
+    """Georgia is a country and a state, with different ids."""
+    head = "relation,subject_id,object_id,subject_en,object_en,subject_fr,object_fr\n"
+    rows = (
+        "capital,Q230,,Georgia,Tbilisi,Géorgie,Tbilissi\n"
+        "capital,Q1428,,Georgia,Atlanta,Géorgie,Atlanta\n"
+        "capital,,,Peru,Lima,Pérou,Lima\n"
+    )
+    made = {row.fact_id: row for row in make(own(head + rows)).rows["en"]}
+    assert set(made) == {"capital:Q230:tbilisi", "capital:Q1428:atlanta", "capital:peru:lima"}
+    assert sorted(made["capital:Q230:tbilisi"].candidates) == ["Lima", "Tbilisi"]
+
+
+def test_a_further_correct_answer_is_never_a_distractor(own):
+    more = "capital,Peru,Cusco,Pérou,Cuzco\n"
+    rows = {row.fact_id: row for row in make(own(HEAD + CAPITALS + more)).rows["en"]}
+    assert "Cusco" not in rows["capital:peru:lima"].candidates
+    assert "Lima" not in rows["capital:peru:cusco"].candidates
+
+
+def run(*words):
+    result = CliRunner().invoke(app, [*map(str, words)])
+    assert result.exception is None, result.output
+    return result.output
+
+
+def test_the_commands_read_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--templates", EXAMPLE / "templates.toml", "--licence", "cc0-1.0"]
+    shown = run("build", "own", EXAMPLE / "facts.csv", *options)
+    assert "29 of 30 facts; excluded:" in shown
+    assert "at most continent 5, language 5" in shown
+    assert shown.endswith("Wrote 29 rows in 3 languages to datasets/own.\n")
+    assert "29 rows, 29 parallel in all 3 languages" in run("audit", "own")
+    lines = push(Path("datasets/own"), Target("me/own", False, "main", False), dry_run=True)
+    assert any(re.search(r"me/own.*6 files|me/own.*5 files", line) for line in lines)
+
+
+@pytest.mark.slow
+def test_a_model_runs_on_it(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(example.parent)
+    run("eval", "geolm", "--dataset", "nations", "--output", tmp_path / "run", "--no-cache")
+    assert (tmp_path / "run" / "results.json").is_file()
+
+
+def test_a_sentence_version_of_it(tmp_path):
+    """Each prompt with its answer, as a translator would return it, gives the same rows."""
+    request = OwnRequest(EXAMPLE / "facts.csv", EXAMPLE / "templates.toml")
+    build_own(request, tmp_path / "nations")
+    rows = make(request).rows
+    whole = {
+        name: [r.prompt.replace("[Y]", r.answer_forms[0]) for r in rows[name]] for name in rows
+    }
+    told = {
+        (name, english): text
+        for name in ("fr", "de")
+        for english, text in zip(whole["en"], whole[name], strict=True)
+    }
+    options = {"lemmatizer": "none", "output": tmp_path / "nations"}
+    folder, notes = build_sentences("own", "default", Told(told), **options)
+    assert notes.rows == 29
+    prompts = {
+        name: table["prompt"].to_pylist()
+        for name, table in load_facts(str(folder), "default-sentence").items()
+    }
+    assert prompts == {name: [row.prompt for row in rows[name]] for name in sorted(rows)}
+    assert "| `default-sentence` | 3 | 29 |" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def read_page(language: str) -> str:
+    [block] = [b for b in read_blocks("docs/own_data.md") if b.language == language]
+    return block.text
+
+
+def test_the_page_shows_the_example():
+    assert (EXAMPLE / "facts.csv").read_text(encoding="utf-8").startswith(read_page("csv"))
+    assert (EXAMPLE / "templates.toml").read_text(encoding="utf-8").startswith(read_page("toml"))
+
+
+def test_the_card_on_the_page_names_the_files(example, tmp_path):
+    for name, language in (("english", "en"), ("french", "fr")):
+        data = example / "data" / "default" / f"{language}.parquet"
+        shutil.copy(data, tmp_path / f"{name}.parquet")
+    (tmp_path / "README.md").write_text(read_page("yaml"), encoding="utf-8")
+    assert list(load_facts(str(tmp_path))) == ["en", "fr"]
+
+
+def test_datasets_loads_it(example, tmp_path):
+    import datasets
+
+    loaded = datasets.load_dataset(str(example), cache_dir=str(tmp_path))
+    assert {name: part.num_rows for name, part in loaded.items()} == dict.fromkeys(LANGUAGES, 29)
+    card = (example / "README.md").read_text(encoding="utf-8")
+    assert "\npretty_name: nations\n" in card
+    assert "\n# nations\n" in card
+    assert 'load_dataset("nations")' in card
+    assert "| language | official language | 8 |" in card
+    assert str(EXAMPLE) not in card
