@@ -51,11 +51,11 @@ def list_installed() -> Iterator[str]:
 
     A folder named like a format (`parquet`) is the cache of plain files of that format.
     """
-    package = find_spec("datasets")  # imported, it takes seconds
-    (home,) = package.submodule_search_locations if package else [""]
+    package = find_spec("datasets")  # its import takes seconds
+    home = Path(package.origin).parent if package and package.origin else Path()
     cache = os.environ.get("HF_DATASETS_CACHE", Path(HF_HOME, "datasets"))
     for folder in Path(cache).glob("[!._]*"):
-        other = "___" in folder.name or Path(home, "packaged_modules", folder.name).is_dir()
+        other = "___" in folder.name or (home / "packaged_modules" / folder.name).is_dir()
         if not other and any(folder.glob("*/*/*/dataset_info.json")):
             yield folder.name
 
