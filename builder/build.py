@@ -13,6 +13,7 @@ from .output.folder import (
     check_folder,
     check_mirror,
     check_same,
+    find_command,
     is_built,
     list_configs,
     list_known,
@@ -132,6 +133,10 @@ def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path,
             check_folder(folder, OWN, [*list_configs(folder), name])
             recover(folder, name)
             made = own.make(request)
+            if is_built(folder, name) and (
+                (before := find_command(folder, name)) != made.notes.command
+            ):
+                report(f"replacing {folder}, made by `{before}`")
             write_config(folder, name, made.rows, own.dump(made.notes))
             write_card(folder, OWN, list_configs(folder), own)
     return folder, made.notes

@@ -84,14 +84,16 @@ def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
 
 def check_same(folder: Path, name: str, command: str) -> None:
     """Raise PolyprobeError if the folder has the configuration from another command."""
-    if not is_built(folder, name):
-        return
-    built = read_config(folder, name).notes.get("command")
-    if built != command:
+    if is_built(folder, name) and (built := find_command(folder, name)) != command:
         raise PolyprobeError(
             f"{folder} holds another {name}, made by `{built}`; "
             "name this one with --config, or remove that one"
         )
+
+
+def find_command(folder: Path, name: str) -> str | None:
+    """Return the command that built a configuration."""
+    return read_config(folder, name).notes.get("command")
 
 
 def is_built(folder: Path, config: str) -> bool:

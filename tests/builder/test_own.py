@@ -252,3 +252,14 @@ def test_datasets_loads_it(example, tmp_path):
     assert 'load_dataset("nations")' in card
     assert "| language | official language | 8 |" in card
     assert str(EXAMPLE) not in card
+
+
+def test_another_build_in_the_folder_is_named(own, tmp_path, capsys):
+    folder = tmp_path / "nations"
+    build_own(own(), folder)
+    build_own(own(), folder)
+    assert "replacing" not in capsys.readouterr().err
+    build_own(own(seed=1), folder)
+    said = capsys.readouterr().err
+    assert f"replacing {folder}, made by `polyprobe build own facts.csv" in said
+    assert "--seed 0" in said
