@@ -55,7 +55,7 @@ def test_differences_are_those_of_the_results(run):
 def test_a_run_does_not_differ_from_itself(run):
     found = compare_runs(run("a"), run("b"), n_resamples=99)
     assert {row.p for rows in found.differences.values() for row in rows} == {1.0}
-    text = show(run("c").folder, run("d").folder, "--resamples", 9)
+    text = show(run("c").folder, run("d").folder, "--resamples", 99)
     assert "0.000 to 0.000*" in text
     assert "*: all resamples have this value" in text
     assert "Δ: synthetic (c) less synthetic (d); equal settings" in text

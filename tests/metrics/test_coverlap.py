@@ -67,7 +67,7 @@ def test_matrix_of_a_language_that_is_never_right():
 ERRORS = {
     "no answers": (([0], [0], None), "no answers; pass answers="),
     "no queries": (([], [], []), "no queries in 'answers'"),
-    "answer no list": (([0], [0], [-2]), "answers of query 0 are -2; expected a list of indices"),
+    "negative number": (([0], [0], [-2]), "answer -2 is not an index"),
     "empty answers": (([0, 0], [0, 0], [[1], []]), "query 1 has no correct answer"),
     "negative answer": (([0], [0], [[-1]]), "answer -1 is not an index"),
     "fraction": (([0], [0], [[0.5]]), "answer 0.5 is not an index"),
