@@ -278,10 +278,10 @@ class TestCluster:
         def progress(task, done, total):
             seen[task.number] = (done, total)
 
-        tasks = tasks_of(300, rows=12)
+        tasks, started = tasks_of(300, rows=12), []
         for task, scored in score_on_ray(model, OPTIONS, tasks, cluster.address, progress):
             got[task.number] = scored
-            if len(got) == 20:
+            if not started and len(got) >= 20 and len(scoring_processes()) == 2:
                 started = scoring_processes()
                 if lost == "worker":
                     started[0].kill()
