@@ -64,7 +64,7 @@ def test_the_coverage_is_that_of_the_bench():
     low, *_, high = sorted(float(share.rstrip("%")) for share in shares)
     near = min(float(row["coverage"].rstrip("%")) for row in extreme)
     text = " ".join(README.split())
-    assert f"in {low} to {high} % of samples, near 0 and 1 in {near} % or more" in text
+    assert f"in {low} to {high}% of samples, near 0 and 1 in {near}% or more" in text
     assert 93 <= low < high <= 97
     assert near >= 90
     tests = [*rejected, *flips]
@@ -88,6 +88,6 @@ def test_the_objects_found_are_those_of_the_bench():
         _, verbatim, _, inflected, *_ = row.split(" | ")
         shares[language] = [round(float(cell.rstrip("%")), 1) for cell in (inflected, verbatim)]
     text = " ".join(README.split())
-    said = re.search(r"inflected rows ([\d.]+) % \(ru\) and ([\d.]+) % \(uk\)", text)
+    said = re.search(r"inflected rows ([\d.]+)% \(ru\) and ([\d.]+)% \(uk\)", text)
     assert [float(share) for share in said.groups()] == [part[0] for part in shares.values()]
-    assert f"verbatim rows {shares['ru'][1]} % and {shares['uk'][1]} %" in text
+    assert f"verbatim rows {shares['ru'][1]}% and {shares['uk'][1]}%" in text

@@ -36,7 +36,7 @@ function ofPair(values, one, two) {
   return values?.[`${one}-${two}`] ?? values?.[`${two}-${one}`] ?? null;
 }
 
-/* " (low to high)" of a 95 % interval; nothing where there is none. */
+/* " (low to high)" of a 95% interval; nothing where there is none. */
 const within = (bounds) => (bounds ? ` (${show(bounds[0])} to ${show(bounds[1])})` : "");
 
 /* Accuracy */

@@ -33,7 +33,7 @@ class Row(NamedTuple):
     """One value of a figure.
 
     `language` is a split, MEAN or ALL; `other_language` the second of a pair, else "". `low` and
-    `high` bound the 95 % bootstrap interval, `chance` is the value of guessing, `n` the number of
+    `high` bound the 95% bootstrap interval, `chance` is the value of guessing, `n` the number of
     facts, `floor` the value to exceed (see eval/results/floors.py); None if unknown. `value` is
     None if the figure is undefined. `relation` is empty for figures of all rows.
     """
