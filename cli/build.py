@@ -201,7 +201,13 @@ def build_sentences(
     config: Annotated[
         str, typer.Option(help="Configuration with the templates; C gives C-sentence.")
     ] = "default",
-    translator: Annotated[str, typer.Option(help=f"{', '.join(TRANSLATORS)}.")] = "googletrans",
+    translator: Annotated[
+        str,
+        typer.Option(
+            help=f"{', '.join(TRANSLATORS)}. apertium is a local service: apt-get install "
+            "apertium-apy apertium-eng-spa apertium-eng-cat."
+        ),
+    ] = "googletrans",
     translator_option: Annotated[
         Texts, typer.Option(help="key=value of the translator; may be repeated.")
     ] = None,
