@@ -167,7 +167,7 @@ function drawExamples() {
     "chosen so that every pair has some.";
   const place = byId("examples");
   if (one === two || one < 0 || two < 0) {
-    const text = one === two ? "Choose two different languages." : "This run lacks a language.";
+    const text = one === two ? "Choose two different languages." : "This run does not have both languages.";
     place.replaceChildren(make("p", { class: "note" }, text));
     return;
   }

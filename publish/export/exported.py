@@ -130,7 +130,7 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     except PolyprobeError as error:
         raise PolyprobeError(f"{folder}/{error}; {run.remedy}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise PolyprobeError(f"{folder}/results.json lacks figures; {run.remedy}") from error
+        raise PolyprobeError(f"{folder}/results.json has no figures; {run.remedy}") from error
     own = settings.dataset.count("/") == 1 and not Path(settings.dataset).is_absolute()
     name = dataset_id or (settings.dataset if own else None)
     if name:
