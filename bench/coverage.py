@@ -1,10 +1,10 @@
-"""Measure the coverage of 95 % intervals in 2,000 simulated samples for each design.
+"""Measure the coverage of 95% intervals in 2,000 simulated samples for each design.
 
     python -m bench coverage [RUNS]        writes bench/coverage.md
 
 A design defines the distribution of facts, the figure, and the resampled unit. The true value is
 computed exactly, or estimated from a sample of 2,000,000 facts (400,000 of the answer model of
-responses.py). The standard error of a coverage of 95 % over 2,000 runs is 0.5 points.
+responses.py). The standard error of a coverage of 95% over 2,000 runs is 0.5 points.
 """
 
 import time
@@ -454,10 +454,10 @@ def main(argv: Sequence[str] = ()) -> None:
     with ProcessPoolExecutor(2) as processes:
         futures = [processes.submit(run_part, part, runs) for part in range(len(PARTS))]
     lines = [
-        "# Coverage of the 95 % intervals",
+        "# Coverage of the 95% intervals",
         "",
         f"`python -m bench coverage`: {runs:,} samples per row, {N_RESAMPLES:,} resamples per "
-        f"sample. Standard error of a coverage of 95 %: {np.sqrt(0.95 * 0.05 / runs):.1%}.",
+        f"sample. Standard error of a coverage of 95%: {np.sqrt(0.95 * 0.05 / runs):.1%}.",
         "",
         *(line for future in futures for line in future.result()),
     ]

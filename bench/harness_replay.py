@@ -13,7 +13,7 @@ from .harness_peers import Answers
 
 Ids = list[int]
 Lists = dict[str, list[list[float]]]
-"""By language, for each row a value a candidate."""
+"""By language and row: one value for each candidate."""
 
 
 def replay(

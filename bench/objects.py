@@ -244,7 +244,7 @@ def judge(
         "occur. Both: correct with or without the head noun.",
         "",
         "Two parts of the rows in which Stanza's answer equals the paper's were read. A random "
-        "sample of 50 per language is entirely correct (Wilson's interval: up to 7 % wrong). Of "
+        "sample of 50 per language is entirely correct (Wilson's interval: up to 7% wrong). Of "
         "all rows with a word other than the head noun after the object, "
         f"{len(read_alike())} are wrong in both: the object has another name in the sentence, and "
         "the match is in the subject, which contains the label (bench/objects_alike.csv).",
@@ -252,7 +252,7 @@ def judge(
         "The last column counts as correct all answers equal to the paper's, except those known "
         "to be wrong in both, and the verdicts ours and both. Equal answers that were not read "
         "count as correct. If not all differing answers are judged, the share of the rest is "
-        "estimated from the sample, with Wilson's 95 % interval.",
+        "estimated from the sample, with Wilson's 95% interval.",
         "",
         *tabulate_verdicts(rates),
         "",

@@ -23,7 +23,7 @@ ALIKE = Path(__file__).with_name("objects_alike.csv")
 COMPLETE, SAMPLED = ("stanza", "simplemma", "none"), "fuzzy"
 RUNS = (*COMPLETE, SAMPLED)
 VERDICTS = ("ours", "both", "paper", "neither")
-Z = 1.959964  # 95 %
+Z = 1.959964  # 95%
 
 
 class Judged(NamedTuple):
@@ -131,7 +131,7 @@ def is_right(line: Judged) -> bool:
 
 
 def find_wilson(right: int, total: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; (0, 1) for no rows."""
+    """Return Wilson's 95% interval of a share; (0, 1) for no rows."""
     if not total:
         return 0.0, 1.0
     share, spread = right / total, Z * Z / total

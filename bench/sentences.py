@@ -87,7 +87,7 @@ def write_page(versions: Versions, blanks: Versions) -> str:
         f"{found.n_queries:,} of {total:,} facts (`--sample`: spread over the relations by hash). "
         "Both runs have the same facts and candidates, about 51 per fact; only the prompts differ. "
         "Macro: unweighted mean over relations, as in the paper; micro: mean over facts. "
-        "Differences are sentence - template. Intervals are 95 %, from 1,000 resamples of facts "
+        "Differences are sentence - template. Intervals are 95%, from 1,000 resamples of facts "
         "for each run and 10,000 for the difference. Each resample applies to both wordings and "
         "is drawn jointly over the relations. p: approximate randomisation, 10,000 swaps. A lower "
         "mean rank is better.",

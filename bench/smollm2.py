@@ -66,11 +66,11 @@ def list_lines(results: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{results['n_queries']} facts spread over the relations, without P530; "
         f"{results['left_out']['rankc_subject']} of them have no other subject to ask about. "
-        f"Intervals: 95 %, {resampling['n_resamples']:,} resamples by {resampling['clusters']}. "
+        f"Intervals: 95%, {resampling['n_resamples']:,} resamples by {resampling['clusters']}. "
         "p: sign-flip test, two-sided, uncorrected."
     )
     yield ""
-    yield from _table(("mean over languages or pairs", "", "95 %", "p"), _mean_rows(results))
+    yield from _table(("mean over languages or pairs", "", "95%", "p"), _mean_rows(results))
     shown = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
     rows = [
         (name, *(number(values.get(figure)) for figure in shown))
@@ -78,11 +78,11 @@ def list_lines(results: Mapping[str, Any]) -> Iterator[str]:
     ]
     yield from _table(("floors", *(BY_NAME[name].title for name in shown)), rows)
     yield from _table(
-        ("language", "accuracy", "95 %", "gain over another subject", "95 %", "p"),
+        ("language", "accuracy", "95%", "gain over another subject", "95%", "p"),
         (_language_row(results, language) for language in results["languages"]),
     )
     yield from _table(
-        ("pair", *(BY_NAME[name].title for name in PAIRS), "95 % of the first", "p of R - P"),
+        ("pair", *(BY_NAME[name].title for name in PAIRS), "95% of the first", "p of R - P"),
         (_pair_row(results, "-".join(pair)) for pair in combinations(results["languages"], 2)),
     )
     yield f"`{results['signature']}`"

@@ -174,10 +174,10 @@ def build_sentences(
         output: folder to write to.
 
     Raises:
-        PolyprobeError: an unknown name, a pair of languages that the translator lacks, a missing
-            package, an existing version with other settings, or no fact that is complete in every
-            language. Translations are cached (`system/store.py`), and every excluded row is
-            written with its reason.
+        PolyprobeError: an unknown name, a pair of languages that the translator does not have, a
+            missing package, an existing version with other settings, or no fact that is complete
+            in every language. Translations are cached (`system/store.py`), and every excluded row
+            is written with its reason.
     """
     engine = translator
     if isinstance(engine, str):

@@ -223,7 +223,11 @@ def build_sentences(
     mirror: Mirror = None,
     output: Output = None,
 ) -> None:
-    """Build the sentence version of a configuration: translated sentences instead of templates."""
+    """Build the sentence version of a configuration: translated sentences instead of templates.
+
+    The translator apertium is a local service. On Debian, install it with:
+    apt-get install apertium-apy apertium-eng-spa apertium-eng-cat
+    """
     from polyprobe.builder import build
     from polyprobe.builder.translators import read_pairs
 
@@ -276,7 +280,7 @@ def show_notes(notes: "Notes") -> None:
         Console().print(
             draw_table(("reason", "where", "facts"), notes.left_out.with_columns(places))
         )
-        say(f"{IN_TOTAL}: each fact counts once; it may lack labels in several languages")
+        say(f"{IN_TOTAL}: each fact counts once; its labels may be missing in several languages")
     for source, count in notes.borrowed.items():
         Console().print(f"{count:,} labels of {source}, in all languages", highlight=False)
     borrowed = [source.source for source in notes.sources if source.role == "templates"]

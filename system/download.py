@@ -102,7 +102,7 @@ def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
 
 
 def check_archive(repository: Repository, mirror: Path | None) -> None:
-    """Raise PolyprobeError if the mirror lacks the archive of the repository."""
+    """Raise PolyprobeError if the archive of the repository is not in the mirror."""
     if mirror is not None and not (mirror / repository.archive).is_file():
         raise PolyprobeError(
             f"no archive {repository.archive} in the mirror folder {mirror}; put GitHub's zipball "
@@ -121,7 +121,7 @@ def _read_members(repository: Repository, paths: deque[str], archive: Path) -> I
                 paths.popleft()
                 yield content
     except KeyError as error:
-        raise PolyprobeError(f"{archive} lacks a file: {error.args[0]}") from error
+        raise PolyprobeError(f"a file is missing in {archive}: {error.args[0]}") from error
     except ZIP_ERRORS as error:
         raise PolyprobeError(
             f"{archive} is cut short or corrupt ({error}); download it again"

@@ -2,19 +2,26 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
 
+from polyprobe.eval.results.figures import FIGURES
+from polyprobe.eval.results.floors import FLOORS
 from tests.hub.client import NOWHERE, run_process
 
 ROOT = Path(__file__).parents[1]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGES = sorted(path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md"))
 METRICS = sorted(path.parent.name for path in ROOT.glob("metrics/*/app.py"))
 LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -100,9 +107,62 @@ def test_the_citation_is_of_this_version_and_the_same_everywhere():
     page = " ".join((ROOT / "docs" / "citing.md").read_text(encoding="utf-8").split())
     for part in (cited["title"], cited["version"], cited["license"], cited["authors"][0]["name"]):
         assert part in page
+    assert f'year = "{cited["date-released"].year}"' in page
     entries = "".join(p.read_text(encoding="utf-8") for p in ROOT.glob("metrics/*/README.md"))
     for paper in cited["references"]:
         assert f'url = "{paper["url"]}"' in entries
+
+
+@pytest.mark.parametrize("title", [entry.title for entry in (*FIGURES, *FLOORS)])
+def test_the_glossary_has_every_figure_and_floor(title):
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert title.lower() in " ".join(text.lower().split())
+
+
+@pytest.fixture(scope="module", params=["from disk", "served"])
+def address(request, site):
+    """The address of the site's first page."""
+    if request.param == "from disk":
+        yield (site / "index.html").as_uri()
+        return
+    quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *args: None})
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=site)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/index.html"
+        server.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.acceptance
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+@pytest.mark.parametrize(
+    ("words", "page", "text"),
+    [
+        ("corrected RankC", "glossary.html", "the part of RankC that depends on the subject"),
+        ("adjusted", "glossary.html", "RankC adjusted for chance, fact by fact"),
+        ("chat", "faq.html", "without its chat template"),
+        ("HF_HUB_OFFLINE", "offline.html", "the Hub is not asked"),
+    ],
+)
+def test_a_search_finds_the_definition_first(address, words, page, text):
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as made:
+        browser = made.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        shown, errors = browser.new_page(), []
+        shown.on("pageerror", lambda error: errors.append(str(error)))
+        shown.goto(address)
+        shown.locator("input.md-search__input").click()
+        shown.wait_for_selector("[data-md-component=search-result] .md-search-result__meta")
+        shown.wait_for_function(
+            "/type/i.test(document.querySelector('.md-search-result__meta').textContent)"
+        )
+        shown.locator("input.md-search__input").press_sequentially(words)
+        first = shown.locator(".md-search-result__item").first
+        first.wait_for()
+        assert errors == []
+        assert first.locator("a").first.get_attribute("href").split("/")[-1].startswith(page)
+        assert text in " ".join(first.inner_text().split())
+        browser.close()
 
 
 @pytest.mark.slow

@@ -1,9 +1,15 @@
 """The README's figures equal those of the files; its blocks run in test_blocks.py."""
 
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
+
+from tests.blocks.pages import read_blocks
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,9 +31,9 @@ def test_the_speed_is_that_of_the_bench():
 def test_the_speed_of_the_engine_is_that_of_the_bench():
     """README truncates; the figures are in the order of these rows."""
     rows = [
-        ("decoder, SmolLM2-135M", "reference"), ("encoder, 30k", "reference"),
-        ("encoder, 250k", "reference"), ("encoder-decoder, 30k", "reference"),
-        ("decoder, SmolLM2-135M", "lm-eval"), ("encoder-decoder, 30k", "lm-eval"),
+        ("decoder, SmolLM2-135M", "reference"), ("decoder, SmolLM2-135M", "lm-eval"),
+        ("encoder-decoder, 30k", "reference"), ("encoder-decoder, 30k", "lm-eval"),
+        ("encoder, 30k", "reference"), ("encoder, 250k", "reference"),
     ]  # fmt: skip
     table = (ROOT / "bench" / "engine" / "README.md").read_text(encoding="utf-8")
     said = re.findall(r"([\d.]+)× / ([\d.]+)×", README[README.index("## Speed") :])[: len(rows)]
@@ -40,6 +46,27 @@ def test_the_speed_of_the_engine_is_that_of_the_bench():
 
 def test_the_readme_is_short():
     assert len(README.splitlines()) < 150
+
+
+@pytest.mark.acceptance
+def test_the_lines_of_the_installation_work(tmp_path):
+    """In an empty folder with an empty home; pip is replaced, as there is no network."""
+    lines = read_blocks("README.md")[0].text.splitlines()
+    assert [line.split()[0] for line in lines] == ["python3", "source", "pip"]
+    *_, constraints, _, target = lines[2].replace("'", "").split()
+    extras = target.removeprefix(".[").removesuffix("]").split(",")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(extras) <= project["optional-dependencies"].keys()
+    assert (ROOT / constraints).is_file()
+    command = Path(sys.executable).with_name("polyprobe")
+    pip = f'pip() {{ ln -s {command} "$VIRTUAL_ENV/bin/"; }}'
+    script = "\n".join(["set -e", pip, *lines, "polyprobe --version", "command -v polyprobe"])
+    env = {"HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == str(tmp_path / ".venv" / "bin" / "polyprobe")
 
 
 def read_tables(path):
@@ -64,7 +91,7 @@ def test_the_coverage_is_that_of_the_bench():
     low, *_, high = sorted(float(share.rstrip("%")) for share in shares)
     near = min(float(row["coverage"].rstrip("%")) for row in extreme)
     text = " ".join(README.split())
-    assert f"in {low} to {high} % of samples, near 0 and 1 in {near} % or more" in text
+    assert f"in {low} to {high}% of samples, near 0 and 1 in {near}% or more" in text
     assert 93 <= low < high <= 97
     assert near >= 90
     tests = [*rejected, *flips]
@@ -88,6 +115,6 @@ def test_the_objects_found_are_those_of_the_bench():
         _, verbatim, _, inflected, *_ = row.split(" | ")
         shares[language] = [round(float(cell.rstrip("%")), 1) for cell in (inflected, verbatim)]
     text = " ".join(README.split())
-    said = re.search(r"inflected rows ([\d.]+) % \(ru\) and ([\d.]+) % \(uk\)", text)
+    said = re.search(r"inflected rows ([\d.]+)% \(ru\) and ([\d.]+)% \(uk\)", text)
     assert [float(share) for share in said.groups()] == [part[0] for part in shares.values()]
-    assert f"verbatim rows {shares['ru'][1]} % and {shares['uk'][1]} %" in text
+    assert f"verbatim rows {shares['ru'][1]}% and {shares['uk'][1]}%" in text

@@ -234,7 +234,7 @@ def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
 
     Only labels of several words count. A shared noun is at the same end of three labels or more and
     at most a third as often at the other end. It is a head noun if it is lower-case in most of
-    these labels and in a fifth of all labels, or in 60 % of all labels (`New` among cities is in
+    these labels and in a fifth of all labels, or in 60% of all labels (`New` among cities is in
     fewer). Sentences may also omit the last noun of four labels (`Records`).
     """
     several = {label: words for label, words in labels.items() if len(words) > 1}

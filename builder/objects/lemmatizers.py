@@ -141,7 +141,7 @@ def simplemma_languages() -> set[str]:
 
 
 def load_simplemma(language: str) -> Lemmatizer:
-    """Return simplemma's lemmatizer; raise PolyprobeError if it lacks the language."""
+    """Return simplemma's lemmatizer; raise PolyprobeError if it does not have the language."""
     with explain_missing_extras("finding objects with simplemma", others=True):
         import simplemma
     code = SIMPLEMMA_NAMES.get(language, language)

@@ -41,7 +41,7 @@ SENTENCE_HEAD = ("language", "rows", "translated", "found", "last", "cost", "kep
 MEANING = """\
 *Translated* is the number of rows with a translation, *found* with the answer located in it, \
 *last* with only punctuation after the answer. *Cost* is the number of rows that only this \
-language lacks. *Kept* rows are found in every language; a fact in several templates keeps all of \
+language lost. *Kept* rows are found in every language; a fact in several templates keeps all of \
 its rows or none."""
 BASELINE = """\
 *Chance* and *frequency* are accuracies without a model: of random rankings, and of candidates \

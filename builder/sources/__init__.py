@@ -35,7 +35,7 @@ TRUTH_SOURCES = {
 
 
 def load_source(name: str, languages: Iterable[str] = ()) -> ModuleType:
-    """Return the module of the source `name`; PolyprobeError for a language that it lacks."""
+    """Return the module of the source `name`; PolyprobeError for an unknown language."""
     if name not in FACT_SOURCES:
         raise unknown("source", name, "polyprobe", FACT_SOURCES)
     source = import_module(FACT_SOURCES[name])

@@ -13,7 +13,7 @@ they contain the translations before the object extraction, and the TSVs have th
 with ids. Three languages (el et he) are in the documents only, without ids and objects.
 
 Defects:
-- If the object was not found in Google's sentence, prompt and object are `ERROR` (9 % of the rows;
+- If the object was not found in Google's sentence, prompt and object are `ERROR` (9% of the rows;
   often the sentence has a paraphrase of the object). No prompt is made from these rows.
 - 40 extracted objects are empty, most of them in id (25) and hr (8). No prompt is made from these.
 - The alias list is one field. The released code reads it as one string; here it is split. It

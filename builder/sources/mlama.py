@@ -114,7 +114,7 @@ def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl
                 rows += read_relations(archive, language)
                 templates.append(read_templates(archive, language))
     except KeyError as error:
-        raise PolyprobeError(f"mlama1.1.zip lacks a file: {error.args[0]}") from error
+        raise PolyprobeError(f"a file is missing in mlama1.1.zip: {error.args[0]}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise PolyprobeError(f"mlama1.1.zip is cut short or corrupt ({error})") from error
     return pl.concat(rows), pl.concat(templates)

@@ -5,7 +5,7 @@ from CALINET) joins the languages, and `relation` is a Wikidata property. Entiti
 are found by English labels, since English has all rows: the Wikidata id of the only subject or
 object of mParaRel's relation with this label (ignoring case), otherwise `polyglot:RELATION:LABEL`
 in lower case. An object has one id in all rows of a relation, also one for homonyms that mParaRel
-does not distinguish. In 66 % of the facts both subject and object have Wikidata ids.
+does not distinguish. In 66% of the facts both subject and object have Wikidata ids.
 
 Defects:
 - Some rows have several stems, one for each entity, joined by ` <br> `. Only the first is taken,
@@ -17,7 +17,7 @@ Defects:
   are excluded.
 - `true` often has the wrong case (`Bbc`). If only the case differs, `object` is taken.
 - `object` is often untranslated, so in all other rows `true` is the answer's label. Subjects are
-  also often untranslated (equal to English in 89 % of rows in sv, 84 % in de, 3 % in sr). They are
+  also often untranslated (equal to English in 89% of rows in sv, 84% in de, 3% in sr). They are
   kept.
 - Languages have from 3,289 (ru) to 26,267 rows (en); 214 are in all 20.
 - Words are translated row by row, possibly into several labels. The most frequent one is taken.

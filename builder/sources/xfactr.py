@@ -4,7 +4,7 @@ The facts are those of its two samples of T-REx, mTREx and mTRExf. The files wit
 (`*_unicode_escape.txt`) are not in the repository. An entity with a single alias has it as its
 label. Otherwise its label in English is its form in the facts that is an alias and occurs in most
 relations; in other languages it has none. Forms come from T-REx's texts. Of 9,411 entities that are
-also in mParaRel, 80 % have the same English label there, and 99 % of the entities with one alias.
+also in mParaRel, 80% have the same English label there, and 99% of the entities with one alias.
 Aliases are kept unchanged; Bengali has none, Panjabi, Ilocano and Yoruba few. The annotated prompts
 of 9 languages are reduced (`reduce_prompt`) or written out for each fact (`annotated.render`).
 Prompts end in a space and a full stop, as upstream. SWAPPED is ours, not upstream's.

@@ -92,7 +92,7 @@ class Translator(ABC):
         """Return the engine's codes of a pair of languages.
 
         Raises:
-            PolyprobeError: the engine lacks the pair; the message lists the available ones.
+            PolyprobeError: the engine does not have the pair; the message lists the available ones.
         """
         return source, target
 

@@ -37,7 +37,7 @@ class Comparison(NamedTuple):
         n_queries: rows that both have.
         n_units: facts or clusters that are swapped and drawn.
         left_out: rows that only the first, only the second has.
-        differences: by figure, a row a language or pair, `mean` last.
+        differences: by figure, one row for each language or pair, `mean` last.
         settings: test, correction, resamples, seed, clusters (resolved), and the choice of rows.
         left_out_rows: common rows that the choice leaves out, by reason.
         relations: number of rows of each relation, if compared by relation.

@@ -101,7 +101,7 @@ function drawBars(place, labels, series, levels) {
   const x = (value) => left + value * (width - left - 24);
   const parts = [0, 0.2, 0.4, 0.6, 0.8, 1].flatMap((value) => [
     line(x(value), top, x(value), bottom, { stroke: "var(--line)" }),
-    label(x(value), bottom + 14, `${Math.round(100 * value)} %`, { "text-anchor": "middle" }),
+    label(x(value), bottom + 14, `${Math.round(100 * value)}%`, { "text-anchor": "middle" }),
   ]);
   labels.forEach((name, i) => {
     const start = top + i * step + 4;
@@ -118,7 +118,7 @@ function drawBars(place, labels, series, levels) {
   });
   levels.forEach(({ name, value, dash }, row) => {
     const y = 18 * row + 10;
-    const text = `${name} ${(100 * value).toFixed(1)} %`;
+    const text = `${name} ${(100 * value).toFixed(1)}%`;
     const end = x(value) + 6 + widest([text]) > width;
     parts.push(
       line(x(value), y - 6, x(value), bottom, { "stroke-dasharray": dash, "stroke-width": 1.5,

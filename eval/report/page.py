@@ -67,7 +67,7 @@ def make_environment() -> Environment:
         "number": number,
         "interval": format_interval,
         "p_value": format_p_value,
-        "percent": lambda value: "–" if value is None else f"{100 * value:.1f} %",
+        "percent": lambda value: "–" if value is None else f"{100 * value:.1f}%",
         "thousands": lambda value: f"{value:,}",
     }
     return environment

@@ -36,7 +36,7 @@ function ofPair(values, one, two) {
   return values?.[`${one}-${two}`] ?? values?.[`${two}-${one}`] ?? null;
 }
 
-/* " (low to high)" of a 95 % interval; nothing where there is none. */
+/* " (low to high)" of a 95% interval; nothing where there is none. */
 const within = (bounds) => (bounds ? ` (${show(bounds[0])} to ${show(bounds[1])})` : "");
 
 /* Accuracy */
@@ -167,7 +167,7 @@ function drawExamples() {
     "chosen so that every pair has some.";
   const place = byId("examples");
   if (one === two || one < 0 || two < 0) {
-    const text = one === two ? "Choose two different languages." : "This run lacks a language.";
+    const text = one === two ? "Choose two different languages." : "This run does not have both languages.";
     place.replaceChildren(make("p", { class: "note" }, text));
     return;
   }

@@ -163,7 +163,7 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
     missing = [key for key in NEEDED if not isinstance(results.get(key), NEEDED[key])]
     if missing:
         raise PolyprobeError(
-            f"{run.folder}/results.json lacks {', '.join(missing)}; make it again with "
+            f"{run.folder}/results.json has no {', '.join(missing)}; make it again with "
             f"`polyprobe metrics {run.folder}`"
         )
     choice = make_choice(**(results.get("subset") or {}))

@@ -2,7 +2,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 
 const span = (low, high, from, to) => (value) => from + ((value - low) / (high - low)) * (to - from);
 
-/* Both wordings with the bands of their 95 % intervals. */
+/* Both wordings with the bands of their 95% intervals. */
 function drawCurve() {
   const place = document.getElementById("curve");
   const language = document.querySelector("select.curve").value;
@@ -12,7 +12,7 @@ function drawCurve() {
   const y = span(0, 1, bottom, 16);
   const parts = [0, 0.2, 0.4, 0.6, 0.8, 1].flatMap((value) => [
     line(64, y(value), width - 16, y(value), { stroke: "var(--line)" }),
-    label(56, y(value), `${Math.round(100 * value)} %`, { "text-anchor": "end" }),
+    label(56, y(value), `${Math.round(100 * value)}%`, { "text-anchor": "end" }),
   ]);
   rows.forEach((_, i) => {
     parts.push(label(x(i + 1), bottom + 16, `${i + 1}`, { "text-anchor": "middle" }));

@@ -83,7 +83,7 @@ def find_results(
     unordered, in the run's order of languages; means exclude the diagonal. An undefined value (a
     COverlap without a correct answer in either language) is null and excluded from the mean;
     `left_out` counts it, and under `rows` the rows of the dataset without a choice of figures, by
-    reason. `subset` is the choice of scored rows, null for all. `intervals` has the 95 % bootstrap
+    reason. `subset` is the choice of scored rows, null for all. `intervals` has the 95% bootstrap
     interval of every figure.
 
     Raises:

@@ -43,7 +43,7 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
         table.add_column(figure.short or figure.title, justify="right", overflow="fold")
     of_languages = results.get("intervals", {}).get("accuracy", {}) if width >= _WIDE else {}
     if of_languages:
-        table.add_column("95 % of accuracy", justify="right", no_wrap=True)
+        table.add_column("95% of accuracy", justify="right", no_wrap=True)
     for language in results["languages"]:
         cells = [Text(number(_of_language(results, figure, language))) for figure in shown]
         if is_above_floor(results, language) is False:
@@ -55,7 +55,7 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     table.add_row("mean", *(number(results["mean"][figure.name]) for figure in shown))
     bounds = results.get("intervals", {}).get("mean", {})
     ends = [bounds.get(figure.name) for figure in shown]
-    for side, name in enumerate(("95 % from", "95 % to")):
+    for side, name in enumerate(("95% from", "95% to")):
         if any(ends):
             table.add_row(name, *(_mark(None if end is None else end[side], end) for end in ends))
     table.add_section()
@@ -172,7 +172,7 @@ def differences_table(
     table.add_column("figure")
     for side in sides:
         table.add_column(Text(fill(side, _NARROW)), justify="right", overflow="fold")
-    for name in ("Δ", "95 %", f"p ({correction})"):
+    for name in ("Δ", "95%", f"p ({correction})"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, row in rows:
         values = map(number, (row.first, row.second, row.difference))
@@ -195,7 +195,7 @@ def _notes(results: dict[str, Any]) -> list[str]:
     resampling = results.get("resampling")
     if resampling and resampling["n_resamples"]:
         drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
-        notes.append(f"95 %: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}")
+        notes.append(f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}")
     if any(map(has_no_width, results.get("intervals", {}).get("mean", {}).values())):
         notes.append(NO_WIDTH)
     notes += _notes_of_tests(results)

@@ -12,7 +12,7 @@ _CHOICES = {
     "refinement": ("none", "order", "confidence"),
     "refresh": ("always", "released"),
 }
-SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90 % of objects
+SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of objects
 FEW_MASKS, MANY_MASKS = 5, 10
 
 

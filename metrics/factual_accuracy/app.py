@@ -27,7 +27,7 @@ READING = """\
 relations, for all facts, those whose object is a single token and those with several (multi). Case
 does not count; in Greek (el) stress marks do not; in English (en) the full stop after `[Y]` may
 replace that of the correct text. `empty`: value of a relation without such objects. There is no
-chance level, since any text may be predicted. The whiskers are 95 % intervals.
+chance level, since any text may be predicted. The whiskers are 95% intervals.
 """
 
 

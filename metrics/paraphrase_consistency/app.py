@@ -25,7 +25,7 @@ READING = """\
 templates with the correct one, **consistency_accuracy** that of pairs that agree and are right: for
 each fact, then the mean of a relation's facts, then of the relations. There is no chance level. A
 subject with several correct objects in a relation is left out unless you keep it, and so is a fact
-with one template. The whiskers are 95 % intervals.
+with one template. The whiskers are 95% intervals.
 """
 
 

@@ -191,7 +191,7 @@ def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figu
 def choose_resamples(facts: int, figures: int) -> int:
     """Return the default number of resamples: 10,000 up to 50,000 facts x figures, else 1,000.
 
-    1,000 leave a standard deviation of 2 to 3 % in the width of an interval, 10,000 under 1 %.
+    1,000 leave a standard deviation of 2 to 3% in the width of an interval, 10,000 under 1%.
     """
     return _MOST if facts * figures <= _CHEAP else _LEAST
 

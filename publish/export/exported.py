@@ -33,7 +33,7 @@ class Row(NamedTuple):
     """One value of a figure.
 
     `language` is a split, MEAN or ALL; `other_language` the second of a pair, else "". `low` and
-    `high` bound the 95 % bootstrap interval, `chance` is the value of guessing, `n` the number of
+    `high` bound the 95% bootstrap interval, `chance` is the value of guessing, `n` the number of
     facts, `floor` the value to exceed (see eval/results/floors.py); None if unknown. `value` is
     None if the figure is undefined. `relation` is empty for figures of all rows.
     """
@@ -130,7 +130,7 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     except PolyprobeError as error:
         raise PolyprobeError(f"{folder}/{error}; {run.remedy}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise PolyprobeError(f"{folder}/results.json lacks figures; {run.remedy}") from error
+        raise PolyprobeError(f"{folder}/results.json has no figures; {run.remedy}") from error
     own = settings.dataset.count("/") == 1 and not Path(settings.dataset).is_absolute()
     name = dataset_id or (settings.dataset if own else None)
     if name:

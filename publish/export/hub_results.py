@@ -56,7 +56,7 @@ def make_entry(exported: Exported, row: Row) -> EvalResultEntry:
     """
     assert exported.dataset_id is not None
     assert row.value is not None
-    bounds = None if row.low is None else f"95 % {row.low:.4f} to {row.high:.4f}"
+    bounds = None if row.low is None else f"95% {row.low:.4f} to {row.high:.4f}"
     chance = None if row.chance is None else f"chance {row.chance:.4f}"
     scoring = f"scoring {exported.settings.scoring}"
     floor = None if row.floor is None else f"floor {row.floor:.4f} ({BY_NAME[row.figure].floor})"

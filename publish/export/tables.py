@@ -50,7 +50,7 @@ def write_latex(exported: Exported, output: Path | None) -> Path:
     """Write `table.tex`, with the columns of table 5 of Qi, Fernández and Bisazza (2023).
 
     One row has CLC (mean RankC), mean accuracy and the accuracy of each language in percent, as in
-    the paper, and 95 % intervals below. CLC adjusted for chance is added, because the chance
+    the paper, and 95% intervals below. CLC adjusted for chance is added, because the chance
     level of RankC depends on the number of candidates; the caption has the chance levels.
     Tables of more than 17 languages, the paper's number, continue in further blocks. The file
     begins with the signature and needs the LaTeX package booktabs.
@@ -127,7 +127,7 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
         else ""
     )
     resampling = exported.results["resampling"]
-    drawn = f" 95 % intervals by bootstrap, {resampling['n_resamples']:,} resamples."
+    drawn = f" 95% intervals by bootstrap, {resampling['n_resamples']:,} resamples."
     intervals = drawn if resampling["n_resamples"] else ""
     data = f"{exported.dataset_name}, configuration {exported.config}"
     rows = f"{exported.results['n_queries']:,} facts ({exported.asked})"
@@ -141,8 +141,8 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
 def escape(text: str) -> str:
     r"""Return text with the special characters of LaTeX escaped.
 
-    >>> print(escape("zh_hans, 95 %"))
-    zh\_hans, 95 \%
+    >>> print(escape("zh_hans, 95%"))
+    zh\_hans, 95\%
     """
     return "".join(ESCAPES.get(char, char) for char in text)
 

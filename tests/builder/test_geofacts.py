@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 FACTS = {"P30": 175, "P36": 110, "P37": 115, "P38": 50}
 CANDIDATES = {"P30": 6, "P36": 10, "P37": 10, "P38": 7}
-# The 99.9 % points of chi-squared with one degree of freedom less than candidates (any table).
+# The 99.9% points of chi-squared with one degree of freedom less than candidates (any table).
 CHI_SQUARED = {"P30": 20.52, "P36": 27.88, "P37": 27.88, "P38": 22.46}
 SCRIPTS = {
     **dict.fromkeys(("be", "bg", "ru", "sr", "uk"), ("CYRILLIC",)),

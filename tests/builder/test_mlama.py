@@ -214,7 +214,7 @@ def test_another_archive_is_refused_with_both_sums(mirror):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(write_zip(["en"]), "lacks a file: .*mlama1.1/fr/"), (b"PK", "cut short or corrupt")],
+    [(write_zip(["en"]), "a file is missing in .*mlama1.1/fr/"), (b"PK", "cut short or corrupt")],
 )
 def test_spoiled_archives_are_reported(mirror, monkeypatch, content, message):
     (mirror / "mlama1.1.zip").write_bytes(content)

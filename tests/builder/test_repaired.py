@@ -108,7 +108,7 @@ def test_frequent_answers_are_guessed_less_often(tables, first, config, expected
 
 
 def test_flags_are_parallel_and_are_those_of_a_regular_expression(tables):
-    """Latin and Cyrillic: 7.2 % of the rows in English; 876 rows in one of 17 languages."""
+    """Latin and Cyrillic: 7.2% of the rows in English; 876 rows in one of 17 languages."""
     table = tables["17-repaired"]
     english = table["en"]
     expected = {

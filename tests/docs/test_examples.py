@@ -29,7 +29,7 @@ def finetuned(tmp_path_factory):
 
 
 def measure(model, folder, output):
-    """Return the adjusted RankC of a model on the trained facts, with 95 % interval, by pair."""
+    """Return the adjusted RankC of a model on the trained facts, with 95% interval, by pair."""
     options = {"languages": ["en", "ka", "th"], "sample": 220, "device": "cpu"}
     results = evaluate_model(model, str(folder), output=output, **options)
     return results["rankc_adjusted"], results["intervals"]["rankc_adjusted"]

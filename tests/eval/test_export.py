@@ -69,7 +69,7 @@ def test_eval_results_are_read_by_the_hub_client(run):
     newest = max(file.stat().st_mtime for file in run.glob("scores/*"))
     assert {e.date for e in entries} == {datetime.fromtimestamp(newest, UTC).date().isoformat()}
     for entry in entries:
-        assert entry.notes.startswith("en, ru, zh_hans; all rows; scoring bmlama; 95 % ")
+        assert entry.notes.startswith("en, ru, zh_hans; all rows; scoring bmlama; 95% ")
         assert entry.notes.endswith("; " + Run(run).settings().signature)
         assert (entry.source_url, entry.dataset_revision) == (None, None)
 

@@ -59,8 +59,8 @@ def test_results_of_another_state_of_the_run(run, tmp_path):
         ),
         ({"rankc": {"en-ru": float("inf")}}, r"results.json has inf in rankc of en ru; make it wi"),
         ({"accuracy": {"en": "0.5"}}, r"results.json has '0.5' in accuracy of en; make it with"),
-        ({"accuracy": None}, r"results.json lacks figures; make it with `polyprobe metrics"),
-        ({"k_correct": None}, r"results.json lacks figures; make it with `polyprobe metrics"),
+        ({"accuracy": None}, r"results.json has no figures; make it with `polyprobe metrics"),
+        ({"k_correct": None}, r"results.json has no figures; make it with `polyprobe metrics"),
     ],
 )
 def test_spoiled_results(run, tmp_path, changed, said):

@@ -177,7 +177,8 @@ class TestErrors:
 
     def test_a_worker_that_dies_again_and_again_is_one_line(self):
         message = (
-            r"^a worker on Ray died 4 times \(killed by the system\); it may lack memory: use a"
+            r"^a worker on Ray died 4 times \(killed by the system\); "
+            r"it may be out of memory: use a"
         )
         with pytest.raises(PolyprobeError, match=message) as caught:
             self.next_result(LostError("killed by\nthe system"))

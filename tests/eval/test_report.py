@@ -83,8 +83,8 @@ def test_the_answer_is_at_the_top(tmp_path, run):
     accuracy = (8 / 8 + 5.5 / 8 + 2 / 8) / 3
     chance = (1 / 4 + 1 / 2) / 2
     answer = " ".join(reader.under("answer"))
-    assert f"{100 * accuracy:.1f} % of 8 facts right, averaged over 3 languages" in answer
-    assert f"(guessing: {100 * chance:.1f} %)" in answer
+    assert f"{100 * accuracy:.1f}% of 8 facts right, averaged over 3 languages" in answer
+    assert f"(guessing: {100 * chance:.1f}%)" in answer
     assert f"{mean['rankc_adjusted']:.3f}" in answer
     assert answer.startswith("synthetic on facts/default gets")
     assert reader.under("signature") == [run.settings().signature]
@@ -209,7 +209,7 @@ def test_two_runs_that_asked_the_same_are_not_cautioned(tmp_path, facts, run):
 def test_one_language_has_no_pairs(tmp_path, facts):
     run = write_run(tmp_path / "run", facts, {"en": SCORES["en"]})
     reader, (part,) = report(tmp_path, run.folder)
-    assert "100.0 % of 8 facts right, in one language" in " ".join(reader.under("answer"))
+    assert "100.0% of 8 facts right, in one language" in " ".join(reader.under("answer"))
     assert part["counts"] == []
     assert reader.under("examples-block") == []
 
@@ -369,7 +369,7 @@ def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
     page = open_page(browser, tmp_path / "report.html")
     assert page.locator("#accuracy .bar").count() == 3
     labels = page.locator("#accuracy .level")
-    assert labels.all_text_contents() == ["chance 37.5 %"]
+    assert labels.all_text_contents() == ["chance 37.5%"]
     # labels are above all bars and intervals
     tops = [page.locator(f"#accuracy .{kind}").first.bounding_box() for kind in ("level", "bar")]
     assert tops[0]["y"] + tops[0]["height"] <= tops[1]["y"]

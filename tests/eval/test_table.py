@@ -48,8 +48,8 @@ def test_intervals_are_below_the_means():
     means = {"accuracy": [0.25, 0.75], "rankc": [0.5, 0.7], "rankc_adjusted": [-0.1, 0.4]}
     lines = printed({**RESULTS, "intervals": {"mean": {**means, "coverlap": None}}})
     rows = cells(lines)
-    assert rows["95 % from"] == ["0.250", "0.500", "-0.100", "–"]
-    assert rows["95 % to"] == ["0.750", "0.700", "0.400", "–"]
+    assert rows["95% from"] == ["0.250", "0.500", "-0.100", "–"]
+    assert rows["95% to"] == ["0.750", "0.700", "0.400", "–"]
 
 
 def test_what_was_left_out_is_counted_and_the_signature_is_short():
@@ -82,8 +82,8 @@ def test_an_interval_without_width_is_marked():
     }
     lines = printed({**RESULTS, "intervals": {"mean": means}})
     rows = cells(lines)
-    assert rows["95 % from"][:2] == ["0.250", "0.600*"]
-    assert rows["95 % to"][:2] == ["0.750", "0.600*"]
+    assert rows["95% from"][:2] == ["0.250", "0.600*"]
+    assert rows["95% to"][:2] == ["0.750", "0.600*"]
     assert any(line.startswith("*: all resamples have this value") for line in lines)
     assert not any(line.startswith("*:") for line in printed(RESULTS))
 

@@ -35,7 +35,7 @@ def test_the_page_holds_what_was_found_and_loads_nothing(tmp_path):
     assert drawn["curves"] == [values["ranks"][f"recall@{k}"]["macro"] for k in range(1, 5)]
     mean = found.ranks["recall@1"]["macro"][-1]
     answer = " ".join(reader.under("answer"))
-    assert f"{100 * mean.first:.1f} % of the sentences" in re.sub(r"\s+", " ", answer)
+    assert f"{100 * mean.first:.1f}% of the sentences" in re.sub(r"\s+", " ", answer)
     cells = reader.under("figure-cell", "td")
     for rows in found.inflection.delta.values():
         assert all(f"{row.difference:.3f}" in cells for row in rows)

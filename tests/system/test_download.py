@@ -176,7 +176,7 @@ def test_mirror_with_another_content_gives_both_sums(tmp_path):
 
 def test_mirror_whose_archive_lacks_a_file(tmp_path):
     pack(tmp_path, describe(CONTENTS), {"data/a.bin": A})
-    with pytest.raises(PolyprobeError, match=r"lacks a file: .*data/b\.txt"):
+    with pytest.raises(PolyprobeError, match=r"a file is missing in .*data/b\.txt"):
         read(describe(CONTENTS), tmp_path)
 
 

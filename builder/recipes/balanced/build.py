@@ -49,7 +49,7 @@ class Notes(NamedTuple):
 
     `left_out` (LEFT_OUT) counts the facts of the source without a row. A line with an empty detail
     counts each fact of a reason once. A line with a language or relation as its detail counts the
-    facts concerned there (a fact may lack labels in several languages). `costs` is the result of
+    facts concerned there (its labels may be missing in several languages). `costs` is the result of
     `material.trace_costs`. `borrowed` is the number of labels that each source of `--labels`
     completed, in all languages. `repairs` counts the repairs and exclusions by the source's reader
     ({description: count}), in all its languages. `card` replaces entries of the card's YAML.

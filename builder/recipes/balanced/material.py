@@ -121,7 +121,7 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
 
 
 def load_checked(request: Request) -> ModuleType:
-    """Return the source; PolyprobeError for a language that it lacks, or `--labels` without any."""
+    """Return the source; PolyprobeError for unknown languages, or `--labels` without any."""
     source = load_source(request.source, request.languages)
     for name in request.labels:
         has = load_source(name).LANGUAGES

@@ -167,7 +167,7 @@ def languages_table(lines: Sequence[Line]) -> str:
 
 
 def verdicts_table() -> str:
-    """Return one line for each language: judged and wrong candidates, Wilson's 95 % interval."""
+    """Return one line for each language: judged and wrong candidates, Wilson's 95% interval."""
     verdicts = read_csv(VERDICTS)
     languages = sorted({row["language"] for row in verdicts})
     parts = {x: [row for row in verdicts if row["language"] == x] for x in languages}
@@ -175,7 +175,7 @@ def verdicts_table() -> str:
     for name, part in {**parts, "all": verdicts}.items():
         wrong = sum(row["verdict"] != "right" for row in part)
         rows.append((name, f"{len(part)}", f"{wrong}", share(wrong, len(part))))
-    return markdown_table(("language", "judged", "wrong", "error rate, 95 % interval"), rows)
+    return markdown_table(("language", "judged", "wrong", "error rate, 95% interval"), rows)
 
 
 def barred() -> str:
@@ -202,7 +202,7 @@ def second_answers() -> str:
 
 
 def share(count: int, total: int) -> str:
-    """Return a share with Wilson's 95 % interval."""
+    """Return a share with Wilson's 95% interval."""
     interval = binomtest(count, total).proportion_ci(method="wilson")
     return f"{count / total:.1%}, {interval.low:.1%} to {interval.high:.1%}"
 

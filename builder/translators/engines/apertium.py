@@ -27,7 +27,10 @@ from polyprobe.system.errors import PolyprobeError
 
 ADDRESS = "http://127.0.0.1:2737"
 INSTALL = "Debian's packages are apertium-SOURCE-TARGET, as apertium-eng-spa (apt-get install)"
-START = "start it with `apertium-apy -p 2737 /usr/share/apertium`"
+START = (
+    "install it (Debian: apt-get install apertium-apy apertium-eng-spa), start it with "
+    "`apertium-apy -p 2737 /usr/share/apertium`"
+)
 # The service splits longer requests, inside a sentence if there is no full stop.
 CHARACTERS = 900
 MOVED = re.compile(r" (?=[.,;:!?])")

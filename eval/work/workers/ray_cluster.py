@@ -193,8 +193,9 @@ def _await_result(ray: Any, pool: Any) -> tuple[int, Scored]:
         if cause is not None:
             raise
         raise PolyprobeError(
-            f"a worker on Ray died {1 + RESTARTS} times ({one_line(error)}); it may lack memory: "
-            "use a smaller --batch-tokens, or a larger OMP_NUM_THREADS for fewer workers on a node"
+            f"a worker on Ray died {1 + RESTARTS} times ({one_line(error)}); it may be out of "
+            "memory: use a smaller --batch-tokens, or a larger OMP_NUM_THREADS for fewer workers "
+            "on a node"
         ) from error
 
 

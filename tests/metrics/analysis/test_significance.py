@@ -53,7 +53,7 @@ def test_the_interval_is_scipys_paired_bootstrap():
         method="percentile", n_resamples=20_000, rng=1,
     ).confidence_interval  # fmt: skip
     width = theirs.high - theirs.low
-    # 60 facts: n - 1 draws and Student's t widen it by 2.5 %
+    # 60 facts: n - 1 draws and Student's t widen it by 2.5%
     assert ours["c"].ci == pytest.approx([theirs.low, theirs.high], abs=0.04 * width)
 
 
