@@ -51,7 +51,7 @@ def test_the_readme_is_short():
 @pytest.mark.acceptance
 def test_the_lines_of_the_installation_work(tmp_path):
     """In an empty folder with an empty home; pip is replaced, as there is no network."""
-    lines = read_blocks("README.md")[0].text.splitlines()
+    lines = read_blocks("README.md")[1].text.splitlines()
     assert [line.split()[0] for line in lines] == ["python3", "source", "pip"]
     *_, constraints, _, target = lines[2].replace("'", "").split()
     extras = target.removeprefix(".[").removesuffix("]").split(",")
