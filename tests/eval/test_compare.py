@@ -55,7 +55,7 @@ def test_differences_are_those_of_the_results(run):
 def test_a_run_does_not_differ_from_itself(run):
     found = compare_runs(run("a"), run("b"), n_resamples=99)
     assert {row.p for rows in found.differences.values() for row in rows} == {1.0}
-    text = show(run("c").folder, run("d").folder, "--resamples", 9)
+    text = show(run("c").folder, run("d").folder, "--resamples", 40)
     assert "0.000 to 0.000*" in text
     assert "*: all resamples have this value" in text
     assert "Δ: synthetic (c) less synthetic (d); equal settings" in text
@@ -106,7 +106,7 @@ def test_rows_of_one_fact_are_matched_in_their_order(run):
         ({"correction": "c"}, "unknown correction 'c'"),
         (
             {"clusters": "object"},
-            "unknown --cluster 'object'; known: auto, none, relation, subject",
+            "unknown --cluster 'object'; did you mean 'subject'. known: auto, none, relation",
         ),
     ],
 )
@@ -195,7 +195,7 @@ def test_the_command_says_what_was_tested_and_where_nothing_can_come_out(run, tm
 
 def test_columns_have_the_names_of_the_runs(run):
     first, second = run("a", model="acme/small"), run("b", WRONG, model="acme/large")
-    text = show(first.folder, second.folder, "--resamples", 9)
+    text = show(first.folder, second.folder, "--resamples", 40)
     assert "┃ figure ┃ small ┃ large ┃ Δ ┃" in text
     assert "Δ: small less large; differ in: model acme/small / acme/large" in text
     assert "model:acme" not in text  # no signatures
