@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from polyprobe import __version__
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, one_line
 
 from .audit import audit
 from .build import app as build
@@ -17,7 +17,13 @@ from .compare import compare
 from .eval import demo, evaluate, metrics, report
 from .publish import export, install, push
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 INTERRUPTED = 130  # how typer ends on Ctrl-C
 COMMANDS = {
     "demo": demo,
@@ -45,19 +51,6 @@ def start(
     if version:
         typer.echo(f"polyprobe {__version__}")
         raise typer.Exit
-    # A dataset is pushed without evaluate.
-    if context.invoked_subcommand in COMMANDS.keys() - {"push"} and "--help" not in sys.argv:
-        import_evaluate()
-
-
-def import_evaluate() -> None:
-    """Import evaluate without transformers' pipelines: five seconds that no command needs."""
-    if not {"evaluate", "transformers"} & set(sys.modules):
-        sys.modules["transformers"] = None  # type: ignore[assignment]  # an import of it fails
-        try:
-            import evaluate  # noqa: F401
-        finally:
-            del sys.modules["transformers"]
 
 
 def main() -> None:
@@ -66,9 +59,16 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app()
+        status = app(standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
     except PolyprobeError as error:
         fail(str(error))
+    except UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # its text is the help
+            error.show()
+            sys.exit(error.exit_code)
+        command = error.ctx.command_path if error.ctx else "polyprobe"
+        fail(f"{one_line(error.format_message())}; see {command} --help", error.exit_code)
     except OSError as error:  # a disk, a permission, a name too long: in the system's words
         place = f": {error.filename}" if error.filename else ""
         fail(f"{error.strerror or error}{place}")
@@ -80,7 +80,7 @@ def main() -> None:
         raise
 
 
-def fail(message: str) -> NoReturn:
-    """End with one line on standard error and status 1."""
+def fail(message: str, status: int = 1) -> NoReturn:
+    """End with one line on standard error."""
     Console(stderr=True, soft_wrap=True).print(f"error: {message}", markup=False, highlight=False)
-    sys.exit(1)
+    sys.exit(status)

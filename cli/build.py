@@ -1,6 +1,7 @@
 """`polyprobe build`: make a dataset from its sources, one subcommand for each kind."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,12 @@ from rich.table import Table
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
+from polyprobe.builder.recipes.balanced import DRAWS, WORDINGS
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
+from polyprobe.system.errors import PolyprobeError
 
-from .options import parse_languages, say, split_list
+from .options import one_of, parse_languages, say, split_list
 
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
@@ -29,6 +32,8 @@ Texts = list[str] | None
 Mirror = Annotated[
     Path | None, typer.Option(help="Folder with the upstream archives (default: download them).")
 ]
+SentenceOption = partial(typer.Option, rich_help_panel="Sentences of the source")
+TemplateOption = partial(typer.Option, rich_help_panel="Translated templates")
 Output = Annotated[Path | None, typer.Option(help="Output folder (default: datasets/NAME).")]
 
 HEAD = ("language", "facts so far", "lost", "relations", "labelled")
@@ -48,7 +53,10 @@ def add_recipe(name: str) -> None:
     def build(
         config: Annotated[
             Texts,
-            typer.Option(help=f"Comma-separated configurations (default: all): {names}."),
+            typer.Option(
+                callback=one_of((*configs, *further)),
+                help=f"Comma-separated configurations (default: all): {names}.",
+            ),
         ] = None,
         mirror: Mirror = None,
         output: Output = None,
@@ -67,10 +75,19 @@ for name in RECIPES:
 
 @app.command(BALANCED)
 def build_balanced(
-    source: Annotated[str, typer.Option(help=f"Source of the facts: {', '.join(FACT_SOURCES)}.")],
+    source: Annotated[
+        str,
+        typer.Option(
+            callback=one_of(FACT_SOURCES), help=f"Source of the facts: {', '.join(FACT_SOURCES)}."
+        ),
+    ],
     languages: Annotated[Texts, typer.Option(help="Comma-separated language codes.")] = None,
     config: Annotated[
-        str, typer.Option(help="Name of the configuration (default: SOURCE-N for N languages).")
+        str,
+        typer.Option(
+            help="Name of the configuration to write, for load_dataset and --config of eval "
+            "(default: SOURCE-N for N languages)."
+        ),
     ] = "",
     candidates: Annotated[
         int, typer.Option(help="Number of candidates per query, including the answer.")
@@ -85,34 +102,50 @@ def build_balanced(
         Texts, typer.Option(help="Comma-separated relations (default: all).")
     ] = None,
     exclude: Annotated[Texts, typer.Option(help="Comma-separated relations to exclude.")] = None,
-    labels: Annotated[Texts, typer.Option(help="Sources of missing labels, in order.")] = None,
+    labels: Annotated[
+        Texts,
+        typer.Option(
+            callback=one_of(FACT_SOURCES),
+            help="Other sources, comma-separated, that give labels which --source lacks, in order.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the sampling.")] = 0,
     wording: Annotated[
-        str,
-        typer.Option(
-            help="template or sentence: restrict the set to facts available in both forms, so that "
-            "the two builds are parallel (default: sentences where every language has them)."
+        str | None,
+        SentenceOption(
+            callback=one_of(WORDINGS),
+            help="template or sentence, for two sets to compare: both have the same facts, once "
+            "in templates, once in the source's sentences with inflected names (default: one set, "
+            "with sentences where every language has them).",
         ),
-    ] = "",
+    ] = None,
     unimorph: Annotated[
         Path | None,
-        typer.Option(help="Folder with UniMorph tables, to inflect the sentences of xfactr."),
+        SentenceOption(
+            help="Folder with UniMorph's tables of inflected words (a file for each language, "
+            "such as rus); with them xfactr's names get their cases."
+        ),
     ] = None,
     template_translator: Annotated[
         Texts,
-        typer.Option(
+        TemplateOption(
             help="Translator of missing templates: NAME, or 'NAME key=value …'. Repeat it: a "
             "translation is kept if two agree."
         ),
     ] = None,
     trusted: Annotated[
-        Texts, typer.Option(help="A --template-translator that needs no second one to agree.")
+        Texts,
+        TemplateOption(
+            help="The text of a --template-translator whose translations a reader has checked: "
+            "they are kept without a second one that agrees."
+        ),
     ] = None,
     draw: Annotated[
         str,
         typer.Option(
+            callback=one_of(DRAWS),
             help="Draw objects as distractors by their frequency as answers, or uniform: each "
-            "object alike, which lets frequent answers be guessed."
+            "object alike, which lets frequent answers be guessed.",
         ),
     ] = "frequency",
     plan: Annotated[
@@ -122,8 +155,7 @@ def build_balanced(
     output: Output = None,
 ) -> None:
     """Build the largest multi-parallel set of a source for some languages."""
-    from polyprobe.builder import build
-    from polyprobe.builder.recipes.balanced.request import Request
+    from polyprobe.builder.recipes.balanced.request import Request, check_request
 
     request = Request(
         source,
@@ -136,12 +168,17 @@ def build_balanced(
         seed,
         config,
         templates,
-        wording,
+        wording or "",
         str(unimorph.absolute()) if unimorph else "",
         tuple(template_translator or ()),
         tuple(trusted or ()),
         draw,
     )
+    check_request(request)
+    if not (plan or request.languages):
+        raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")
+    from polyprobe.builder import build
+
     if plan:
         show_costs(build.plan_balanced(request, mirror))
         return
@@ -174,7 +211,7 @@ def build_own(
         Texts, typer.Option(help="Comma-separated language codes (default: all of the facts).")
     ] = None,
     candidates: Annotated[
-        int, typer.Option(help="Number of candidates per query, including the answer.")
+        int, typer.Option(min=2, help="Number of candidates per query, including the answer.")
     ] = 10,
     seed: Annotated[int, typer.Option(help="Random seed of the sampling.")] = 0,
     licence: Annotated[
@@ -201,7 +238,9 @@ def build_sentences(
     config: Annotated[
         str, typer.Option(help="Configuration with the templates; C gives C-sentence.")
     ] = "default",
-    translator: Annotated[str, typer.Option(help=f"{', '.join(TRANSLATORS)}.")] = "googletrans",
+    translator: Annotated[
+        str, typer.Option(callback=one_of(TRANSLATORS), help=f"{', '.join(TRANSLATORS)}.")
+    ] = "googletrans",
     translator_option: Annotated[
         Texts, typer.Option(help="key=value of the translator; may be repeated.")
     ] = None,
@@ -212,13 +251,20 @@ def build_sentences(
     lemmatizer: Annotated[
         str,
         typer.Option(
+            callback=one_of(LEMMATIZERS),
             help=f"Lemmatizer that finds the object: {', '.join(LEMMATIZERS)} (auto: stanza if its "
-            "models are present, else simplemma)."
+            "models are present, else simplemma).",
         ),
     ] = "auto",
     stanza: Annotated[Path | None, typer.Option(help="Folder with the models of Stanza.")] = None,
     threshold: Annotated[
-        float, typer.Option(help="Minimum similarity of object and label, 0-100.")
+        float,
+        typer.Option(
+            min=0,
+            max=100,
+            help="How alike words of the translation and a form of the label must be to be taken "
+            "for the object: 100 is equal, 75 allows about one other letter in four.",
+        ),
     ] = 75,
     mirror: Mirror = None,
     output: Output = None,

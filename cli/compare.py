@@ -8,23 +8,54 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, check_option
 
-from .options import Cluster, Exclude, Relations, Seed, parse_choice, say
+from .options import (
+    Cluster,
+    Exclude,
+    Relations,
+    Seed,
+    checked,
+    import_evaluate,
+    parse_choice,
+    say,
+)
 
 VersionOption = partial(
     typer.Option, rich_help_panel="Sentence versions (CONFIG and CONFIG-sentence)"
 )
 
 
+def check_test(name: str) -> None:
+    """Refuse unknown tests."""
+    from polyprobe.metrics.joint.significance import TESTS
+
+    check_option("--test", name, TESTS)
+
+
+def check_correction(name: str) -> None:
+    """Refuse unknown corrections."""
+    from polyprobe.metrics.joint.significance import CORRECTIONS
+
+    check_option("--correction", name, CORRECTIONS)
+
+
 def compare(
     run_a: Annotated[Path, typer.Argument(help="Run folder.")],
     run_b: Annotated[Path, typer.Argument(help="Another run folder, of the same dataset.")],
     test: Annotated[
-        str, typer.Option(help="randomisation (approximate, swaps facts) or bootstrap.")
+        str,
+        typer.Option(
+            callback=checked(check_test),
+            help="randomisation (approximate, swaps facts) or bootstrap.",
+        ),
     ] = "randomisation",
     correction: Annotated[
-        str, typer.Option(help="Over languages or pairs: holm, bh (Benjamini-Hochberg) or none.")
+        str,
+        typer.Option(
+            callback=checked(check_correction),
+            help="Over languages or pairs: holm, bh (Benjamini-Hochberg) or none.",
+        ),
     ] = "holm",
     resamples: Annotated[
         int,
@@ -71,6 +102,11 @@ def compare(
     For a run on templates and one on the same configuration's -sentence version, in any order, it
     also measures the effect of sentences: recall@k, mean rank, inflection, texts.
     """
+    if stanza and not gender:
+        raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
+    if comet_model and not comet_python:
+        raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
+    import_evaluate()
     from polyprobe.eval.compare.outcome import compare_folders
     from polyprobe.eval.compare.sentences.compare import Wanted
     from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
@@ -80,10 +116,6 @@ def compare(
 
     if page:
         check_output(page)
-    if stanza and not gender:
-        raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
-    if comet_model and not comet_python:
-        raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
     comet = Comet(comet_python, comet_model or REFERENCE_FREE) if comet_python else None
     choice, runs = parse_choice(relations, exclude), (Run(run_a), Run(run_b))
     outcome = compare_folders(

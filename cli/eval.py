@@ -8,6 +8,16 @@ import typer
 from rich.console import Console
 
 from polyprobe.eval.embedded import TRAINED
+from polyprobe.eval.scoring.options import (
+    BOS,
+    CHOICES,
+    MOST_TOKENS,
+    SCORING_NAMES,
+    check_attention,
+    take_decoding,
+    take_workers,
+)
+from polyprobe.system.devices import DTYPES, check_device
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 
@@ -16,6 +26,9 @@ from .options import (
     Exclude,
     Relations,
     Seed,
+    checked,
+    import_evaluate,
+    one_of,
     parse_choice,
     parse_exclude,
     parse_splits,
@@ -49,10 +62,10 @@ def evaluate(
         str | None, typer.Option(help="Comma-separated language codes (default: all).")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(help="Only the first N rows, often of a single relation.")
+        int | None, typer.Option(min=1, help="Only the first N rows, often of a single relation.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(help="Only N rows spread over all relations.")
+        int | None, typer.Option(min=1, help="Only N rows spread over all relations.")
     ] = None,
     relations: Relations = None,
     exclude: Annotated[
@@ -73,32 +86,47 @@ def evaluate(
     scoring: Annotated[
         str,
         typer.Option(
+            callback=one_of(SCORING_NAMES),
             help="Scoring protocol: bmlama (equations 8-10); object, object-tokens, "
             "object-characters, object-bytes (the object alone: sum, or mean by length); "
             "contrastive (the object's first sub-word); for masked models pll, pll-word-l2r "
             "(the sentence, one mask at a time), mpararel, mpararel-released (all masks at once), "
-            "xfactr (free decoding)."
+            "xfactr (free decoding).",
         ),
     ] = "bmlama",
     revision: Annotated[str | None, ModelOption(help="Branch, tag or commit of the model.")] = None,
     bos: Annotated[
         str,
         ModelOption(
+            callback=one_of(BOS),
             help="Begin-of-sequence token: auto (as the tokenizer), always or never; decoder-only "
-            "models."
+            "models.",
         ),
     ] = "auto",
-    device: Annotated[str, ModelOption(help="auto, cpu, cuda, mps, …")] = "auto",
-    dtype: Annotated[str, ModelOption(help="float32, bfloat16 or float16.")] = "float32",
+    device: Annotated[
+        str, ModelOption(callback=checked(check_device), help="auto, cpu, cuda, mps, cuda:1, …")
+    ] = "auto",
+    dtype: Annotated[
+        str, ModelOption(callback=one_of(DTYPES), help=f"{', '.join(DTYPES)}.")
+    ] = "float32",
     batch_tokens: Annotated[
-        int | None, ModelOption(help="Token budget of a batch (default: by path and memory).")
+        int | None,
+        ModelOption(
+            min=1, max=MOST_TOKENS, help="Token budget of a batch (default: by path and memory)."
+        ),
     ] = None,
     attention: Annotated[
-        str | None, ModelOption(help="sdpa, eager, flash_attention_2, … (default: the model's).")
+        str | None,
+        ModelOption(
+            callback=checked(check_attention),
+            help="sdpa, eager, flash_attention_2, … (default: the model's).",
+        ),
     ] = None,
     devices: Annotated[
         int,
-        WorkerOption(help="Number of processes, one device each; on CPUs they share the cores."),
+        WorkerOption(
+            min=1, help="Number of processes, one device each; on CPUs they share the cores."
+        ),
     ] = 1,
     ray: Annotated[
         str | None,
@@ -109,43 +137,56 @@ def evaluate(
     threads: Annotated[
         int | None,
         WorkerOption(
+            min=1,
             help="Torch threads of each process (default: all cores, shared by --devices); on a "
-            "machine shared with others fewer are faster."
+            "machine shared with others fewer are faster.",
         ),
     ] = None,
     cache: Annotated[bool, WorkerOption(help="Share scores with other runs in the cache.")] = True,
     initial: Annotated[
         str | None,
         XfactrOption(
-            help="First pass over the masks: independent, order or confidence "
-            "(default: independent)."
+            callback=one_of(CHOICES["initial"]),
+            help="How the masks are filled first: independent (all at once), order (from left to "
+            "right) or confidence (the most probable first) (default: independent).",
         ),
     ] = None,
     refinement: Annotated[
-        str | None, XfactrOption(help="Second pass: none, order or confidence (default: none).")
+        str | None,
+        XfactrOption(
+            callback=one_of(CHOICES["refinement"]),
+            help="How filled masks are predicted again: none, order (from left to right) or "
+            "confidence (the least probable first) (default: none).",
+        ),
     ] = None,
     max_masks: Annotated[
         int | None,
         XfactrOption(
-            help="Maximum number of masks (default: 5 for en, fr, nl, es; 10 for others)."
+            min=1, help="Maximum number of masks (default: 5 for en, fr, nl, es; 10 for others)."
         ),
     ] = None,
     length_norm: Annotated[
         bool, XfactrOption("--length-norm", help="Compare lengths by the mean log-probability.")
     ] = False,
     recompute: Annotated[
-        bool, XfactrOption("--recompute", help="Recompute confidences after each change.")
+        bool,
+        XfactrOption(
+            "--recompute",
+            help="After each change recompute the probability of every filled token, which the "
+            "choice of the next one depends on (slow).",
+        ),
     ] = False,
-    beam: Annotated[int | None, XfactrOption(help="Beam size (default: 1).")] = None,
+    beam: Annotated[int | None, XfactrOption(min=1, help="Beam size (default: 1).")] = None,
     refresh: Annotated[
         str | None,
-        XfactrOption(help="Confidence of unchanged tokens: always or released (default: always)."),
+        XfactrOption(
+            callback=one_of(CHOICES["refresh"]),
+            help="Probability of a token that is predicted again and stays the same: always (the "
+            "new one, the paper) or released (the old one, the released code) (default: always).",
+        ),
     ] = None,
 ) -> None:
     """Evaluate a model on a dataset; write scores, results.json and report.html."""
-    with explain_missing_extras("evaluating"):
-        from polyprobe.eval.evaluate import run_evaluation  # imports torch
-
     decoding: dict[str, Any] = {
         "initial": initial,
         "refinement": refinement,
@@ -155,6 +196,21 @@ def evaluate(
         "beam": beam,
         "refresh": refresh,
     }
+    options: dict[str, Any] = {
+        "scoring": scoring,
+        "devices": devices,
+        "ray": ray,
+        "threads": threads,
+        "cache": cache,
+        **{name: value for name, value in decoding.items() if value is not None},
+    }
+    for take in (take_decoding, take_workers):  # raise errors before torch is imported
+        take(dict(options))
+    if limit is not None and sample is not None:
+        raise PolyprobeError("--limit and --sample were both given; choose one")
+    import_evaluate()
+    with explain_missing_extras("evaluating"):
+        from polyprobe.eval.evaluate import run_evaluation
     finished = run_evaluation(
         model,
         dataset,
@@ -167,17 +223,12 @@ def evaluate(
         exclude=parse_exclude(exclude),
         donor=donor,
         revision=revision,
-        scoring=scoring,
         bos=bos,
         device=device,
         dtype=dtype,
         batch_tokens=batch_tokens,
         attention=attention,
-        devices=devices,
-        ray=ray,
-        threads=threads,
-        cache=cache,
-        **{name: value for name, value in decoding.items() if value is not None},
+        **options,
     )
     show_run(finished)
 
@@ -187,6 +238,7 @@ def demo(
     every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
 ) -> None:
     """Evaluate the embedded model in six languages of its training data and six others."""
+    import_evaluate()
     with explain_missing_extras("evaluating"):
         from polyprobe.eval.evaluate import run_evaluation
 
@@ -231,6 +283,7 @@ def metrics(
     ] = False,
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
+    import_evaluate()
     from polyprobe.eval.results.compute import Bootstrap, compute_results
     from polyprobe.eval.results.table import relations_table
     from polyprobe.eval.run.folder import FinishedRun, Run
@@ -251,6 +304,7 @@ def report(
     exclude: Exclude = None,
 ) -> None:
     """Write one self-contained HTML file from one run or several."""
+    import_evaluate()
     from polyprobe.eval.report import write_report
 
     write_report(runs, output, parse_choice(relations, exclude))

@@ -1,22 +1,64 @@
-"""Options that several commands share, and their output of one line."""
+"""Options that several commands share, their checks, and their output of one line."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+import sys
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from polyprobe.eval.results import CLUSTERS
 from polyprobe.schema.names import parse_exclude, split_list
+from polyprobe.system.errors import check_option
 
 if TYPE_CHECKING:
     from polyprobe.eval.run.choice import Choice
+
+
+def one_of(known: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
+    """Return the callback of an option or argument that accepts only known names.
+
+    Options that may be repeated are lists with commas.
+
+    It is called while the command line is read, before a command imports anything.
+    """
+
+    def check(parameter: typer.CallbackParam, value: Any) -> Any:
+        for text in [value] if isinstance(value, str) else split_list(value):
+            check_option(parameter.opts[0], text, known)
+        return value
+
+    return check
+
+
+def checked(check: Callable[[str], None]) -> Callable[[str | None], str | None]:
+    """Return the callback of an option whose value a function refuses by an error."""
+
+    def call(value: str | None) -> str | None:
+        if value is not None:
+            check(value)
+        return value
+
+    return call
+
+
+def import_evaluate() -> None:
+    """Import evaluate without transformers' pipelines: five seconds that no command needs."""
+    if not {"evaluate", "transformers"} & set(sys.modules):
+        sys.modules["transformers"] = None  # type: ignore[assignment]  # an import of it fails
+        try:
+            import evaluate  # noqa: F401
+        finally:
+            del sys.modules["transformers"]
+
 
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Cluster = Annotated[
     str,
     typer.Option(
+        callback=one_of(CLUSTERS),
         help="Resampling unit: subject, relation, none (each fact), or auto: subject if the fact "
-        "ids name it, else none."
+        "ids name it, else none.",
     ),
 ]
 Relations = Annotated[

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.publish.export import RUN_FORMATS, export_run
+from polyprobe.publish.harness import HARNESSES, check_scoring, export_dataset
+from polyprobe.system.errors import PolyprobeError
 
-from .options import parse_splits
+from .options import checked, import_evaluate, one_of, parse_splits
 
 DatasetOption = partial(typer.Option, rich_help_panel="A dataset as tasks")
 
@@ -22,8 +24,8 @@ def export(
     format: Annotated[
         str,
         typer.Option(
-            help="For a run: eval-results, model-index, every-eval-ever, csv, latex. "
-            "For a dataset: lm-eval, lighteval.",
+            callback=one_of([*RUN_FORMATS, *HARNESSES]),
+            help=f"For a run: {', '.join(RUN_FORMATS)}. For a dataset: {', '.join(HARNESSES)}.",
             show_default=False,
         ),
     ],
@@ -49,26 +51,26 @@ def export(
     ] = None,
     scoring: Annotated[
         str | None,
-        DatasetOption(help="Protocol that the tasks follow: bmlama or object (default: bmlama)."),
+        DatasetOption(
+            callback=checked(check_scoring),
+            help="Protocol that the tasks follow: bmlama or object (default: bmlama).",
+        ),
     ] = None,
 ) -> None:
     """Export results to other formats, or a dataset to tasks of other harnesses."""
-    from polyprobe.publish.export import RUN_FORMATS, export_run
-    from polyprobe.publish.harness import HARNESSES, export_dataset
-
     if format in RUN_FORMATS:
         refuse({"config": config, "languages": languages, "scoring": scoring}, format)
+        import_evaluate()
         written = [export_run(source, format, output, dataset_id=dataset_id, card=card)]
-    elif format in HARNESSES:
+    else:
         refuse({"card": card}, format)
+        import_evaluate()
         asked = parse_splits(languages)
         dataset = find_dataset(source, format)
         folder = output or Path(f"{dataset.name}-{format}")
         written = export_dataset(
             dataset, format, folder, config, asked, dataset_id, scoring or "bmlama"
         )
-    else:
-        raise unknown("format", format, "export", [*RUN_FORMATS, *HARNESSES])
     for path in written:
         typer.echo(path)
 
@@ -142,6 +144,7 @@ def install(
     ] = None,
 ) -> None:
     """Make load_dataset("bmlama", "53") and evaluate.load("rankc") work in any folder."""
+    import_evaluate()
     from polyprobe.publish.install import find_folders, install_folder
 
     if not folders:

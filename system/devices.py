@@ -5,18 +5,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .errors import PolyprobeError, one_line
+from .errors import PolyprobeError, check_option, one_line
 
 if TYPE_CHECKING:
     import torch
 
 DTYPES = ("float32", "bfloat16", "float16")
+DEVICES = ("auto", "cpu", "cuda", "mps", "xpu", "hpu", "mtia", "npu", "xla")  # before a `:0`
+
+
+def check_device(device: str) -> None:
+    """Refuse names that are no kind of device, without an import of torch."""
+    kind = device.partition(":")[0]
+    if kind == "gpu":
+        raise PolyprobeError("unknown --device 'gpu'; did you mean 'cuda'? auto: the GPU if any")
+    check_option("--device", kind, DEVICES)
 
 
 def choose_device(device: str) -> "torch.device":
     """Return the torch device of that name; `auto` is CUDA, else MPS, else the CPU."""
     import torch
 
+    check_device(device)
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -34,8 +44,7 @@ def find_dtype(dtype: str) -> "torch.dtype":
     """Return the torch type of that name, one of DTYPES."""
     import torch
 
-    if dtype not in DTYPES:
-        raise PolyprobeError(f"unknown dtype {dtype!r}; available: {', '.join(DTYPES)}")
+    check_option("--dtype", dtype, DTYPES)
     return getattr(torch, dtype)
 
 

@@ -19,12 +19,30 @@ def unknown(kind: str, name: str, place: str, known: Collection[str]) -> Polypro
     >>> print(unknown("language", "gr", "mpararel", ["el", "gl", "fr"]))
     unknown language 'gr' in mpararel; did you mean 'gl'? available: el, fr, gl
     """
+    listed = ", ".join(sorted(known))
+    return PolyprobeError(
+        f"unknown {kind} {name!r} in {place};{guess(name, known)} available: {listed}"
+    )
+
+
+def check_option(option: str, value: str, known: Collection[str]) -> None:
+    """Refuse a value that is not among `known`.
+
+    >>> check_option("--dtype", "fp16", ("float32", "bfloat16", "float16"))
+    Traceback (most recent call last):
+    polyprobe.system.errors.PolyprobeError: unknown --dtype 'fp16'; did you mean 'float16'? \
+known: float32, bfloat16, float16
+    """
+    if value not in known:
+        listed = ", ".join(known)
+        raise PolyprobeError(f"unknown {option} {value!r};{guess(value, known)} known: {listed}")
+
+
+def guess(name: str, known: Collection[str]) -> str:
+    """Return ` did you mean 'NEAREST'?`, or nothing if no known name is near."""
     folded = {other.casefold(): other for other in known}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
-    guess = f" did you mean {folded[near[0]]!r}?" if near else ""
-    return PolyprobeError(
-        f"unknown {kind} {name!r} in {place};{guess} available: {', '.join(sorted(known))}"
-    )
+    return f" did you mean {folded[near[0]]!r}?" if near else ""
 
 
 def one_line(error: BaseException) -> str:

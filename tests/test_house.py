@@ -18,6 +18,7 @@ import pytest
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
 from polyprobe.eval.run.protocol import PROTOCOLS
+from polyprobe.eval.scoring.options import ALL, SCORING_NAMES
 from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +60,8 @@ def test_the_tables_name_every_file():
     in_scorers = {p.stem for p in modules("eval/scoring/scorers") if "(Scorer):" in p.read_text()}
     assert set(FAMILIES) == in_scorers
     assert {name.partition("-")[0] for name in SCORINGS} == set(PROTOCOLS)
+    of_all = {name: set(FAMILIES) <= set(of) for name, of in SCORINGS.items()}
+    assert {name: models == ALL for name, (models, _) in SCORING_NAMES.items()} == of_all
     for name, family in FAMILIES.items():
         assert family.scorers["bmlama"].__module__ == f"polyprobe.eval.scoring.scorers.{name}"
 

@@ -1,1 +1,3 @@
 """Scores in, results.json out."""
+
+CLUSTERS = ("auto", "none", "relation", "subject")

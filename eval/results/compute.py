@@ -27,15 +27,15 @@ from polyprobe.metrics.shared.intervals import (
 )
 from polyprobe.metrics.shared.rows import name_pairs, take
 from polyprobe.schema.identity import split_fact
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.progress import track
 
+from . import CLUSTERS
 from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
 from .floors import find_floors
 from .relations import estimate_relations, split_figures
 
-CLUSTERS = ("auto", "none", "relation", "subject")
 Estimates = dict[str, dict[str, Any]]
 
 
@@ -193,8 +193,7 @@ def resolve_clusters(table: pa.Table, kind: str) -> str:
     Raises:
         PolyprobeError: an unknown kind.
     """
-    if kind not in CLUSTERS:
-        raise PolyprobeError(f"unknown --cluster {kind!r}; known: {', '.join(CLUSTERS)}")
+    check_option("--cluster", kind, CLUSTERS)
     if kind != "auto":
         return kind
     return "subject" if all(map(split_fact, table["fact_id"].to_pylist())) else "none"

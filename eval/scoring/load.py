@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import cached_file
 
 from polyprobe.system.devices import DTYPES, choose_device, find_dtype
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.errors import PolyprobeError, check_option, one_line
 from polyprobe.system.hashing import HASH, hash_model, is_hash
 
 from .given import check_options, configuration_of, identify, name_of, unwrap
@@ -85,7 +85,7 @@ def _engage_object(
     batch_tokens: int | None = None,
 ) -> Scorer:
     network, name = unwrap(model), name_of(model)
-    _check_choice("--scoring", scoring, tuple(SCORINGS))
+    check_option("--scoring", scoring, tuple(SCORINGS))
     check_budget(batch_tokens)
     family = FAMILIES[family_of(configuration_of(network), name)]
     _check_protocol(family, scoring, bos, name)
@@ -106,8 +106,8 @@ def _load_named(
 ) -> Loaded:
     if tokenizer is not None:
         raise PolyprobeError(f"'{model}' has its own tokenizer; give one with a model object only")
-    _check_choice("--dtype", dtype, DTYPES)
-    _check_choice("--scoring", scoring, tuple(SCORINGS))
+    check_option("--dtype", dtype, DTYPES)
+    check_option("--scoring", scoring, tuple(SCORINGS))
     check_budget(batch_tokens)
     check_attention(attention)
     where, precision = choose_device(device), find_dtype(dtype)
@@ -305,8 +305,3 @@ def _cannot_load(model: str, error: Exception) -> str:
         "local cache has (HF_HUB_OFFLINE=1 uses only the cache), a local folder, or a GGUF file "
         f"({text})"
     )
-
-
-def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise PolyprobeError(f"unknown {option} {value!r}; known: {', '.join(known)}")

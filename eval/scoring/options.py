@@ -4,10 +4,26 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, check_option, unknown
 
 FREE = "xfactr"
-_CHOICES = {
+ALL, MASKED = "all models", "masked models"
+# The values of `--scoring`, and the models that each takes (`scorers.SCORINGS` has the scorers).
+SCORING_NAMES = {
+    "bmlama": (ALL, "mean log-probability of the sentence, equations 8-10 of BMLAMA"),
+    "mpararel": (MASKED, "all masks at once, every object of the relation as a candidate"),
+    "mpararel-released": (MASKED, "the same with logits, as the released code"),
+    "object": (ALL, "log-probability of the object's tokens, summed"),
+    "object-tokens": (ALL, "the same by the number of tokens"),
+    "object-characters": (ALL, "the same by the number of characters"),
+    "object-bytes": (ALL, "the same by the number of bytes"),
+    "contrastive": (ALL, "the object's first sub-word"),
+    "pll": (MASKED, "the whole sentence, one token masked at a time"),
+    "pll-word-l2r": (MASKED, "the same with the rest of the token's word masked"),
+    FREE: (MASKED, "free decoding of the object"),
+}
+BOS = ("auto", "always", "never")
+CHOICES = {
     "initial": ("independent", "order", "confidence"),
     "refinement": ("none", "order", "confidence"),
     "refresh": ("always", "released"),
@@ -95,10 +111,8 @@ class DecodingOptions:
     refresh: str = "always"
 
     def __post_init__(self) -> None:
-        for name, known in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in known:
-                raise PolyprobeError(f"unknown --{name} {value!r}; known: {', '.join(known)}")
+        for name, known in CHOICES.items():
+            check_option(f"--{name}", getattr(self, name), known)
         for name in ("max_masks", "beam"):
             number = getattr(self, name)
             if number is not None and number < 1:

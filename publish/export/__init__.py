@@ -1,21 +1,18 @@
 """Export a run's figures for the Hub, papers, tables and archives."""
 
+from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.progress import report
 
-from .every_eval_ever import write_every_eval_ever
-from .exported import read_exported
-from .hub_results import merge_model_index, write_eval_results, write_model_index
-from .tables import write_csv, write_latex
-
+# Modules and functions; they are imported when needed, because the command line reads the names.
 RUN_FORMATS = {
-    "eval-results": write_eval_results,
-    "model-index": write_model_index,
-    "every-eval-ever": write_every_eval_ever,
-    "csv": write_csv,
-    "latex": write_latex,
+    "eval-results": "hub_results.write_eval_results",
+    "model-index": "hub_results.write_model_index",
+    "every-eval-ever": "every_eval_ever.write_every_eval_ever",
+    "csv": "tables.write_csv",
+    "latex": "tables.write_latex",
 }
 # Formats that the Hub shows with other models' results, and the fields that note a partial run.
 SHOWN = {"eval-results": "notes", "model-index": "metrics' names and args"}
@@ -37,13 +34,19 @@ def export_run(
     For a run with --limit or --sample a line on standard error warns where the Hub would show its
     figures with those of all rows.
     """
-    if format not in RUN_FORMATS:
-        raise PolyprobeError(f"unknown --format {format!r}; available: {', '.join(RUN_FORMATS)}")
+    check_option("--format", format, RUN_FORMATS)
     if card is not None and (format != "model-index" or output is not None):
         raise PolyprobeError("--card goes with --format model-index, and without --output")
+    from .exported import read_exported
+
     exported = read_exported(run, dataset_id)
-    write = RUN_FORMATS[format]
-    file = write(exported, output) if card is None else merge_model_index(exported, card)
+    module, _, function = RUN_FORMATS[format].partition(".")
+    writers = import_module(f".{module}", __name__)
+    file: Path
+    if card is None:
+        file = getattr(writers, function)(exported, output)
+    else:
+        file = writers.merge_model_index(exported, card)
     if exported.part and format in SHOWN:
         report(
             f"partial: {exported.folder} is of {exported.part}, which only the {SHOWN[format]} "

@@ -1,19 +1,17 @@
 """Export a dataset as tasks of evaluation harnesses: files that run there unchanged."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.files import write_text
 
-from .configuration import Configuration, read_configuration
-from .lighteval import render_lighteval
-from .lm_eval import render_lm_eval
-
-# Each returns {file name: text} for a configuration and a scoring.
-HARNESSES: dict[str, Callable[[Configuration, str], Mapping[str, str]]] = {
-    "lm-eval": render_lm_eval,
-    "lighteval": render_lighteval,
+# Modules and functions, which return {file name: text} for a configuration and a scoring. They are
+# imported when needed, because the command line reads the names.
+HARNESSES = {
+    "lm-eval": "lm_eval.render_lm_eval",
+    "lighteval": "lighteval.render_lighteval",
 }
 SCORINGS = ("bmlama", "object")
 EXPORTED = ("polyprobe_", "_polyprobe_", "__pycache__")
@@ -37,15 +35,23 @@ def export_dataset(
     With `dataset_id` the tasks load the rows from the Hub, else from the Parquet files at their
     present paths; the rows of `folder` are checked in both cases.
     """
-    if harness not in HARNESSES:
-        raise PolyprobeError(f"unknown harness {harness!r}; known: {', '.join(HARNESSES)}")
+    from .configuration import read_configuration
+
+    check_option("harness", harness, HARNESSES)
+    check_scoring(scoring)
+    module, _, function = HARNESSES[harness].partition(".")
+    render = getattr(import_module(f".{module}", __name__), function)
+    texts = render(read_configuration(folder, config, languages, dataset_id), scoring)
+    check_output(output)
+    return write_files(output, texts)
+
+
+def check_scoring(scoring: str) -> None:
+    """Refuse scorings that tasks cannot follow."""
     if scoring not in SCORINGS:
         raise PolyprobeError(
             f"--scoring {scoring} is not available in harnesses; known: {', '.join(SCORINGS)}"
         )
-    texts = HARNESSES[harness](read_configuration(folder, config, languages, dataset_id), scoring)
-    check_output(output)
-    return write_files(output, texts)
 
 
 def check_output(folder: Path) -> None:

@@ -95,7 +95,7 @@ def test_names_of_sentence_versions(wording, config, name):
 
 
 def test_what_does_not_go_together():
-    with pytest.raises(PolyprobeError, match="unknown wording 'sentences' .* did you mean"):
+    with pytest.raises(PolyprobeError, match="unknown --wording 'sentences'; did you mean"):
         check_request(Request("xfactr", wording="sentences"))
     with pytest.raises(PolyprobeError, match="--templates 2: with --wording a fact has one row"):
         check_request(Request("xfactr", wording="template", templates=2))

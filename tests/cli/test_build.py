@@ -115,7 +115,7 @@ TINY = ("--source", "tiny", "--languages", "en,el")
         (("--source", "tiny"), "--languages is needed to build; --plan alone shows what they cost"),
         (
             ("--source", "mpararell", "--languages", "en"),
-            "unknown source 'mpararell' in polyprobe; did you mean 'mpararel'? available: ",
+            "unknown --source 'mpararell'; did you mean 'mpararel'? known: ",
         ),
         (
             ("--source", "tiny", "--languages", "en,fx"),
@@ -145,7 +145,7 @@ TINY = ("--source", "tiny", "--languages", "en,el")
         ),
         (
             (*TINY, "--labels", "xfakt"),
-            "unknown source 'xfakt' in --labels; did you mean 'xfactr'?",
+            "unknown --labels 'xfakt'; did you mean 'xfactr'?",
         ),
         (
             (*TINY, "--labels", "german"),

@@ -24,6 +24,7 @@ def test_a_sentence_version_is_built_and_its_costs_and_losses_are_shown(tiny, mo
         return phrasebook(Told, hu=["Semmi.", "Budapesten ül.", "London.", "Londonban ül."])
 
     monkeypatch.setattr("polyprobe.builder.build.load_translator", load)
+    monkeypatch.setitem(translators.TRANSLATORS, "phrasebook", "Told")
     options = ["--translator", "phrasebook", "--translator-option", "url=http://a/?b=c"]
     more = ["--translator-option", "key=1", "--lemmatizer", "none", "--languages", "hu"]
     result = run("tiny", "--config", "default", *options, *more, "--output", tiny)
@@ -92,7 +93,7 @@ VERSION = ("tiny", "--config", "default")
         ),
         (
             (*VERSION, "--translator", "apertum"),
-            "unknown translator 'apertum' in polyprobe; did you",
+            "unknown --translator 'apertum'; did you",
         ),
         (
             ("tiny", "--config", "defualt", "--translator", "apertium"),

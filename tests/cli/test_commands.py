@@ -87,7 +87,7 @@ def test_languages_may_be_written_as_codes_or_as_splits(polyprobe, tmp_path):
         (["--config", "huge"], "unknown configuration in 'facts/huge'; available: ['small']"),
         (["--limit", "2", "--sample", "2"], "--limit and --sample were both given"),
         (["--scoring", "magic"], "unknown --scoring 'magic'; known: bmlama"),
-        (["--device", "abacus"], "device 'abacus' cannot be used here"),
+        (["--device", "abacus"], "unknown --device 'abacus'; known: auto, cpu, cuda"),
         (["--languages", ","], "no languages were named"),
     ],
 )

@@ -25,7 +25,8 @@ def refused(said, *args, **options):
 
 
 def test_an_unknown_format_lists_the_known(run):
-    refused(f"unknown --format 'latx'; available: {', '.join(RUN_FORMATS)}$", run, "latx")
+    known = ", ".join(RUN_FORMATS)
+    refused(f"unknown --format 'latx'; did you mean 'latex'. known: {known}$", run, "latx")
 
 
 @pytest.mark.parametrize("name", RUN_FORMATS)

@@ -341,7 +341,7 @@ def test_bad_queries_are_refused(case, prompt, candidates, message, scorers):
         ("t5", "mpararel-released", "--scoring mpararel-released is for masked models, 'X' is "
          "seq2seq; known for seq2seq: bmlama, object, "),
         ("gpt2", "xfactr", "--scoring xfactr is for masked models, 'X' is causal; "),
-        ("gpt2", "mparel", "unknown --scoring 'mparel'; known: bmlama, mpararel, "),
+        ("gpt2", "mparel", "unknown --scoring 'mparel'; did you mean 'mpararel'? known: bmlama, "),
     ],
 )  # fmt: skip
 def test_a_protocol_of_another_family_is_refused(kind, scoring, message, tmp_path):

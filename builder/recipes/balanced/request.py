@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.schema.columns import SENTENCE
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, check_option
 
-WORDINGS = ("template", "sentence")
-DRAWS = ("frequency", "uniform")
+from . import DRAWS, WORDINGS
+
 PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 
@@ -96,10 +96,9 @@ def check_request(request: Request) -> None:
         )
     if request.templates < 1:
         raise PolyprobeError(f"--templates {request.templates}: expected 1 or more")
-    if request.wording and request.wording not in WORDINGS:
-        raise unknown("wording", request.wording, "--wording", WORDINGS)
-    if request.draw not in DRAWS:
-        raise unknown("draw", request.draw, "--draw", DRAWS)
+    if request.wording:
+        check_option("--wording", request.wording, WORDINGS)
+    check_option("--draw", request.draw, DRAWS)
     if request.wording and request.templates != 1:
         raise PolyprobeError(
             f"--templates {request.templates}: with --wording a fact has one row; omit --templates "
@@ -114,8 +113,7 @@ def check_request(request: Request) -> None:
     if both := sorted({*request.relations} & {*request.exclude}):
         raise PolyprobeError(f"--relations and --exclude both name {', '.join(both)}; choose one")
     for name in request.labels:
-        if name not in FACT_SOURCES:
-            raise unknown("source", name, "--labels", FACT_SOURCES)
+        check_option("--labels", name, FACT_SOURCES)
     if request.source in request.labels:
         raise PolyprobeError(
             f"--labels {request.source}: its labels are those of --source already; name another"

@@ -10,8 +10,9 @@ from transformers.models.auto import modeling_auto
 from polyprobe.eval.scoring.engine import Input, Network, Plan
 from polyprobe.eval.scoring.engine.forward import Full, Gathered, Tree
 from polyprobe.eval.scoring.engine.prefix import Prefix
+from polyprobe.eval.scoring.options import BOS
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, check_option
 
 from .part import FirstPieceScorer, ObjectScorer
 from .queries import Queries
@@ -19,7 +20,6 @@ from .scorer import Family, Scorer
 
 # Model types trained with a BOS that their tokenizer does not add; the authors' code adds it.
 ADDS_BOS = ("bloom",)
-BOS = ("auto", "always", "never")
 
 
 class CausalNetwork(Network):
@@ -46,8 +46,7 @@ class CausalScorer(Scorer):
     def __init__(
         self, model: Any, tokenizer: Any, batch_tokens: int | None = None, bos: str = "auto"
     ) -> None:
-        if bos not in BOS:
-            raise PolyprobeError(f"unknown --bos {bos!r}; known: {', '.join(BOS)}")
+        check_option("--bos", bos, BOS)
         if bos == "always" and tokenizer.bos_token_id is None:
             raise PolyprobeError("--bos always: this model's tokenizer has no BOS token")
         super().__init__(model, tokenizer, batch_tokens)

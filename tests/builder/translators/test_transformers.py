@@ -254,8 +254,8 @@ def test_a_sentence_longer_than_the_model_spoils_no_other(nllb):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dtype": "int4"}, "unknown dtype 'int4'; available: float32, bfloat16, float16"),
-        ({"device": "abacus"}, "device 'abacus' cannot be used here"),
+        ({"dtype": "int4"}, "unknown --dtype 'int4'; known: float32, bfloat16, float16"),
+        ({"device": "abacus"}, "unknown --device 'abacus'; known: auto, cpu, cuda"),
         ({"num_beams": "0"}, "'0' for num_beams"),
         ({"beams": "2"}, "unknown option 'beams' in translator transformers"),
     ],

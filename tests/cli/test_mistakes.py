@@ -1,0 +1,108 @@
+"""Mistakes in options are found before anything slow is imported, and name the nearest value."""
+
+import re
+
+import pytest
+
+from polyprobe.cli import main
+from tests.hub.client import run_client
+
+# No part of polyprobe may import these before it has checked the options.
+# (The word is split because `run_client` imports that package for code which names it.)
+HEAVY = """
+import contextlib, io, sys
+from importlib.machinery import PathFinder
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.split(".")[0] in {"datasets", "eval" "uate", "polars", "torch", "transformers"}:
+            raise SystemExit(f"imports {name}")
+        return super().find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Without
+from polyprobe.cli import main
+
+def run(line):
+    sys.argv = ["polyprobe", *line.split()]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            main()
+        except SystemExit as end:
+            return [str(end), out.getvalue()]
+    return ["0", out.getvalue()]
+"""
+EVAL = "eval geolm --dataset geofacts --output r "
+MISTAKES = {
+    EVAL + "--sample -5": "Invalid value for '--sample': .* 1; see polyprobe eval --help",
+    EVAL + "--limit 0": "Invalid value for '--limit': ",
+    EVAL + "--limit 2 --sample 2": "--limit and --sample were both given; choose one",
+    EVAL + "--dtype fp16": "unknown --dtype 'fp16'; did you mean 'float16'? known: float32, ",
+    EVAL + "--scoring loglikelihood": "unknown --scoring 'loglikelihood'; known: bmlama, ",
+    EVAL + "--scoring mparel": "unknown --scoring 'mparel'; did you mean 'mpararel'? known: ",
+    EVAL + "--device gpu": "unknown --device 'gpu'; did you mean 'cuda'?",
+    EVAL + "--device cudda:1": "unknown --device 'cudda'; did you mean 'cuda'? known: auto, ",
+    EVAL + "--attention flex_attention": "--attention flex_attention cannot be used",
+    EVAL
+    + "--bos alway": "unknown --bos 'alway'; did you mean 'always'? known: auto, always, never",
+    EVAL + "--devices 0": "Invalid value for '--devices': ",
+    EVAL + "--devices 2 --ray local": "--devices and --ray were both given",
+    EVAL + "--threads 0": "Invalid value for '--threads': ",
+    EVAL + "--batch-tokens 99999999999999999999": "Invalid value for '--batch-tokens': ",
+    EVAL + "--beam 2": "--beam is for --scoring xfactr, not bmlama; leave it out",
+    EVAL + "--initial ordr": "unknown --initial 'ordr'; did you mean 'order'?",
+    EVAL + "--refinement x": "unknown --refinement 'x'; known: none, order, confidence",
+    EVAL + "--refresh release": "unknown --refresh 'release'; did you mean 'released'?",
+    "eval geolm --datset geofacts": "No such option: --datset .*--dataset",
+    "metrics r --cluster relations": "unknown --cluster 'relations'; did you mean 'relation'?",
+    "metrics r --resamples -1": "Invalid value for '--resamples': ",
+    "compare a b --cluster subjects": "unknown --cluster 'subjects'; did you mean 'subject'?",
+    "compare a b --test bootstap": "unknown --test 'bootstap'; did you mean 'bootstrap'?",
+    "compare a b --correction hol": "unknown --correction 'hol'; did you mean 'holm'?",
+    "compare a b --stanza s": "--stanza is for --gender FILE",
+    "export r --format cvs": "unknown --format 'cvs'; did you mean 'csv'?",
+    "export d --format lm-eval --scoring pll": "--scoring pll is not available in harnesses",
+    "export d --format lighteval --card c": "--card is not an option of --format lighteval",
+    "build bmlama --config 17_repaired": "unknown --config '17_repaired'; did you mean '17-rep",
+    "build balanced --source mparal": "unknown --source 'mparal'; did you mean 'mpararel'?",
+    "build balanced --source mlama": "--languages is needed to build",
+    "build balanced --source mlama --draw freq": "unknown --draw 'freq'; did you mean 'frequency'?",
+    "build balanced --source mlama --wording sentences": "did you mean 'sentence'?",
+    "build balanced --source mlama --labels xfact": "did you mean 'xfactr'?",
+    "build balanced --source mlama --labels mlama": "--labels mlama: its labels are those of",
+    "build balanced --source mlama --candidates 1": "--candidates 1: a query needs the answer",
+    "build balanced --source mlama --templates 0": "--templates 0: expected 1 or more",
+    "build own f.csv --templates t.toml --candidates 1": "Invalid value for '--candidates': ",
+    "build sentences geofacts --translator gogle": "did you mean 'googletrans'?",
+    "build sentences geofacts --lemmatizer stansa": "did you mean 'stanza'?",
+    "build sentences geofacts --threshold 101": "Invalid value for '--threshold': ",
+    "install --all": "No such option: --all; see polyprobe install --help",
+    "evla": "No such command 'evla'",
+}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    code = f"{HEAVY}answer = {{line: run(line) for line in {list(MISTAKES)!r}}}"
+    return run_client(code, home=tmp_path_factory.mktemp("home"))
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_mistakes_are_found_before_slow_imports(line, answers):
+    status, output = answers[line]
+    assert status in ("1", "2"), output or status
+    assert re.match(f"error: .*{MISTAKES[line].replace('?', '[?]')}", output)
+    assert output.count("\n") == 1
+
+
+def test_h_is_help(monkeypatch, capsys):
+    shown = []
+    for option in ("-h", "--help"):
+        monkeypatch.setattr("sys.argv", ["polyprobe", "cache", "clear", option])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert "--dry-run" in shown[0]
