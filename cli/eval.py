@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from polyprobe.eval.embedded import TRAINED
+from polyprobe.eval.embedded import TRAINED, check_model
 from polyprobe.eval.scoring.options import (
     BOS,
     CHOICES,
@@ -26,6 +26,7 @@ from .options import (
     Exclude,
     Relations,
     Seed,
+    check_dataset,
     checked,
     import_evaluate,
     one_of,
@@ -51,9 +52,18 @@ GROUPS = (
 
 def evaluate(
     model: Annotated[
-        str, typer.Argument(help="Hub id, local folder, GGUF file, or the embedded geolm.")
+        str,
+        typer.Argument(
+            callback=checked(check_model),
+            help="Hub id, local folder, GGUF file, or the embedded geolm.",
+        ),
     ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            callback=checked(check_dataset), help="Folder, name, or OWNER/NAME on the Hub."
+        ),
+    ],
     output: Annotated[Path, typer.Option(help="Run folder; repeat the command to resume.")],
     config: Annotated[
         str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")

@@ -137,6 +137,11 @@ def find_kind(folder: Path) -> str:
     """Return `space` for a metric, `dataset` for a folder with Parquet; refuse any other."""
     if is_metric(folder):
         return "space"
+    if (folder / "run.json").is_file():
+        raise PolyprobeError(
+            f"{folder} is a run, not a dataset; polyprobe export writes its results for the Hub: "
+            "--format eval-results or model-index"
+        )
     if has_parquet(folder):
         return "dataset"
     raise PolyprobeError(

@@ -11,6 +11,7 @@ import torch
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import cached_file
 
+from polyprobe.eval.embedded import EMBEDDED, check_model
 from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, check_option, one_line
 from polyprobe.system.hashing import HASH, hash_model, is_hash
@@ -18,8 +19,6 @@ from polyprobe.system.hashing import HASH, hash_model, is_hash
 from .given import check_options, configuration_of, identify, name_of, unwrap
 from .options import ModelOptions, check_attention, check_budget, check_names
 from .scorers import FAMILIES, SCORINGS, Family, Scorer
-
-EMBEDDED = ("geolm",)
 
 
 class Loaded(NamedTuple):
@@ -196,6 +195,7 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
         return str(path.resolve()), _find_gguf(path)
     if model in EMBEDDED:
         return str(files("polyprobe.eval.embedded") / model), {}
+    check_model(model)
     return model, {"revision": revision} if revision else {}
 
 
