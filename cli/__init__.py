@@ -15,6 +15,8 @@ from .build import app as build
 from .cache import cache
 from .compare import compare
 from .eval import demo, evaluate, metrics, report
+from .list import list_names
+from .options import example
 from .publish import export, install, push
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
@@ -27,6 +29,7 @@ app = typer.Typer(
 INTERRUPTED = 130  # how typer ends on Ctrl-C
 COMMANDS = {
     "demo": demo,
+    "list": list_names,
     "audit": audit,
     "eval": evaluate,
     "metrics": metrics,
@@ -36,8 +39,20 @@ COMMANDS = {
     "install": install,
     "push": push,
 }
+EXAMPLES = {
+    "demo": "polyprobe demo --output demo-run",
+    "list": "polyprobe list scorings",
+    "audit": "polyprobe audit geofacts --html audit.html",
+    "eval": "polyprobe eval geolm --dataset geofacts --languages en,es,el --output runs/geo",
+    "metrics": "polyprobe metrics runs/geo --by-relation",
+    "compare": "polyprobe compare runs/geo runs/other --output differences.html",
+    "report": "polyprobe report runs/geo runs/other --output both.html",
+    "export": "polyprobe export runs/geo --format latex",
+    "install": "polyprobe install",
+    "push": "polyprobe push metrics/rankc OWNER/rankc --dry-run",
+}
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, epilog=example(EXAMPLES[name]))(command)
 app.add_typer(build, name="build")
 app.add_typer(cache, name="cache")
 

@@ -16,7 +16,7 @@ from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.system.errors import PolyprobeError
 
-from .options import one_of, parse_languages, say, split_list
+from .options import example, one_of, parse_languages, say, split_list
 
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
@@ -66,14 +66,17 @@ def add_recipe(name: str) -> None:
         folder = build_dataset(name, split_list(config), mirror, output)
         typer.echo(f"Wrote {name} to {folder}.")
 
-    app.command(name, help=f"Build {RECIPES[name].title}.")(build)
+    line = example(f"polyprobe build {name} --config {RECIPES[name].configs[0]}")
+    app.command(name, help=f"Build {RECIPES[name].title}.", epilog=line)(build)
 
 
 for name in RECIPES:
     add_recipe(name)
 
 
-@app.command(BALANCED)
+@app.command(
+    BALANCED, epilog=example("polyprobe build balanced --source mpararel --languages en,de,pl,fi")
+)
 def build_balanced(
     source: Annotated[
         str,
@@ -191,7 +194,7 @@ def build_balanced(
     typer.echo(f"To build it again: {notes.command}{''.join(places)}")
 
 
-@app.command(OWN)
+@app.command(OWN, epilog=example("polyprobe build own facts.csv --templates templates.toml"))
 def build_own(
     facts: Annotated[
         Path,
@@ -232,7 +235,10 @@ def build_own(
     typer.echo(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
 
 
-@app.command("sentences")
+@app.command(
+    "sentences",
+    epilog=example("polyprobe build sentences geofacts --languages es,ca --translator apertium"),
+)
 def build_sentences(
     dataset: Annotated[str, typer.Argument(help=f"{', '.join((*RECIPES, *REQUESTED))}.")],
     config: Annotated[

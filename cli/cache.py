@@ -13,7 +13,7 @@ from rich.text import Text
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import cache_folder
 
-from .options import say
+from .options import example, say
 
 if TYPE_CHECKING:
     from polyprobe.eval.work.known_scores import Stored
@@ -24,7 +24,7 @@ cache = typer.Typer(
 ABOUT = ("revision", "scoring", "dtype")
 
 
-@cache.command()
+@cache.command(epilog=example("polyprobe cache info"))
 def info() -> None:
     """List stored scores, one row for each model and its settings."""
     from polyprobe.eval.work.known_scores import list_stores
@@ -38,7 +38,7 @@ def info() -> None:
         say(f"no scores are stored in {folder}")
 
 
-@cache.command()
+@cache.command(epilog=example("polyprobe cache clear --model bloom --dry-run"))
 def clear(
     model: Annotated[
         str | None, typer.Option(help="Only models with this text in their name.")
@@ -78,19 +78,40 @@ def choose_stores(stores: "list[Stored]", model: str | None) -> "list[Stored]":
 
 
 def draw_stores(stores: "list[Stored]") -> Table:
-    """Return a table with one row for each store; some differ only in settings not shown."""
+    """Return a table with one row for each store.
+
+    Further settings are shown of rows that differ in nothing else.
+    """
     table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold", highlight=False)
     table.add_column("model", overflow="fold", min_width=18)  # with the others 80 columns
     for name in ABOUT:
         table.add_column(name, overflow="fold")
+    further = {store.file: list_further(store, stores) for store in stores}
+    if any(further.values()):
+        table.add_column("other settings", overflow="fold")
     for name in ("rows", "size", "last used"):
         table.add_column(name, justify="right", no_wrap=True)
     for store in stores:
         revision, *others = (store.identity.get(name, "–") for name in ABOUT)
         used = datetime.fromtimestamp(store.used).strftime("%Y-%m-%d")
+        others += [further[store.file]] if any(further.values()) else []
         cells = (name_of(store), revision[:12], *others, f"{store.rows:,}", decimal(store.size))
         table.add_row(*map(Text, (*cells, used)))
     return table
+
+
+def list_further(store: "Stored", stores: "list[Stored]") -> str:
+    """Return the settings that a store has not in common with those of the same row otherwise."""
+
+    def key(other: "Stored") -> tuple[str, ...]:
+        return (other.name, *(other.identity.get(name, "") for name in ABOUT))
+
+    alike = [other.identity for other in stores if key(other) == key(store)]
+    return ", ".join(
+        f"{name} {value}"
+        for name, value in store.identity.items()
+        if len({identity.get(name) for identity in alike}) > 1
+    )
 
 
 def describe(store: "Stored") -> str:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from polyprobe.eval.run.choice import Choice
 
 
+def example(line: str) -> str:
+    """Return the epilog of a command's help."""
+    return f"Example: {line}"
+
+
 def one_of(known: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
     """Return the callback of an option or argument that accepts only known names.
 

@@ -20,6 +20,13 @@ TRANSLATORS = {
 }
 """{name, also of the module: class}."""
 
+TITLES = {
+    "apertium": "rules, by a local server: apt-get install apertium-apy apertium-eng-spa",
+    "googletrans": "the public page of Google Translate",
+    "openai": "a model behind an OpenAI-compatible server",
+    "transformers": "a translation model of the Hub, such as NLLB, M2M100 or OPUS-MT",
+}
+
 SETTINGS = {"batch_size": int, "concurrency": int, "per_second": float, "timeout": float}
 """Options of every translator: attributes of `Translator`."""
 

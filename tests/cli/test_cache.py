@@ -76,13 +76,13 @@ def test_info_shows_a_row_for_each_identity(cache, polyprobe):
     total = weigh(gpt2, bert, later)
     status, lines, errors = polyprobe("info")
     assert (status, errors) == (0, [])
-    head = ["model", "revision", "scoring", "dtype", "rows", "size", "last", "used"]
-    assert lines[0].split() == head
+    head = ["model", "revision", "scoring", "dtype", "other", "settings"]
+    assert lines[0].split() == [*head, "rows", "size", "last", "used"]
     short = [GPT2 | {"revision": "607a30d783df"}, BERT | {"revision": "sha256-01234"}]
     known = [[*identity.values()] for identity in short]
     assert [line.split() for line in lines[2:5]] == [
         [*known[1], "7", *sizes[0].split(), "2026-07-15"],
-        [*known[0], "0", *sizes[1].split(), "2026-07-16"],
+        [*known[0], "bos", "always", "0", *sizes[1].split(), "2026-07-16"],
         [*known[0], "1,234", *sizes[2].split(), "2026-07-14"],
     ]
     assert lines[5:] == [f"{amount(1241, total)} in {cache}"]
@@ -210,3 +210,11 @@ except SystemExit as end:
     answer = [end.code, "polyprobe.eval.work.known_scores" in sys.modules, "torch" in sys.modules]
 """
     assert run_client(code, tmp_path) == [0, True, False]
+
+
+def test_rows_that_differ_in_a_setting_not_shown_show_it(cache, polyprobe):
+    for identity in (GPT2 | {"torch": "2.13.0"}, GPT2 | {"torch": "2.12.1"}, BERT | {"torch": "2"}):
+        fill(cache, identity, 1)
+    lines = [line for line in polyprobe("info")[1] if "torch" in line]
+    assert sorted(line.split("torch ")[1].split()[0] for line in lines) == ["2.12.1", "2.13.0"]
+    assert all("gpt2" in line for line in lines)

@@ -1,0 +1,87 @@
+"""`polyprobe list`: the names that other commands take."""
+
+import os
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from polyprobe.builder.recipes import BALANCED, OWN, RECIPES
+from polyprobe.builder.sources import FACT_SOURCES
+from polyprobe.builder.translators import TITLES
+from polyprobe.eval.scoring.options import SCORING_NAMES
+from polyprobe.publish.export import RUN_FORMATS
+from polyprobe.publish.harness import HARNESSES
+
+from .options import one_of
+
+Rows = Iterator[tuple[str, str]]
+
+
+def list_datasets() -> Rows:
+    """Yield the datasets at hand with their configurations, then those that can be built."""
+    from polyprobe.schema.card import list_splits, read_card
+    from polyprobe.schema.locate import list_datasets, locate
+
+    for name in list_datasets():
+        card = Path(locate(name)) / "README.md"
+        if not os.path.isdir(card.parent):
+            yield name, "installed"
+            continue
+        splits = list_splits(read_card(card)) if card.is_file() else []
+        sizes = {config: 0 for config, *_ in splits}
+        for config, *_ in splits:
+            sizes[config] += 1
+        listed = ", ".join(f"{config} ({size} languages)" for config, size in sizes.items())
+        yield name, f"{listed or 'no card'}; {os.path.relpath(card.parent)}"
+    for name, recipe in RECIPES.items():
+        yield f"build {name}", f"{recipe.title}: {', '.join(recipe.configs)}"
+    yield f"build {BALANCED}", f"facts that all languages have, from {', '.join(FACT_SOURCES)}"
+    yield f"build {OWN}", "your own facts and templates"
+
+
+def list_metrics() -> Rows:
+    """Yield the metrics with the descriptions of their cards."""
+    from polyprobe.schema.card import read_card
+
+    for app in sorted(Path(str(files("polyprobe"))).glob("metrics/*/app.py")):
+        yield app.parent.name, read_card(app.with_name("README.md"))["description"]
+
+
+def list_scorings() -> Rows:
+    """Yield the values of `--scoring`."""
+    yield from ((name, f"{says} ({who})") for name, (who, says) in SCORING_NAMES.items())
+
+
+def list_formats() -> Rows:
+    """Yield the values of `export --format`."""
+    yield from ((name, "results of a run") for name in RUN_FORMATS)
+    yield from ((name, "a dataset as tasks of this harness") for name in HARNESSES)
+
+
+KINDS: dict[str, Callable[[], Rows]] = {
+    "datasets": list_datasets,
+    "metrics": list_metrics,
+    "scorings": list_scorings,
+    "translators": lambda: iter(TITLES.items()),
+    "formats": list_formats,
+}
+
+
+def list_names(
+    kind: Annotated[
+        str | None,
+        typer.Argument(callback=one_of(KINDS), help=f"{', '.join(KINDS)} (default: all)."),
+    ] = None,
+) -> None:
+    """List datasets, metrics, scorings, translators and export formats by name."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for title in [kind] if kind else KINDS:
+        table.add_row(f"[bold]{title}[/bold]", end_section=True)
+        for name, says in KINDS[title]():
+            table.add_row(f"  {name}", says)
+    Console().print(table)

@@ -1,0 +1,57 @@
+"""`--help` of every command has an example that the command accepts; `polyprobe list`."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from polyprobe.cli import app
+from polyprobe.cli.list import KINDS
+from polyprobe.eval.scoring.scorers import SCORINGS
+from polyprobe.schema.locate import list_datasets
+
+ROOT = typer.main.get_command(app)
+
+
+def find_commands(command=ROOT, name="polyprobe"):
+    """Return {words: command} of all commands without subcommands."""
+    inside = getattr(command, "commands", None)
+    if inside is None:
+        return {name: command}
+    parts = (find_commands(part, f"{name} {word}") for word, part in inside.items())
+    return {words: found for part in parts for words, found in part.items()}
+
+
+COMMANDS = find_commands()
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_the_help_has_an_example_that_works(words):
+    epilog = COMMANDS[words].epilog
+    assert epilog.startswith(f"Example: {words}")
+    given = epilog.removeprefix(f"Example: {words}").split()
+    with COMMANDS[words].make_context(words, given) as context:  # checks the options
+        assert not context.args
+    shown = CliRunner().invoke(app, [*words.split()[1:], "--help"], env={"COLUMNS": "200"})
+    assert epilog in shown.output
+
+
+def test_the_names_of_every_kind_are_listed():
+    shown = CliRunner().invoke(app, ["list"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    for name in (*KINDS, *list_datasets(), "build own", "rankc_subject", *SCORINGS, "apertium"):
+        assert f"{name} " in f"{shown.output} ", name
+    alone = CliRunner().invoke(app, ["list", "scorings"], env={"COLUMNS": "200"}).output
+    assert [line.split()[0] for line in alone.splitlines()] == ["scorings", *SCORINGS]
+
+
+def test_the_list_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom polyprobe.cli import main\nsys.argv[1:] = ['list']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print({'torch', 'transformers', 'datasets', 'polars', 'evaluate'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
