@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from polyprobe.eval.embedded import TRAINED, check_model
+from polyprobe.eval.embedded import TRAINED
 from polyprobe.eval.scoring.options import (
     BOS,
     CHOICES,
     MOST_TOKENS,
     SCORING_NAMES,
     check_attention,
+    check_model,
     take_decoding,
     take_workers,
 )

@@ -11,13 +11,12 @@ import torch
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import cached_file
 
-from polyprobe.eval.embedded import EMBEDDED, check_model
 from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, check_option, one_line
 from polyprobe.system.hashing import HASH, hash_model, is_hash
 
 from .given import check_options, configuration_of, identify, name_of, unwrap
-from .options import ModelOptions, check_attention, check_budget, check_names
+from .options import EMBEDDED, ModelOptions, check_attention, check_budget, check_model, check_names
 from .scorers import FAMILIES, SCORINGS, Family, Scorer
 
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypedDict
 
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
 
+EMBEDDED = ("geolm",)  # models in the package
 FREE = "xfactr"
 ALL, MASKED = "all models", "masked models"
 # The values of `--scoring`, and the models that each takes (`scorers.SCORINGS` has the scorers).
@@ -33,6 +36,19 @@ FEW_MASKS, MANY_MASKS = 5, 10
 
 
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
+
+
+def check_model(name: str) -> None:
+    """Refuse a name like that of an embedded model, which only a mistake can mean.
+
+    Other names without an owner, such as `gpt2`, may be on the Hub.
+    """
+    near = get_close_matches(name.casefold(), EMBEDDED, n=1, cutoff=0.7)
+    if near and name not in EMBEDDED and not Path(name).exists():
+        raise PolyprobeError(
+            f"unknown model {name!r}; did you mean {near[0]!r}? give an id on the Hub, a local "
+            "folder, or a GGUF file"
+        )
 
 
 class ModelOptions(TypedDict, total=False):
