@@ -14,6 +14,7 @@ from polyprobe.eval.scoring.options import (
     MOST_TOKENS,
     SCORING_NAMES,
     check_attention,
+    check_model,
     take_decoding,
     take_workers,
 )
@@ -26,6 +27,7 @@ from .options import (
     Exclude,
     Relations,
     Seed,
+    check_dataset,
     checked,
     import_evaluate,
     one_of,
@@ -51,9 +53,18 @@ GROUPS = (
 
 def evaluate(
     model: Annotated[
-        str, typer.Argument(help="Hub id, local folder, GGUF file, or the embedded geolm.")
+        str,
+        typer.Argument(
+            callback=checked(check_model),
+            help="Hub id, local folder, GGUF file, or the embedded geolm.",
+        ),
     ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            callback=checked(check_dataset), help="Folder, name, or OWNER/NAME on the Hub."
+        ),
+    ],
     output: Annotated[Path, typer.Option(help="Run folder; repeat the command to resume.")],
     config: Annotated[
         str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")

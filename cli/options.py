@@ -42,6 +42,13 @@ def checked(check: Callable[[str], None]) -> Callable[[str | None], str | None]:
     return call
 
 
+def check_dataset(name: str) -> None:
+    """Refuse a dataset that cannot be found, without a request to the Hub."""
+    from polyprobe.schema.locate import check_named
+
+    check_named(name)
+
+
 def import_evaluate() -> None:
     """Import evaluate without transformers' pipelines: five seconds that no command needs."""
     if not {"evaluate", "transformers"} & set(sys.modules):

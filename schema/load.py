@@ -2,6 +2,7 @@
 
 import os
 import re
+from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,20 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.dataset import ParquetFragmentScanOptions
 
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.errors import PolyprobeError, guess, one_line, unknown
 
 from .card import check_card
 from .checks import check
 from .columns import UNREADABLE, split_name
-from .locate import FORMATS, find_formats, list_installed, locate, suggest
-from .names import split_list
+from .locate import FORMATS, REMEDY, check_named, find_formats, locate
+from .names import find_code, split_list
 
 VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
 IN_MEMORY = "in memory"  # of a run: the name of a dataset that was not loaded by name
 Splits = Mapping[str, datasets.Dataset]
-REMEDY = (
-    "build it (polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME"
-)
 PARTS = {"train", "test", "validation"}  # names of splits that are not languages
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w{2,8})*")
 
@@ -140,13 +138,18 @@ def _known(wanted: str | Iterable[str] | None, available: list[str], name: str) 
         raise PolyprobeError(
             f"no languages were named; available in {name}: {', '.join(available)}"
         )
-    chosen = [x if x in available else x.replace("-", "_") for x in chosen]
+    folded = {split.casefold(): split for split in available}
+    chosen = [x if x in available else folded.get(split_name(x).casefold(), x) for x in chosen]
     for language in chosen:
         if language not in available:
+            code = find_code(language)
+            near = f" did you mean {code!r}?" if code in available else ""
+            if not near and len(language) > 2:  # two letters are a language, not a mistake
+                near = guess(language, available)
             raise PolyprobeError(
-                f"unknown language '{language}' in {name}; available: {', '.join(available)}"
+                f"unknown language '{language}' in {name};{near} available: {', '.join(available)}"
             )
-    return chosen
+    return list(dict.fromkeys(chosen))
 
 
 @contextmanager
@@ -155,10 +158,7 @@ def _from_cache(name: str, place: str) -> Iterator[None]:
     if "/" in place or os.path.isdir(place):
         yield
         return
-    if place not in list_installed():
-        raise PolyprobeError(
-            f"no dataset '{name}' here, under ./datasets or installed; {suggest(place)}; {REMEDY}"
-        )
+    check_named(place)
     before = datasets.config.HF_HUB_OFFLINE
     datasets.config.HF_HUB_OFFLINE = True
     try:
@@ -181,16 +181,17 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
     except PolyprobeError:
         raise
     except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
+        found = isinstance(error, datasets.exceptions.DatasetNotFoundError)
+        offline = "" if found else "; HF_HUB_OFFLINE=1 uses only the cache of the Hub"
         raise PolyprobeError(
-            f"no dataset '{name}' here, under ./datasets or on the Hub; {REMEDY} "
+            f"no dataset '{name}' here, under ./datasets or on the Hub; {REMEDY}{offline} "
             f"({one_line(error)})"
         ) from error
     except Exception as error:
         if "BuilderConfig" in str(error) and "not found" in str(error):
-            available = str(error).rpartition("Available: ")[2]
-            raise PolyprobeError(
-                f"unknown configuration in '{name}'; available: {available}"
-            ) from error
+            available = literal_eval(str(error).rpartition("Available: ")[2])
+            dataset, _, config = name.rpartition("/")
+            raise unknown("configuration", config, dataset, available) from error
         raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error
     finally:
         datasets.enable_progress_bars()

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +10,12 @@ from pathlib import Path
 from huggingface_hub import try_to_load_from_cache
 from huggingface_hub.constants import HF_HOME
 
+from polyprobe.system.errors import PolyprobeError, guess
+
 FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}  # names in `datasets`
+REMEDY = (
+    "build it (polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME"
+)
 PLACES = ("*", "*/*", "data/**/*")  # of the files of a dataset in its folder
 _RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ([^|\n]*?) \|", re.MULTILINE)
 
@@ -41,9 +45,20 @@ def list_datasets() -> list[str]:
 def suggest(name: str) -> str:
     """Return a hint for an unknown name: the nearest name, and all known ones."""
     known = list_datasets()
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    guess = f"did you mean {near[0]!r}? " if near else ""
-    return f"{guess}available: {', '.join(known)}"
+    return f"{guess(name, known)} available: {', '.join(known)}".lstrip()
+
+
+def check_named(dataset: str) -> None:
+    """Refuse a name without an owner that is neither a folder, nor embedded, nor installed.
+
+    The Hub is not asked: it has no dataset of polyprobe without an owner.
+    """
+    place = locate(dataset)
+    if "/" in place or os.path.isdir(place) or place in list_installed():
+        return
+    raise PolyprobeError(
+        f"no dataset '{dataset}' here, under ./datasets or installed; {suggest(place)}; {REMEDY}"
+    )
 
 
 def list_installed() -> Iterator[str]:
@@ -52,7 +67,8 @@ def list_installed() -> Iterator[str]:
     A folder named like a format (`parquet`) is the cache of plain files of that format.
     """
     package = find_spec("datasets")  # imported, it takes seconds
-    (home,) = package.submodule_search_locations if package else [""]
+    places = package.submodule_search_locations if package else None
+    home = places[0] if places else ""
     cache = os.environ.get("HF_DATASETS_CACHE", Path(HF_HOME, "datasets"))
     for folder in Path(cache).glob("[!._]*"):
         other = "___" in folder.name or Path(home, "packaged_modules", folder.name).is_dir()

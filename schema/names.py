@@ -14,6 +14,20 @@ def split_list(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, parts)))
 
 
+def find_code(name: str) -> str | None:
+    """Return the code of a language by its English name, if Babel is installed.
+
+    >>> find_code("spanish"), find_code("Klingonese")
+    ('es', None)
+    """
+    try:
+        from babel import Locale
+    except ImportError:
+        return None
+    codes = {text.casefold(): code for code, text in Locale("en").languages.items()}
+    return codes.get(name.casefold())
+
+
 def parse_exclude(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
     """Return the relations and flags to leave out; `none` is an empty list, None the default.
 

@@ -16,10 +16,8 @@ from polyprobe.system.errors import PolyprobeError, check_option, one_line
 from polyprobe.system.hashing import HASH, hash_model, is_hash
 
 from .given import check_options, configuration_of, identify, name_of, unwrap
-from .options import ModelOptions, check_attention, check_budget, check_names
+from .options import EMBEDDED, ModelOptions, check_attention, check_budget, check_model, check_names
 from .scorers import FAMILIES, SCORINGS, Family, Scorer
-
-EMBEDDED = ("geolm",)
 
 
 class Loaded(NamedTuple):
@@ -196,6 +194,7 @@ def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
         return str(path.resolve()), _find_gguf(path)
     if model in EMBEDDED:
         return str(files("polyprobe.eval.embedded") / model), {}
+    check_model(model)
     return model, {"revision": revision} if revision else {}
 
 

@@ -104,7 +104,7 @@ MISTAKES = {
     ),
     "unknown configuration": (
         lambda here: ["facts", "--config", "smal"],
-        "unknown configuration in 'facts/smal'; available: ['small']",
+        "unknown configuration 'smal' in facts; did you mean 'small'? available: small",
     ),
     "unknown language": (
         lambda here: ["facts", "--languages", "en,ro"],

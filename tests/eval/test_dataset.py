@@ -83,7 +83,7 @@ def test_facts_come_in_the_languages_asked_for(tmp_path):
     ("config", "languages", "message"),
     [
         (None, ["en", "xx"], "unknown language 'xx' in {}; available: en, ru, zh_hans"),
-        ("large", None, "unknown configuration in '{}/large'; available: ['small']"),
+        ("large", None, "unknown configuration 'large' in {}; available: small"),
     ],
 )
 def test_unknown_names_list_the_known(config, languages, message, tmp_path):
@@ -122,7 +122,7 @@ def test_an_unknown_dataset_names_those_of_every_place(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(PolyprobeError) as error:
             load_facts(asked, "default")
-        said = f"no dataset '{asked}/default' here, under ./datasets or installed; "
+        said = f"no dataset '{asked}' here, under ./datasets or installed; "
         assert str(error.value).startswith(f"{said}{guess}available: {listed}; build it (")
     assert len(load_facts("rivers")["en"]) == 8
     with pytest.raises(PolyprobeError, match="on the Hub; build it"):
