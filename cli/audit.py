@@ -9,7 +9,7 @@ from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError, unknown
 
-from .options import import_evaluate, parse_splits
+from .options import check_dataset, import_evaluate, parse_splits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +32,8 @@ def audit(
     ] = None,
 ) -> None:
     """Count the defects of a dataset by language, and their effect on RankC."""
+    if not Path(dataset).exists():
+        check_dataset(dataset)
     import_evaluate()
     from polyprobe.system.extras import explain_missing_extras
     from polyprobe.system.files import write_text

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.publish.harness import HARNESSES, check_scoring, export_dataset
+from polyprobe.publish.source import find_folder, find_kind
 from polyprobe.system.errors import PolyprobeError
 
 from .options import checked, import_evaluate, one_of, parse_splits
@@ -77,7 +78,6 @@ def export(
 
 def find_dataset(given: Path, format: str) -> Path:
     """Return the dataset folder as `eval --dataset` finds it, else as `push` does."""
-    from polyprobe.publish.source import find_folder
     from polyprobe.schema.locate import locate
 
     if (given / "run.json").is_file():
@@ -124,7 +124,7 @@ def push(
     `hf auth login` or HF_TOKEN. Run the same command again to resume; unchanged files are not
     uploaded.
     """
-    # huggingface_hub takes a second to import, which no other command should wait for.
+    find_kind(find_folder(source))  # refuse other folders before the imports, which take seconds
     from polyprobe.publish import push as steps
 
     target = steps.Target(repo, private, revision, create_pr)

@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -128,9 +129,10 @@ def find_folder(given: Path) -> Path:
             return folder.resolve()
     if given.is_file():
         raise PolyprobeError(f"{given} is a file; give the folder of a dataset or a metric")
-    rooms = [room for room in ROOMS if (package / room / given).is_dir()]
-    guess = f"; did you mean {rooms[0]}/{given}?" if rooms else ""
-    raise PolyprobeError(f"no such folder: {given}{guess}; `polyprobe build` makes datasets/NAME")
+    known = {path.name: path for room in ROOMS for path in sorted(package.glob(f"{room}/[!.]*"))}
+    near = get_close_matches(given.name, known, n=1)
+    hint = f"; did you mean {known[near[0]].relative_to(package)}?" if near else ""
+    raise PolyprobeError(f"no such folder: {given}{hint}; `polyprobe build` makes datasets/NAME")
 
 
 def find_kind(folder: Path) -> str:

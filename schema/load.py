@@ -143,7 +143,9 @@ def _known(wanted: str | Iterable[str] | None, available: list[str], name: str) 
     for language in chosen:
         if language not in available:
             code = find_code(language)
-            near = f" did you mean {code!r}?" if code in available else guess(language, available)
+            near = f" did you mean {code!r}?" if code in available else ""
+            if not near and len(language) > 2:  # two letters are a language, not a mistake
+                near = guess(language, available)
             raise PolyprobeError(
                 f"unknown language '{language}' in {name};{near} available: {', '.join(available)}"
             )

@@ -35,6 +35,7 @@ SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of o
 FEW_MASKS, MANY_MASKS = 5, 10
 
 
+EMBEDDED = ("geolm",)  # models in eval/embedded
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
 
 
@@ -185,6 +186,19 @@ def check_names(given: Iterable[str], known: Collection[str], place: str) -> Non
     for name in given:
         if name not in known:
             raise unknown("argument", name, f"{place}()", known)
+
+
+def check_model(name: str) -> None:
+    """Refuse a name like that of an embedded model, which only a mistake can mean.
+
+    Other names without an owner, such as `gpt2`, may be on the Hub.
+    """
+    near = get_close_matches(name.casefold(), EMBEDDED, n=1, cutoff=0.7)
+    if near and name not in EMBEDDED and not Path(name).exists():
+        raise PolyprobeError(
+            f"unknown model {name!r}; did you mean {near[0]!r}? give an id on the Hub, a local "
+            "folder, or a GGUF file"
+        )
 
 
 def check_attention(name: str | None) -> None:

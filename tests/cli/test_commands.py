@@ -85,6 +85,12 @@ def test_languages_may_be_written_as_codes_or_as_splits(polyprobe, tmp_path):
     [
         (["--languages", "en,xx"], "unknown language 'xx' in facts; available: en, ru, zh_hans"),
         (["--config", "huge"], "unknown configuration 'huge' in facts; available: small"),
+        (["--config", "smal"], "unknown configuration 'smal' in facts; did you mean 'small'?"),
+        (["--languages", "EN,Russian"], "in facts; did you mean 'ru'? available: en, ru, zh_hans"),
+        (
+            ["--languages", "ZH-Hant"],
+            "unknown language 'ZH_Hant' in facts; did you mean 'zh_hans'?",
+        ),
         (["--limit", "2", "--sample", "2"], "--limit and --sample were both given"),
         (["--scoring", "magic"], "unknown --scoring 'magic'; known: bmlama"),
         (["--device", "abacus"], "unknown --device 'abacus'; known: auto, cpu, cuda"),

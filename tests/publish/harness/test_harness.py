@@ -113,7 +113,7 @@ def test_the_version_changes_with_the_files(folder, tmp_path):
 WRONG = {
     "unknown language 'fr'": {"languages": ["fr"]},
     "no languages were named": {"languages": []},
-    "unknown configuration in '.*/17'; available: .*default": {"config": "17"},
+    "unknown configuration '17' in .*; available: .*default": {"config": "17"},
     "unknown harness 'helm'": {"harness": "helm"},
     "--scoring pll is not available in harnesses": {"scoring": "pll"},
     "'tiny' is not a repository name OWNER/NAME; correct --dataset-id": {"dataset_id": "tiny"},
