@@ -8,7 +8,6 @@ from typing import Any, TypedDict
 
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
 
-EMBEDDED = ("geolm",)  # models in the package
 FREE = "xfactr"
 ALL, MASKED = "all models", "masked models"
 # The values of `--scoring`, and the models that each takes (`scorers.SCORINGS` has the scorers).
@@ -186,19 +185,6 @@ def check_names(given: Iterable[str], known: Collection[str], place: str) -> Non
     for name in given:
         if name not in known:
             raise unknown("argument", name, f"{place}()", known)
-
-
-def check_model(name: str) -> None:
-    """Refuse a name like that of an embedded model, which only a mistake can mean.
-
-    Other names without an owner, such as `gpt2`, may be on the Hub.
-    """
-    near = get_close_matches(name.casefold(), EMBEDDED, n=1, cutoff=0.7)
-    if near and name not in EMBEDDED and not Path(name).exists():
-        raise PolyprobeError(
-            f"unknown model {name!r}; did you mean {near[0]!r}? give an id on the Hub, a local "
-            "folder, or a GGUF file"
-        )
 
 
 def check_attention(name: str | None) -> None:

@@ -108,7 +108,6 @@ WORDS = {
 OPTIONS = {
     "--languages en,es": "unknown language 'es' in .*facts.csv; .*available: en, fr",
     "--languages en": "one language, en; .*or name more --languages",
-    "--candidates 1": "--candidates 1: a query needs the answer and a distractor, 2 or more",
     "--licence other": "--licence 'other': expected an id of the Hub, such as cc-by-4.0",
     "--licence CC-BY": "--licence 'CC-BY': expected an id of the Hub",
     "--output facts.csv": "facts.csv is a file; give --output a folder",

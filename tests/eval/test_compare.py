@@ -106,7 +106,7 @@ def test_rows_of_one_fact_are_matched_in_their_order(run):
         ({"correction": "c"}, "unknown correction 'c'"),
         (
             {"clusters": "object"},
-            "unknown --cluster 'object'; known: auto, none, relation, subject",
+            "unknown --cluster 'object'; did you mean 'subject'. known: auto, none, relation",
         ),
     ],
 )

@@ -216,8 +216,6 @@ XFACTR = ["--scoring", "xfactr"]
          "unknown --refinement 'all'; known: none, order, confidence"),
         ("bert", [*XFACTR, "--refresh", "never"],
          "unknown --refresh 'never'; known: always, released"),
-        ("bert", [*XFACTR, "--beam", "0"], "--beam must be at least 1, got 0"),
-        ("bert", [*XFACTR, "--max-masks", "0"], "--max-masks must be at least 1, got 0"),
         ("bert", [*XFACTR, "--max-masks", "600"],
          "language 'en': a sentence becomes 610 tokens, the model reads 512: "),
         ("bert", ["--beam", "2"], "--beam is for --scoring xfactr, not bmlama; leave it out"),
