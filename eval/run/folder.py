@@ -255,7 +255,8 @@ class Run:
                 if language in self._files:
                     raise PolyprobeError(f"{file} was changed after it was written; {remedy}")
                 report(f"warning: run.json has no checksum of {file}, which is of an older version")
-            table = pq.read_table(pa.BufferReader(content))
+            # no threads: one that still runs at exit would abort the process
+            table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         except FileNotFoundError:
             raise PolyprobeError(
                 f"{file} is missing; run the same `polyprobe eval` again to score '{language}'"
