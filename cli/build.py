@@ -218,7 +218,12 @@ def build_own(
     ] = 10,
     seed: Annotated[int, typer.Option(help="Random seed of the sampling.")] = 0,
     licence: Annotated[
-        str, typer.Option(help="Licence of your data on the Hub, such as cc-by-4.0; for push.")
+        str,
+        typer.Option(
+            "--licence",
+            "--license",
+            help="Licence of your data on the Hub, such as cc-by-4.0; for push.",
+        ),
     ] = "unknown",
     output: Output = None,
 ) -> None:

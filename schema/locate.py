@@ -56,6 +56,11 @@ def check_named(dataset: str) -> None:
     place = locate(dataset)
     if "/" in place or os.path.isdir(place) or place in list_installed():
         return
+    if Path(dataset).is_file():
+        raise PolyprobeError(
+            f"{dataset} is a file; give the folder of a dataset, or make one of a table of facts: "
+            f"polyprobe build own {dataset} --templates TEMPLATES.toml"
+        )
     raise PolyprobeError(
         f"no dataset '{dataset}' here, under ./datasets or installed; {suggest(place)}; {REMEDY}"
     )

@@ -5,7 +5,8 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from polyprobe.eval.results.figures import FIGURES
+from polyprobe.eval.results.figures import BY_NAME, FIGURES
+from polyprobe.eval.results.floors import FLOORS
 
 from .exported import MARK, MEAN, Exported, Row, write_export
 
@@ -26,6 +27,7 @@ ESCAPES = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
 }
+_FLOORS = {floor.name: floor.title for floor in FLOORS}
 _EMPTY = Row("", "", "", None, None, None, None, None)
 
 
@@ -118,14 +120,13 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     known = [row for row in means if row.chance is not None]
     chances = ", ".join(f"{COLUMNS[row.figure][0]} {_percent(row.chance)}" for row in known)
     chance = f" Chance: {chances}." if known else ""
-    levels = [(COLUMNS[row.figure][0], row.floor) for row in means if row.floor is not None]
-    floors = ", ".join(f"{head} {_percent(level)}" for head, level in levels)
-    bold = " Bold: accuracies not above it with their intervals." if floors else ""
-    floor = (
-        f" Floors (frequent answers, another subject, independence): {floors}.{bold}"
-        if floors
-        else ""
+    floors = ", ".join(
+        f"{COLUMNS[row.figure][0]} {_percent(row.floor)} ({_FLOORS[BY_NAME[row.figure].floor]})"
+        for row in means
+        if row.floor is not None
     )
+    bold = " Bold: accuracies whose interval is not above their floor." if floors else ""
+    floor = f" Floors: {floors}.{bold}" if floors else ""
     resampling = exported.results["resampling"]
     drawn = f" 95% intervals by bootstrap, {resampling['n_resamples']:,} resamples."
     intervals = drawn if resampling["n_resamples"] else ""

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
+from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.test_own import CAPITALS, HEAD, TEMPLATES
 
@@ -164,3 +165,10 @@ def test_files_that_cannot_be_read(missing, folder, tmp_path, monkeypatch):
     words = ["build", "own", "facts.csv", "--templates", "templates.toml"]
     reason = "Is a directory" if folder else "No such file or directory"
     check_line(CliRunner().invoke(app, words).exception, f"cannot read {missing}: {reason}")
+
+
+def test_a_table_of_facts_is_no_dataset_yet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "facts.csv").write_text(BOTH, encoding="utf-8")
+    with pytest.raises(PolyprobeError, match="facts.csv is a file; .* polyprobe build own facts"):
+        load_facts("facts.csv")

@@ -157,22 +157,3 @@ def test_without_network_the_bare_name_is_found_after_the_clients_retries(tmp_pa
     home = tmp_path / "home"
     install(home, tmp_path, write_dataset(tmp_path / "geo"))
     assert load(home, [("geo", "small")], endpoint=NOWHERE, offline=False) == ["Paris"]
-
-
-def test_names_without_an_owner_are_found_without_the_hub(hub, tmp_path):
-    """An installed dataset is loaded, and a mistake reported, without a request."""
-    home = tmp_path / "home"
-    install(home, tmp_path, write_dataset(tmp_path / "geo"))
-    shutil.rmtree(tmp_path / "geo")
-    where = {"home": home, "folder": tmp_path, "endpoint": hub.url}
-    found = run_polyprobe("audit", "geo", "--config", "small", **where)
-    assert found.returncode == 0, found.stderr
-    for command in (["audit", "ge"], ["eval", "geolm", "--dataset", "ge", "--output", "run"]):
-        missed = run_polyprobe(*command, **where)
-        assert missed.returncode == 1
-        assert "no dataset 'ge' here, under ./datasets or installed; did you mean 'geo'?" in (
-            missed.stderr
-        )
-    missed = run_polyprobe("eval", "geoml", "--dataset", "geo", "--output", "run", **where)
-    assert "unknown model 'geoml'; did you mean 'geolm'?" in missed.stderr
-    assert not hub.requests
