@@ -92,13 +92,9 @@ def build_balanced(
     with explain_missing_extras("building"):
         from .recipes.balanced import build as balanced
         from .recipes.balanced.material import gather, trace_costs
-        from .recipes.balanced.request import check_request
+        from .recipes.balanced.request import check_build
 
-        check_request(request)
-        if not request.languages:
-            raise PolyprobeError(
-                "--languages is needed to build; --plan alone shows what they cost"
-            )
+        check_build(request)
         name, command = request.name, request.command
         check_mirror(mirror)
         with locked(folder, wait=True):

@@ -14,7 +14,6 @@ from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
 from polyprobe.builder.recipes.balanced import DRAWS, WORDINGS
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
-from polyprobe.system.errors import PolyprobeError
 
 from .options import example, one_of, parse_languages, say, split_list
 
@@ -158,7 +157,7 @@ def build_balanced(
     output: Output = None,
 ) -> None:
     """Build the largest multi-parallel set of a source for some languages."""
-    from polyprobe.builder.recipes.balanced.request import Request, check_request
+    from polyprobe.builder.recipes.balanced.request import Request, check_build, check_request
 
     request = Request(
         source,
@@ -177,9 +176,7 @@ def build_balanced(
         tuple(trusted or ()),
         draw,
     )
-    check_request(request)
-    if not (plan or request.languages):
-        raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")
+    (check_request if plan else check_build)(request)
     from polyprobe.builder import build
 
     if plan:

@@ -215,10 +215,11 @@ def evaluate(
         "cache": cache,
         **{name: value for name, value in decoding.items() if value is not None},
     }
+    from polyprobe.eval.run.choice import check_limits
+
     for take in (take_decoding, take_workers):  # raise errors before torch is imported
         take(dict(options))
-    if limit is not None and sample is not None:
-        raise PolyprobeError("--limit and --sample were both given; choose one")
+    check_limits(limit, sample)
     import_evaluate()
     with explain_missing_extras("evaluating"):
         from polyprobe.eval.evaluate import run_evaluation

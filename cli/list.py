@@ -1,6 +1,7 @@
 """`polyprobe list`: the names that other commands take."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -33,9 +34,7 @@ def list_datasets() -> Rows:
             yield name, "installed"
             continue
         splits = list_splits(read_card(card)) if card.is_file() else []
-        sizes = {config: 0 for config, *_ in splits}
-        for config, *_ in splits:
-            sizes[config] += 1
+        sizes = Counter(split.config for split in splits)
         listed = ", ".join(f"{config} ({size} languages)" for config, size in sizes.items())
         yield name, f"{listed or 'no card'}; {os.path.relpath(card.parent)}"
     for name, recipe in RECIPES.items():

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import sqlite3
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import PolyprobeError
+from .progress import report
 
 PATIENCE = 60.0  # seconds to wait for another process's transaction
 CHECKSUM = 16  # bytes before a value
@@ -80,9 +80,7 @@ class ContentStore:
             return found
         whole = {key: value for key, row in found.items() if (value := self._unseal(key, row))}
         if damaged := len(found) - len(whole):
-            # through sys.stderr, where a progress bar makes room for the line
-            line = f"warning: {damaged} {self.table} in {self.file} are damaged; making them again"
-            print(line, file=sys.stderr)
+            report(f"warning: {damaged} {self.table} in {self.file} are damaged; making them again")
         return whole
 
     def add(self, values: Mapping[bytes, Any]) -> None:

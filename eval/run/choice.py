@@ -101,6 +101,15 @@ def choose(table: pa.Table, choice: Choice, known: Collection[str] = ()) -> Chos
     return Chosen(rows, {name: left_out[name] for name in sorted(left_out)})
 
 
+def check_limits(limit: int | None, sample: int | None) -> None:
+    """Refuse both at once, and numbers below 1."""
+    if limit is not None and sample is not None:
+        raise PolyprobeError("--limit and --sample were both given; choose one")
+    for name, number in (("--limit", limit), ("--sample", sample)):
+        if number is not None and number < 1:
+            raise PolyprobeError(f"{name} must be at least 1, got {number}")
+
+
 def choose_rows(
     table: pa.Table,
     limit: int | None = None,
@@ -118,11 +127,7 @@ def choose_rows(
     dataset has that column, so that a repaired dataset and the published one give the same facts;
     else `fact_id`.
     """
-    if limit is not None and sample is not None:
-        raise PolyprobeError("--limit and --sample were both given; choose one")
-    for name, number in (("--limit", limit), ("--sample", sample)):
-        if number is not None and number < 1:
-            raise PolyprobeError(f"{name} must be at least 1, got {number}")
+    check_limits(limit, sample)
     among = [*range(len(table))] if among is None else [*among]
     if sample is None:
         return among[:limit]

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import report
 from polyprobe.system.store import ELSEWHERE, ContentStore
 
 if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
@@ -78,7 +78,10 @@ class ScoreStore:
         self._claim()
         if (self.file.parent / stem).is_dir():
             older = self.file.parent / stem
-            _warn(f"{older} holds scores of an earlier version, which are not used; delete it")
+            report(
+                f"warning: {older} holds scores of an earlier version, which are not used; "
+                "delete it"
+            )
 
     def find(
         self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]
@@ -200,8 +203,3 @@ def _unpack(row: bytes | None, n_candidates: int) -> Known | None:
     assert n == n_candidates
     scores = np.frombuffer(row, "<f4", offset=len(row) - 4 * n)
     return Known(scores.tolist(), counts[1 : n + 1].tolist(), counts[n + 1 : -n].tolist())
-
-
-def _warn(line: str) -> None:
-    # through sys.stderr, where a progress bar makes room for the line
-    print(f"warning: {line}", file=sys.stderr)

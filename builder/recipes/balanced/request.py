@@ -87,6 +87,13 @@ class Request(NamedTuple):
         return shlex.join(["polyprobe", "build", "balanced", *words])
 
 
+def check_build(request: Request) -> None:
+    """Raise PolyprobeError as `check_request`, and without languages."""
+    check_request(request)
+    if not request.languages:
+        raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")
+
+
 def check_request(request: Request) -> None:
     """Raise PolyprobeError for contradictory options or numbers out of range."""
     if request.candidates < 2:
