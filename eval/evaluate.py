@@ -218,6 +218,7 @@ class Asked(NamedTuple):
             attention=str(scorer.model.config._attn_implementation or "eager"),
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
+            further={**loaded.further, **scorer.further},
             donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,
             **self.selection,
         )

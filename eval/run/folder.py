@@ -85,6 +85,7 @@ class Settings:
     every other field is fixed once the first score is written. `donor` says whether each fact has a
     second question about another subject. `relations` (None: all) and `exclude` are the choice of
     rows from which `limit` and `sample` take theirs; `left_out` counts the others by reason.
+    `further` has what else the scores depend on, by its name in the signature: an adapter, say.
     """
 
     model: str
@@ -106,6 +107,7 @@ class Settings:
     relations: list[str] | None = None
     exclude: list[str] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
+    further: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -164,6 +166,7 @@ class Settings:
             "device": self.device,
             "attention": self.attention,
             "path": self.path,
+            **self.further,
             **self.versions,
         }
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Unpack
 
 import torch
@@ -21,11 +22,19 @@ from .scorers import FAMILIES, SCORINGS, Family, Scorer
 
 
 class Loaded(NamedTuple):
-    """A scorer, the exact revision of its model, and the precision of its weights."""
+    """A scorer and how its model was loaded.
+
+    Attributes:
+        scorer: the scorer.
+        revision: the exact revision of the model.
+        dtype: the precision of its weights.
+        further: what else its scores depend on, see `Settings`.
+    """
 
     scorer: Scorer
     revision: str
     dtype: str
+    further: Mapping[str, str] = MappingProxyType({})
 
 
 def load_scorer(model: Any, **options: Unpack[ModelOptions]) -> Scorer:

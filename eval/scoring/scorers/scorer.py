@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,11 +60,13 @@ class Scorer(ABC):
         scoring: the name of the score in the signature.
         bos: how a causal scorer begins a sentence, None for other families.
         path: the name of the engine's path, for the signature.
+        further: what else the scores depend on, by its name in the signature.
     """
 
     network: type[Network]
     scoring: str
     bos: str | None = None
+    further: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         self.model = model.eval()
