@@ -5,18 +5,23 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
+from polyprobe.system.sending import (
+    BrokenAnswerError,
+    NoAnswerError,
+    Pace,
+    Requests,
+    WrongNumberError,
+    run,
+)
 from polyprobe.system.store import ContentStore, cache_folder
 
-from .sending import BrokenAnswerError, NoAnswerError, Pace, Requests, WrongNumberError
-
-Result = TypeVar("Result")
 Terms = Mapping[str, str]
 """{source label: target label} of the entities in a sentence."""
 
@@ -155,21 +160,6 @@ def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms
     """Return the SHA-256 of everything a translation depends on, the order of terms aside."""
     parts = [signature, source, target, sentence, sorted(terms.items())]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()
-
-
-def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of a coroutine; use a thread if an event loop runs already (Jupyter).
-
-    Ctrl-C cancels the coroutine, waits for its end and is raised.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    from anyio.from_thread import start_blocking_portal
-
-    with start_blocking_portal() as portal:
-        return portal.call(lambda: work)
 
 
 async def translate_all(

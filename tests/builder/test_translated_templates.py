@@ -21,8 +21,8 @@ from polyprobe.builder.recipes.balanced.templates import (
 from polyprobe.builder.recipes.geofacts.build import load_templates
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators import Translator, load_translator
-from polyprobe.builder.translators.sending import NoAnswerError, Pace
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import NoAnswerError, Pace
 from tests.builder.translators.apy import needs_apertium, start_apy
 
 BORN, DIED = "[X] was born in [Y].", "[X] died in [Y]."

@@ -14,7 +14,9 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 from polyprobe.builder.translators.codes import match
-from polyprobe.builder.translators.sending import (
+from polyprobe.builder.translators.translator import Terms, Translator
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import (
     BrokenAnswerError,
     NoAnswerError,
     Pace,
@@ -22,8 +24,6 @@ from polyprobe.builder.translators.sending import (
     hide_password,
     http_failures,
 )
-from polyprobe.builder.translators.translator import Terms, Translator
-from polyprobe.system.errors import PolyprobeError
 
 ADDRESS = "http://127.0.0.1:2737"
 INSTALL = "Debian's packages are apertium-SOURCE-TARGET, as apertium-eng-spa (apt-get install)"

@@ -6,13 +6,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from polyprobe.builder.translators.codes import check_pair, current
-from polyprobe.builder.translators.sending import (
+from polyprobe.builder.translators.translator import Terms, Translator
+from polyprobe.system.sending import (
     BrokenAnswerError,
     check_address,
     hide_password,
     http_failures,
 )
-from polyprobe.builder.translators.translator import Terms, Translator
 
 if TYPE_CHECKING:
     import httpx

@@ -17,14 +17,14 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from polyprobe.builder.translators.codes import match, name_language
-from polyprobe.builder.translators.sending import (
+from polyprobe.builder.translators.translator import Terms, Translator
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import (
     BrokenAnswerError,
     NoAnswerError,
     check_address,
     status_failure,
 )
-from polyprobe.builder.translators.translator import Terms, Translator
-from polyprobe.system.errors import PolyprobeError
 
 SERVICE = "https://api.openai.com/v1"
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyprobe.builder.translators.codes import check_pair, match
-from polyprobe.builder.translators.sending import BrokenAnswerError, NoAnswerError, Pace
 from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.devices import choose_device, find_dtype, is_out_of_memory
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_model
+from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace
 
 FIXED = ("marian", "fsmt")  # models of one pair, without language tokens
 # Language tokens, whose group is the code, and whether the target's token begins the answer.

@@ -10,8 +10,8 @@ import pytest
 
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines.apertium import CHARACTERS, cut, fix_blanks
-from polyprobe.builder.translators.sending import Pace
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import Pace
 from tests.builder.translators.apy import find_port, needs_apertium, start_apy
 
 COUNTRIES = ("Norway", "Italy", "Portugal", "Chile")

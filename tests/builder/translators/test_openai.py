@@ -13,8 +13,8 @@ from polyprobe.builder.translators.engines.openai import (
     read_content,
     read_examples,
 )
-from polyprobe.builder.translators.sending import BrokenAnswerError, Pace
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import BrokenAnswerError, Pace
 from polyprobe.system.store import CHECKSUM, cache_folder
 from polyprobe.tests.builder.translators.server import serving
 

@@ -14,8 +14,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from polyprobe.builder.translators.engines.openai import OpenAI
-from polyprobe.builder.translators.sending import Pace
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import Pace
 from tests.eval import tiny
 
 pytest.importorskip("fastapi", reason="needs transformers[serving]")

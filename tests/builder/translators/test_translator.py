@@ -9,14 +9,14 @@ import pytest
 
 from polyprobe.builder.translators import TRANSLATORS, Translator
 from polyprobe.builder.translators.engines import __path__ as folder
-from polyprobe.builder.translators.sending import (
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import (
     BrokenAnswerError,
     NoAnswerError,
     Pace,
     read_retry_after,
+    run,
 )
-from polyprobe.builder.translators.translator import run
-from polyprobe.system.errors import PolyprobeError
 
 
 class Engine(Translator):

@@ -1,19 +1,20 @@
-"""Requests of a translator: rate, retries and waits, and the failures of an HTTP engine."""
+"""Requests to a server over HTTP: rate, retries and waits, and failures."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from polyprobe.system.errors import PolyprobeError
+from .errors import PolyprobeError
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-Send = Callable[[], Awaitable[list[str]]]
+Result = TypeVar("Result")
+Send = Callable[[], Awaitable[Result]]
 RETRIED = frozenset({302, 303, 307, 408, 409, 425, 429})  # Google redirects to its captcha
 REMEDIES = {
     400: "the request is invalid; check the model's name and the languages",
@@ -36,7 +37,7 @@ class NoAnswerError(Exception):
 
 
 class BrokenAnswerError(Exception):
-    """An answer without a translation: `no JSON`, `several lines`. The request is retried."""
+    """An answer without its content: `no JSON`, `several lines`. The request is retried."""
 
 
 class WrongNumberError(Exception):
@@ -44,7 +45,7 @@ class WrongNumberError(Exception):
 
 
 class Pace(NamedTuple):
-    """Retries of a translator's requests.
+    """Retries of requests.
 
     The waits double from `first_wait` to `longest_wait`, with a random part of up to `first_wait`,
     so that several processes do not retry at the same moment. A longer Retry-After replaces the
@@ -63,6 +64,21 @@ class Pace(NamedTuple):
     give_up: int = 6
 
 
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of a coroutine; use a thread if an event loop runs already (Jupyter).
+
+    Ctrl-C cancels the coroutine, waits for its end and is raised.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    from anyio.from_thread import start_blocking_portal
+
+    with start_blocking_portal() as portal:
+        return portal.call(lambda: work)
+
+
 class Requests:
     """The requests of one run: limited to a rate, retried according to `Pace`.
 
@@ -79,7 +95,7 @@ class Requests:
         self._wait = growing + wait_random(0, pace.first_wait)
         self._quiet_until = 0.0
 
-    async def send(self, send: Send) -> list[str]:
+    async def send(self, send: Send[Result]) -> Result:
         """Return the result of `send`, retried; the message of the last failure counts the tries.
 
         A WrongNumberError is raised at once, without a retry.
@@ -100,7 +116,7 @@ class Requests:
             times = "once" if tries == 1 else f"{tries} times"
             raise type(error)(f"{error}, {times}") from error
 
-    async def _send_once(self, send: Send) -> list[str]:
+    async def _send_once(self, send: Send[Result]) -> Result:
         left = self._quiet_until - asyncio.get_running_loop().time()
         if left > 0:
             await asyncio.sleep(left)
