@@ -15,6 +15,7 @@ from polyprobe.eval.scoring.options import (
     SCORING_NAMES,
     check_attention,
     check_model,
+    check_server,
     take_decoding,
     take_workers,
 )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring xfactr)")
 ModelOption = partial(typer.Option, rich_help_panel="Model")
+ServerOption = partial(typer.Option, rich_help_panel="Served models")
 WorkerOption = partial(typer.Option, rich_help_panel="Workers")
 OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
@@ -133,6 +135,19 @@ def evaluate(
             help="sdpa, eager, flash_attention_2, … (default: the model's).",
         ),
     ] = None,
+    server: Annotated[
+        str | None,
+        ServerOption(
+            help="Address of a server that has MODEL: vLLM, llama.cpp, or OpenAI's completions "
+            "with echo; its key, if any, is read from POLYPROBE_API_KEY."
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        ServerOption(
+            help="Tokenizer of the served model: Hub id, folder or GGUF file (default: MODEL)."
+        ),
+    ] = None,
     devices: Annotated[
         int,
         WorkerOption(
@@ -213,11 +228,19 @@ def evaluate(
         "ray": ray,
         "threads": threads,
         "cache": cache,
+        "server": server,
+        "tokenizer": tokenizer,
+        "revision": revision,
+        "bos": bos,
+        "device": device,
+        "dtype": dtype,
+        "batch_tokens": batch_tokens,
+        "attention": attention,
         **{name: value for name, value in decoding.items() if value is not None},
     }
     from polyprobe.eval.run.choice import check_limits
 
-    for take in (take_decoding, take_workers):  # raise errors before torch is imported
+    for take in (check_server, take_decoding, take_workers):  # before torch is imported
         take(dict(options))
     check_limits(limit, sample)
     import_evaluate()
@@ -234,12 +257,6 @@ def evaluate(
         relations=None if relations is None else split_list(relations),
         exclude=parse_exclude(exclude),
         donor=donor,
-        revision=revision,
-        bos=bos,
-        device=device,
-        dtype=dtype,
-        batch_tokens=batch_tokens,
-        attention=attention,
         **options,
     )
     show_run(finished)

@@ -18,10 +18,13 @@ from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
 from polyprobe.eval.scoring.given import name_of
 from polyprobe.eval.scoring.load import Loaded, is_name, load
 from polyprobe.eval.scoring.options import (
+    LOCAL,
+    SERVED,
     DecodingOptions,
     Options,
     WorkerSettings,
     check_names,
+    check_server,
     take_decoding,
     take_workers,
 )
@@ -120,7 +123,10 @@ def run_evaluation(
 ) -> FinishedRun:
     """Return the run of `evaluate_model` with its results and rows, for a report."""
     loading: dict[str, Any] = dict(options)
+    check_server(loading)
     decoding, who = take_decoding(loading), take_workers(loading)
+    if loading.get("server"):  # options of models in this process have their defaults
+        loading = {name: value for name, value in loading.items() if name not in LOCAL}
     if not is_name(model):
         who = _keep_here(who)
     tables = load_facts(dataset, config, languages)
@@ -142,8 +148,11 @@ def run_evaluation(
         selection,
     )
     run = Run(output)
-    if loading.get("batch_tokens") is None and not isinstance(model, Scorer):
-        loading["batch_tokens"] = run.budget(asked.model)
+    before = run.before(asked.model)
+    if loading.get("server"):
+        loading["before"] = (before.revision, before.probe) if before else ("", ())
+    elif before and loading.get("batch_tokens") is None and not isinstance(model, Scorer):
+        loading["batch_tokens"] = before.batch_tokens
     with limit_threads(who.threads):
         loaded = load(model, **loading)
         check_askable(asked.tables, loaded.scorer.scoring)
@@ -214,11 +223,14 @@ class Asked(NamedTuple):
             scoring=scoring,
             bos=scorer.bos,
             dtype=loaded.dtype,
-            device=scorer.model.device.type,
-            attention=str(scorer.model.config._attn_implementation or "eager"),
+            device=scorer.model.device.type if scorer.model else SERVED,
+            attention=str(scorer.model.config._attn_implementation or "eager")
+            if scorer.model
+            else SERVED,
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
             further={**loaded.further, **scorer.further},
+            probe=[*loaded.probe],
             donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,
             **self.selection,
         )

@@ -9,8 +9,8 @@ EXTRAS = {
     "builder": "babel polars pooch requests",
     "eval": "accelerate gguf psutil safetensors sentencepiece torch transformers",
     "ray": "ray",
-    "sentences": "aiolimiter anyio googletrans httpx langcodes openai pymorphy3 rapidfuzz "
-    "sacrebleu simplemma stanza tenacity",
+    "sentences": "googletrans langcodes openai pymorphy3 rapidfuzz sacrebleu simplemma stanza",
+    "served": "aiolimiter anyio httpx tenacity",
 }
 PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in names.split()}
 

@@ -86,6 +86,7 @@ class Settings:
     second question about another subject. `relations` (None: all) and `exclude` are the choice of
     rows from which `limit` and `sample` take theirs; `left_out` counts the others by reason.
     `further` has what else the scores depend on, by its name in the signature: an adapter, say.
+    `probe` are log-probabilities by which a served model is recognised.
     """
 
     model: str
@@ -108,6 +109,7 @@ class Settings:
     exclude: list[str] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     further: dict[str, str] = field(default_factory=dict)
+    probe: list[float] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -221,15 +223,15 @@ class Run:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
         return settings
 
-    def budget(self, model: str) -> int | None:
-        """Return the token budget of a run to resume with this model, else None."""
+    def before(self, model: str) -> Settings | None:
+        """Return the settings of a run to resume with this model, else None."""
         if not (self.folder / "run.json").exists():
             return None
         try:
             settings = self.settings()
         except PolyprobeError:  # `open` raises it
             return None
-        return settings.batch_tokens if settings.model == model else None
+        return settings if settings.model == model else None
 
     def missing(self, languages: Iterable[str]) -> list[str]:
         """Return the languages that have no scores or predictions yet."""

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -14,11 +15,22 @@ from transformers.utils import cached_file
 
 from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, check_option, one_line
+from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.hashing import HASH, hash_model, is_hash
+from polyprobe.system.sending import run
 
 from .given import check_options, configuration_of, identify, name_of, unwrap
-from .options import EMBEDDED, ModelOptions, check_attention, check_budget, check_model, check_names
-from .scorers import FAMILIES, SCORINGS, Family, Scorer
+from .options import (
+    EMBEDDED,
+    SERVED,
+    ModelOptions,
+    check_attention,
+    check_budget,
+    check_model,
+    check_names,
+)
+from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
+from .served import ServedEngine, connect, shake
 
 
 class Loaded(NamedTuple):
@@ -29,12 +41,14 @@ class Loaded(NamedTuple):
         revision: the exact revision of the model.
         dtype: the precision of its weights.
         further: what else its scores depend on, see `Settings`.
+        probe: log-probabilities by which a served model is recognised, see `shake`.
     """
 
     scorer: Scorer
     revision: str
     dtype: str
     further: Mapping[str, str] = MappingProxyType({})
+    probe: tuple[float, ...] = ()
 
 
 def load_scorer(model: Any, **options: Unpack[ModelOptions]) -> Scorer:
@@ -71,6 +85,8 @@ def load(model: Any, **options: Any) -> Loaded:
     The revision of a model in memory is a hash of what it is now (see `identify`): its weights may
     have changed since they were loaded. For the arguments see `load_scorer`.
     """
+    if is_name(model) and options.get("server"):
+        return _load_served(os.fspath(model), **options)
     if is_name(model):
         return _load_named(os.fspath(model), **options)
     scorer = _take_given(model, options)
@@ -110,6 +126,7 @@ def _load_named(
     attention: str | None = None,
     batch_tokens: int | None = None,
     tokenizer: None = None,
+    server: None = None,
 ) -> Loaded:
     if tokenizer is not None:
         raise PolyprobeError(f"'{model}' has its own tokenizer; give one with a model object only")
@@ -130,6 +147,47 @@ def _load_named(
     _move(network, where, model)
     scorer = _engage(family, network, own, model, scoring, bos, batch_tokens)
     return Loaded(scorer, exact, dtype)
+
+
+def _load_served(
+    model: str,
+    *,
+    server: str,
+    tokenizer: str | None = None,
+    revision: str | None = None,
+    scoring: str = "bmlama",
+    bos: str = "auto",
+    before: tuple[str, Sequence[float]] = ("", ()),
+) -> Loaded:
+    """Return the scorer of a model behind a server, which has passed all checks.
+
+    `before` are revision and probe of a run to resume: a model that has nearly the same probe is
+    the same.
+    """
+    check_option("--scoring", scoring, tuple(SCORINGS))
+    place, options = _place(tokenizer or model, revision)
+    try:
+        own = AutoTokenizer.from_pretrained(place, trust_remote_code=False, **options)
+    except Exception as error:
+        raise PolyprobeError(
+            f"no tokenizer of {tokenizer or model!r} ({one_line(error)}); give that of the served "
+            "model (--tokenizer): an id on the Hub, a folder or a GGUF file"
+        ) from error
+    with suppress(Exception):
+        options["model_type"] = AutoConfig.from_pretrained(place, **options).model_type
+    with explain_missing_extras("--server"):
+        kind = run(connect(server, model))
+    largest = max(own.get_vocab().values(), default=0)
+    engine = ServedEngine(kind, largest + 1, options.get("model_type", ""))
+    _check_protocol(CAUSAL, scoring, bos, model)
+    found = shake(engine, own, before[1])
+    scorer = SCORINGS[scoring][CAUSAL.name](engine, own, None, bos=bos)
+    further = {
+        "server": f"{kind.name}-{kind.served.version}".rstrip("-"),
+        "handshake": "+".join(found.passed),
+    }
+    exact = before[0] or found.revision
+    return Loaded(scorer, exact, SERVED, further, tuple(found.probe))
 
 
 def load_again(model: str, *, expected: Mapping[str, str] | None = None, **options: Any) -> Scorer:

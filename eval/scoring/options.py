@@ -1,6 +1,6 @@
 """The options of an evaluation: of loading, of X-FACTR's decoder, of the workers."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -35,6 +35,17 @@ FEW_MASKS, MANY_MASKS = 5, 10
 
 
 EMBEDDED = ("geolm",)  # models in eval/embedded
+# Options of models in this process, with their defaults.
+SERVED = "served"  # the value of settings that only the server knows
+LOCAL = {
+    "device": "auto",
+    "dtype": "float32",
+    "attention": None,
+    "batch_tokens": None,
+    "devices": 1,
+    "ray": None,
+    "threads": None,
+}
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
 
 
@@ -70,7 +81,10 @@ class ModelOptions(TypedDict, total=False):
         bos: `auto`, `always` or `never`, for decoder-only models.
         attention: the implementation of attention by its name in transformers: `sdpa`, `eager`,
             `flash_attention_2`, … (default: the preference of the class).
-        tokenizer: the tokenizer of a model object; names have their own.
+        tokenizer: the tokenizer of a model object; for a served model the name of its tokenizer
+            (default: the model's name). Other models have their own.
+        server: the address of a server that has the model (vLLM, llama.cpp, or another one with
+            OpenAI's completions and `echo`).
         batch_tokens: the token budget of a batch, 65,536 at most (default: that of the model's
             path, less on a GPU with little free memory); it is halved whenever memory runs out. A
             trie has 4,096 tokens at most.
@@ -83,6 +97,7 @@ class ModelOptions(TypedDict, total=False):
     bos: str
     attention: str | None
     tokenizer: Any
+    server: str | None
     batch_tokens: int | None
 
 
@@ -194,6 +209,22 @@ def check_attention(name: str | None) -> None:
             f"--attention {name} cannot be used: it compiles a kernel for every shape of a batch, "
             "and takes no mask over a trie; leave it out, or use sdpa or eager"
         )
+
+
+def check_server(options: Mapping[str, Any]) -> None:
+    """Refuse options of models in this process for a served one.
+
+    Raises:
+        PolyprobeError: such an option with another value than its default.
+    """
+    if not options.get("server"):
+        return
+    for name, default in LOCAL.items():
+        if options.get(name, default) != default:
+            raise PolyprobeError(
+                f"--{name.replace('_', '-')} is for models in this process; with --server set it "
+                "where the server is started"
+            )
 
 
 def check_budget(batch_tokens: int | None) -> None:

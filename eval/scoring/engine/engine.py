@@ -73,6 +73,29 @@ class Engine:
         self._at_once = max(PLACES, most)
         self.batch_tokens = batch_tokens or affordable_tokens(self.path)
 
+    @property
+    def model_type(self) -> str:
+        """Return the name of the model's architecture in transformers."""
+        return str(self.network.model.config.model_type)
+
+    @property
+    def vocabulary(self) -> int:
+        """Return the number of token ids of the model."""
+        return self.network.vocabulary
+
+    @property
+    def positions(self) -> int:
+        """Return the largest number of tokens that the model has positions for.
+
+        Models of RoBERTa's kind count positions from padding id + 1: 514 are room for 512 tokens.
+        """
+        model = self.network.model
+        positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        tables = (m for n, m in model.named_modules() if n.endswith("position_embeddings"))
+        skipped = (getattr(table, "padding_idx", None) for table in tables)
+        most = max((index + 1 for index in skipped if index is not None), default=0)
+        return (positions or 10**30) - most
+
     def run(
         self, plan: Plan, values: ReadValues, progress: Callable[[int, int], None]
     ) -> np.ndarray:

@@ -42,6 +42,7 @@ SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
 }
 
 __all__ = [
+    "CAUSAL",
     "FAMILIES",
     "SCORINGS",
     "CausalScorer",

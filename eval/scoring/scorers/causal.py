@@ -99,7 +99,7 @@ class CausalScorer(Scorer):
         if not sentences:
             return []
         bos = self.tokenizer.bos_token_id
-        adds = self.model.config.model_type in ADDS_BOS
+        adds = self.engine.model_type in ADDS_BOS
         encoded = self.tokenizer(sentences)["input_ids"]
         return [_with_bos(tuple(ids), bos, self.bos, adds) for ids in encoded]
 

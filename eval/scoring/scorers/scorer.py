@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from polyprobe.eval.scoring.engine import Engine, Network, Plan
+from polyprobe.eval.scoring.served.engine import ServedEngine
 from polyprobe.system.errors import PolyprobeError
 
 from .queries import Queries, check_queries, only_unknown
@@ -49,7 +50,7 @@ class Prepared(NamedTuple):
 
 
 class Scorer(ABC):
-    """A model and its tokenizer, ready to score candidates.
+    """A model, in this process or on a server, and its tokenizer, ready to score candidates.
 
     `plan` lists the tokens to read and the inputs to read them in; the engine runs the inputs.
     Each family has a subclass for BMLAMA. Other protocols override `plan`, `values` or `combine`
@@ -57,6 +58,8 @@ class Scorer(ABC):
 
     Attributes:
         network: the class that runs models of this family.
+        model: the transformers model; None if a server has it.
+        engine: runs a plan of inputs (`Engine`, `ServedEngine`).
         scoring: the name of the score in the signature.
         bos: how a causal scorer begins a sentence, None for other families.
         path: the name of the engine's path, for the signature.
@@ -69,8 +72,13 @@ class Scorer(ABC):
     further: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
-        self.model = model.eval()
         self.tokenizer = tokenizer
+        self.model: Any = None
+        if isinstance(model, ServedEngine):
+            self.engine: Any = model
+            self.path = model.kind.name
+            return
+        self.model = model.eval()
         special = _special_ids(tokenizer, model.config)
         self.engine = Engine(self.network, model, tokenizer.pad_token_id, batch_tokens, special)
         self.path = self.engine.path.name
@@ -178,7 +186,7 @@ class Scorer(ABC):
             )
 
     def _check_ids(self, plan: Plan) -> None:
-        known = self.engine.network.vocabulary
+        known = self.engine.vocabulary
         for row, reads in plan.reads.items():
             largest = max(*row.ids, *row.source, *reads.targets)
             if largest >= known:
@@ -189,24 +197,13 @@ class Scorer(ABC):
                 )
 
     def _check_lengths(self, plan: Plan) -> None:
-        limit = min(self.tokenizer.model_max_length, self._positions())
+        limit = min(self.tokenizer.model_max_length, self.engine.positions)
         for row in plan.reads:
             if row.length > limit:
                 raise PolyprobeError(
                     f"a sentence becomes {row.length} tokens, the model reads {limit}: "
                     f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
                 )
-
-    def _positions(self) -> int:
-        """Return the largest number of tokens that the model has positions for.
-
-        Models of RoBERTa's kind count positions from padding id + 1: 514 are room for 512 tokens.
-        """
-        config = self.model.config.get_text_config()
-        positions = getattr(config, "max_position_embeddings", None) or 10**30
-        tables = (m for n, m in self.model.named_modules() if n.endswith("position_embeddings"))
-        skipped = (getattr(table, "padding_idx", None) for table in tables)
-        return positions - max((index + 1 for index in skipped if index is not None), default=0)
 
 
 def _special_ids(tokenizer: Any, config: Any) -> list[int]:

@@ -1,0 +1,168 @@
+"""The engine of a served model: requests instead of forward passes."""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from polyprobe.eval.scoring.engine import Plan
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import report
+from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Requests, run
+
+from .cover import Request, Wanted, cover
+from .kind import Answer, Kind, RefusedError
+from .kinds import TIMEOUT, new_client
+
+# A server that is restarted needs a minute; one that is gone ends the run after about six.
+PACE = Pace(tries=16, first_wait=0.5, longest_wait=30.0)
+REMEDY = "scores so far are kept: start the server and run the same command again"
+BROKEN = 3  # answers in a row that cannot be used
+ABOVE_ONE = 1e-3  # of a sum of probabilities, by rounding
+
+
+class ServedEngine:
+    """Runs plans by requests to a server; see `Engine` for that of a model in this process.
+
+    Attributes:
+        kind: the server.
+        vocabulary: number of the tokenizer's ids.
+        positions: the largest number of tokens of an input.
+        model_type: of the model's configuration; empty if there is none.
+        sent: number of prompts and of their tokens.
+    """
+
+    batch_tokens = None
+
+    def __init__(self, kind: Kind, vocabulary: int, model_type: str = "") -> None:
+        self.kind, self.vocabulary, self.model_type = kind, vocabulary, model_type
+        self.positions = kind.served.limit or 10**30
+        self.sent: np.ndarray = np.zeros(2, dtype=int)
+        self.check: Callable[[Any], Any] | None = None  # of a server that may be another one
+        self._doubted, self._broken = False, 0
+
+    def forecast(self, plan: Plan) -> np.ndarray:
+        """Return the number of HTTP requests, prompts and prompt tokens that a plan needs."""
+        batches = [*self.kind.batches(cover(plan, self.kind.reach))]
+        prompts = [len(one.request.ids) for batch in batches for one in batch]
+        return np.array([len(batches), len(prompts), sum(prompts)])
+
+    def run(self, plan: Plan, values: Any, progress: Callable[[int, int], None]) -> np.ndarray:
+        """Return the log-probability of each read, float32, NaN for one that is not exact.
+
+        Progress is called with (prompts done, prompts). `values` is for a model in this process.
+
+        Raises:
+            PolyprobeError: no answer for minutes, or an answer that cannot be used.
+        """
+        read: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
+        wanted = cover(plan, self.kind.reach)
+        run(self._send_all(wanted, read, progress))
+        return read
+
+    async def _send_all(
+        self, wanted: Sequence[Wanted], read: np.ndarray, progress: Callable[[int, int], None]
+    ) -> None:
+        batches = deque(self.kind.batches(wanted))
+        requests = Requests(PACE, None, TIMEOUT)
+        done = 0
+
+        async def work(client: Any) -> None:
+            nonlocal done
+            while batches:
+                batch = batches.popleft()
+                answers = await self.ask(client, requests, batch)
+                for one, answer in zip(batch, answers, strict=True):
+                    fill(read, one, answer)
+                done += len(batch)
+                progress(done, len(wanted))
+
+        async with new_client() as client:
+            tasks = [asyncio.create_task(work(client)) for _ in range(self.kind.parallel)]
+            try:
+                await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+            if self.check and wanted:
+                await self.check(client)
+
+    async def ask(self, client: Any, requests: Requests, batch: Sequence[Wanted]) -> list[Answer]:
+        """Return the answers to an HTTP request, retried while the server is away."""
+        try:
+            return await requests.send(lambda: self._ask_once(client, batch))
+        except NoAnswerError as error:
+            raise PolyprobeError(
+                f"the server {self.kind.served.url} does not answer ({error}); {REMEDY}"
+            ) from error
+        except RefusedError as error:
+            longest = max(len(one.request.ids) for one in batch)
+            raise PolyprobeError(
+                f"the server {self.kind.served.url} refuses a request of {len(batch)} prompts "
+                f"with {longest} tokens at most ({error})"
+            ) from error
+
+    async def _ask_once(self, client: Any, batch: Sequence[Wanted]) -> list[Answer]:
+        doubted, self._doubted = self._doubted, False
+        try:
+            if doubted and self.check:
+                report(f"the server {self.kind.served.url} answers again")
+                await self.check(client)
+            answers = await self.kind.ask(client, [one.request for one in batch])
+            for one, answer in zip(batch, answers, strict=True):
+                check_answer(one.request, answer, self.kind.exact)
+        except BrokenAnswerError as error:
+            self._broken += 1
+            if self._broken < BROKEN:
+                raise
+            raise PolyprobeError(
+                f"the server {self.kind.served.url} gives no usable answer ({error}); {REMEDY}"
+            ) from error
+        except NoAnswerError as error:
+            if not self._doubted:
+                report(f"no answer from {self.kind.served.url} ({error}): trying again")
+            self._doubted = True
+            raise
+        self._broken = 0
+        self.sent += [len(batch), sum(len(one.request.ids) for one in batch)]
+        return answers
+
+
+def fill(read: np.ndarray, wanted: Wanted, answer: Answer) -> None:
+    """Store the log-probabilities of a request under the numbers of its reads."""
+    for value, numbers in zip(answer.path, wanted.path, strict=False):
+        read[numbers] = value
+    for child, numbers in zip(wanted.request.children, wanted.children, strict=True):
+        read[numbers] = answer.children.get(child, math.nan)
+
+
+def check_answer(request: Request, answer: Answer, exact: bool = True) -> None:
+    """Refuse an answer that does not fit its request.
+
+    Raises:
+        BrokenAnswerError: fewer log-probabilities than tokens, another number of tokens in the
+            prompt, numbers that are no log-probabilities.
+    """
+    n = len(request.ids)
+    if answer.n_tokens is not None and answer.n_tokens != n:
+        raise BrokenAnswerError(f"{answer.n_tokens} tokens in a prompt of {n}")
+    if request.path and len(answer.path) != n - 1:
+        raise BrokenAnswerError(
+            f"{len(answer.path)} log-probabilities for the {n - 1} tokens of a prompt"
+        )
+    missing = [child for child in request.children if child not in answer.children]
+    if missing and exact:
+        raise BrokenAnswerError(f"no log-probability of token {missing[0]}, which was named")
+    numbers = [*answer.path, *answer.children.values()]
+    if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers):
+        raise BrokenAnswerError("log-probabilities that are not finite")
+    if any(x > ABOVE_ONE for x in numbers) or _sum(answer) > 1 + ABOVE_ONE:
+        raise BrokenAnswerError("probabilities above one")
+
+
+def _sum(answer: Answer) -> float:
+    return math.fsum(map(math.exp, answer.children.values()))

@@ -1,0 +1,204 @@
+"""The checks of a server before the first row; a server that fails one is refused."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Requests, run
+
+from .cover import Request
+from .engine import ServedEngine, check_answer
+from .kind import AGREE, Answer, Kind, RefusedError
+from .kinds import new_client
+
+SAMPLE = (
+    "Paris, Москва, Αθήνα, القاهرة, ירושלים, दिल्ली, กรุงเทพฯ, 北京, 서울, თბილისი, Երևան, አዲስ አበባ"
+)
+SHORT, LONG = 48, 400  # tokens of the inputs
+PROBE = "probe-"  # before the hash that a served model has instead of a revision
+SAME = 1e-2  # nats between two states of the same model
+
+
+class Handshake(NamedTuple):
+    """What a server answered before the first row.
+
+    Attributes:
+        probe: log-probabilities of the sample's tokens, in nats: the same model has the same.
+        rounding: the largest difference between equal requests, alone and with others.
+        passed: the names of the checks, for the signature.
+    """
+
+    probe: list[float]
+    rounding: float
+    passed: tuple[str, ...]
+
+    @property
+    def revision(self) -> str:
+        """Return a hash of the probe, rounded, which identifies the model."""
+        rounded = " ".join(f"{value:.1f}" for value in self.probe)
+        return f"{PROBE}{hashlib.sha256(rounded.encode()).hexdigest()}"
+
+
+def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
+    """Return the outcome of all checks.
+
+    `before` is the probe of a run to resume. The engine repeats the probe behind each plan and
+    whenever the server was away.
+
+    - tokens: a text in twelve scripts has the same tokens on the server;
+    - counts: as many log-probabilities come back as tokens were sent, no prompt is cut;
+    - numbers: log-probabilities are finite, differ between tokens, and sum to one at most;
+    - order: a request gives the same alone, twice, and among others in any order;
+    - length: the end of a long prompt depends on its beginning;
+    - routes: a named token has the log-probability that it has inside a prompt, or that it has
+      among the most probable ones.
+
+    Raises:
+        PolyprobeError: the first check that fails, in one sentence.
+    """
+    return run(_shake(engine, tokenizer, before))
+
+
+async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) -> Handshake:
+    checks = Checks(engine.kind, tokenizer)
+    async with new_client() as client:
+        try:
+            found = await checks.all(client)
+        except BrokenAnswerError as error:
+            raise _refusal(engine.kind, f"an answer has {error}") from error
+        except RefusedError as error:
+            raise _refusal(engine.kind, f"it refuses the request: {error}") from error
+        except NoAnswerError as error:
+            raise _refusal(engine.kind, f"it does not answer: {error}") from error
+
+    if before:
+        _check_same(engine.kind, found, found.probe, before)
+        found = found._replace(probe=[*before])
+
+    async def again(client: Any) -> None:
+        _check_same(engine.kind, found, await checks.values(client), found.probe)
+
+    engine.check = again
+    return found
+
+
+def _check_same(
+    kind: Kind, found: Handshake, now: Sequence[float], before: Sequence[float]
+) -> None:
+    """Refuse a server that has another model than before."""
+    worst = np.inf if len(now) != len(before) else np.abs(np.subtract(now, before)).max()
+    if worst > max(SAME, 4 * found.rounding):
+        raise PolyprobeError(
+            f"the server {kind.served.url} has another model behind the name "
+            f"{kind.served.model!r} than before (log-probabilities differ by {worst:.3g}); scores "
+            "so far are kept: serve the same model, or choose another --output"
+        )
+
+
+def _refusal(kind: Kind, problem: str) -> PolyprobeError:
+    where = f"{kind.served.url} ({kind.name})"
+    return PolyprobeError(f"the server {where} cannot score candidates: {problem}")
+
+
+class Checks:
+    """The requests of the checks.
+
+    The sample is cut to SHORT tokens. `first` asks for all of its tokens behind those before them,
+    as far as the server can; `second` and `third` are others to mix it with.
+    """
+
+    def __init__(self, kind: Kind, tokenizer: Any) -> None:
+        self._kind = kind
+        limit = kind.served.limit or LONG
+        self.text = SAMPLE
+        self.bare = tuple(tokenizer(SAMPLE, add_special_tokens=False)["input_ids"])
+        self.bos = tokenizer.bos_token_id
+        ids = self.bare[: min(SHORT, limit - 2)]
+        others = tuple(dict.fromkeys(ids))
+        reach = kind.reach
+        self.first = Request(ids, others[: min(6, reach.children)], reach.path)
+        self.second = Request(ids[: len(ids) // 2], others[: min(6, reach.children)], reach.path)
+        self.third = Request(ids[::-1], others[: min(6, reach.children)], reach.path)
+        repeated = (ids * (LONG // len(ids) + 1))[: min(LONG, limit - 2)]
+        self.long = Request(repeated, others[: min(2, reach.children)], reach.path)
+        turned = (*repeated[5::-1], *repeated[6:])
+        self.other = self.long._replace(ids=turned)
+
+    async def all(self, client: Any) -> Handshake:
+        """Return the outcome of all checks."""
+        kind = self._kind
+        differ = await kind.differ(client, self.text, self.bare, self.bos)
+        if differ:
+            raise _refusal(
+                kind,
+                "its tokens of a text in twelve scripts are not those of the tokenizer "
+                f"({differ}); give the tokenizer of the served model (--tokenizer)",
+            )
+        three = [self.first, self.second, self.third]
+        singles = [(await self.ask(client, [one]))[0] for one in three]
+        if np.ptp(_numbers(self.first, singles[0])) == 0:
+            raise _refusal(kind, "a likely and an unlikely token have the same log-probability")
+        rounding = 0.0
+        for order in ([0], [0, 1, 2], [2, 1, 0]):
+            answers = await self.ask(client, [three[k] for k in order])
+            for k, answer in zip(order, answers, strict=True):
+                pair = _numbers(three[k], singles[k]), _numbers(three[k], answer)
+                rounding = max(rounding, *np.abs(np.subtract(*pair)))
+        if rounding > AGREE:
+            raise _refusal(
+                kind,
+                "a request gives other log-probabilities alone than among others "
+                f"(they differ by {rounding:.3g}): answers may be of other prompts",
+            )
+        long, other = [(await self.ask(client, [one]))[0] for one in (self.long, self.other)]
+        if _numbers(self.long, long)[-1] == _numbers(self.other, other)[-1]:
+            raise _refusal(
+                kind,
+                f"the end of a prompt of {len(self.long.ids)} tokens does not depend on its "
+                "beginning: the prompt is cut",
+            )
+        await self._compare_routes(client, singles[0])
+        passed = ("tokens", "counts", "numbers", "order", "length", "routes")
+        return Handshake(await self.values(client), float(rounding), passed)
+
+    async def _compare_routes(self, client: Any, alone: Answer) -> None:
+        """Compare two ways to the same log-probability, where the server has two."""
+        ids, kind = self.first.ids, self._kind
+        for at in (len(ids) // 2, len(ids) - 1) if kind.reach.children else ():
+            children = tuple(dict.fromkeys((*self.first.children[:5], ids[at])))
+            [many] = await self.ask(client, [Request(ids[:at], children)])
+            [one] = await self.ask(client, [Request(ids[:at], (ids[at],))])
+            found = [many.children[ids[at]], one.children[ids[at]]]
+            found += [alone.path[at - 1]] if kind.reach.path else []
+            if np.ptp(found) > AGREE:
+                raise _refusal(
+                    kind,
+                    "two ways to ask for the same log-probability differ by "
+                    f"{np.ptp(found):.3g}: one of them is wrong",
+                )
+
+    async def values(self, client: Any) -> list[float]:
+        """Return the probe's log-probabilities."""
+        [found] = await self.ask(client, [self.first])
+        return _numbers(self.first, found)
+
+    async def ask(self, client: Any, requests: Sequence[Request]) -> list[Answer]:
+        """Return the checked answers, in one HTTP request if the kind has batches."""
+        sender = Requests(Pace(tries=3, first_wait=0.2, longest_wait=2.0), None, 120.0)
+        size = self._kind.prompts
+        parts = [requests[k : k + size] for k in range(0, len(requests), size)]
+        found = []
+        for part in parts:
+            found += await sender.send(partial(self._kind.ask, client, part))
+        for request, answer in zip(requests, found, strict=True):
+            check_answer(request, answer, self._kind.exact)
+        return found
+
+
+def _numbers(request: Request, answer: Answer) -> list[float]:
+    """Return the log-probabilities that a request asked for."""
+    return [*answer.path, *(answer.children[child] for child in request.children)]

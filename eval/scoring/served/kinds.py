@@ -1,0 +1,48 @@
+"""The kinds of servers, and which one an address has."""
+
+import os
+from functools import partial
+from typing import Any
+
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Requests, check_address
+
+from .completions import Completions
+from .kind import Kind
+from .llamacpp import LlamaCpp
+from .vllm import Vllm
+
+# In the order of asking: the last one takes every server with OpenAI's completions.
+KINDS: tuple[type[Kind], ...] = (Vllm, LlamaCpp, Completions)
+KEY = "POLYPROBE_API_KEY"
+TIMEOUT = 600.0  # seconds until an answer is complete: a server may have a queue
+
+
+def new_client() -> Any:
+    """Return an HTTP client, with the key of POLYPROBE_API_KEY if it is set."""
+    import httpx
+
+    key = os.environ.get(KEY)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.AsyncClient(timeout=TIMEOUT, headers=headers)
+
+
+async def connect(url: str, model: str) -> Kind:
+    """Return the kind of the server at an address, with what it says of the model.
+
+    Raises:
+        PolyprobeError: no server, or none that has the model.
+    """
+    base = check_address("--server", url).removesuffix("/v1")
+    requests = Requests(Pace(tries=3, longest_wait=2.0), None, 30.0)
+    async with new_client() as client:
+        for kind in KINDS:
+            try:
+                served = await requests.send(partial(kind.find, client, base, model))
+            except (NoAnswerError, BrokenAnswerError) as error:
+                raise PolyprobeError(
+                    f"no model server answers at {base} ({error}); start it, or correct --server"
+                ) from error
+            if served:
+                return kind(served)
+    raise AssertionError(url)
