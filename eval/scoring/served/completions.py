@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyprobe.system.errors import PolyprobeError, guess
+from polyprobe.system.sending import BrokenAnswerError
 
 from .cover import Reach, Request
 from .kind import AGREE, Answer, Kind, Served, choices_of, models_of
@@ -60,7 +61,10 @@ class Completions(Kind):
         answer = await self.post(client, "/v1/completions", body)
         self.check_model(answer)
         choices = choices_of(answer, len(prompts))
-        return [(one.get("logprobs") or {}).get("token_logprobs") or [] for one in choices]
+        found = [(one.get("logprobs") or {}).get("token_logprobs") or [] for one in choices]
+        if min(map(len, found)) < 2:
+            raise BrokenAnswerError("no log-probabilities of the prompt: echo is ignored")
+        return found
 
 
 def _numbers(values: Sequence[float | None]) -> list[float]:

@@ -3,7 +3,8 @@
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,14 @@ import numpy as np
 from polyprobe.eval.scoring.engine import Plan
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
-from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Requests, run
+from polyprobe.system.sending import (
+    BrokenAnswerError,
+    NoAnswerError,
+    Pace,
+    Requests,
+    Result,
+    run,
+)
 
 from .cover import Request, Wanted, cover
 from .kind import Answer, Kind, RefusedError
@@ -74,7 +82,7 @@ class ServedEngine:
             nonlocal done
             while batches:
                 batch = batches.popleft()
-                answers = await self.ask(client, requests, batch)
+                answers = await self._insist(requests, partial(self._ask_once, client, batch))
                 for one, answer in zip(batch, answers, strict=True):
                     fill(read, one, answer)
                 done += len(batch)
@@ -89,21 +97,19 @@ class ServedEngine:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
             if self.check and wanted:
-                await self.check(client)
+                await self._insist(requests, partial(self.check, client))
 
-    async def ask(self, client: Any, requests: Requests, batch: Sequence[Wanted]) -> list[Answer]:
-        """Return the answers to an HTTP request, retried while the server is away."""
+    async def _insist(self, requests: Requests, send: Callable[[], Awaitable[Result]]) -> Result:
+        """Return the result of a request, retried while the server is away."""
         try:
-            return await requests.send(lambda: self._ask_once(client, batch))
+            return await requests.send(send)
         except NoAnswerError as error:
             raise PolyprobeError(
                 f"the server {self.kind.served.url} does not answer ({error}); {REMEDY}"
             ) from error
         except RefusedError as error:
-            longest = max(len(one.request.ids) for one in batch)
             raise PolyprobeError(
-                f"the server {self.kind.served.url} refuses a request of {len(batch)} prompts "
-                f"with {longest} tokens at most ({error})"
+                f"the server {self.kind.served.url} refuses a request ({error})"
             ) from error
 
     async def _ask_once(self, client: Any, batch: Sequence[Wanted]) -> list[Answer]:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from polyprobe.system.sending import BrokenAnswerError
+
 from .cover import Reach, Request
 from .kind import Answer, Kind, Served, choices_of, compare_ids, get, models_of
 
@@ -61,8 +63,11 @@ def _read(request: Request, choice: dict[str, Any]) -> Answer:
     path: list[float] = []
     if request.path:
         given = (choice.get("prompt_logprobs") or [])[1:]
-        pairs = zip(request.ids[1:], given, strict=False)
-        path = [entry[str(token)]["logprob"] for token, entry in pairs if str(token) in entry]
+        try:
+            pairs = zip(request.ids[1:], given, strict=False)
+            path = [entry[str(token)]["logprob"] for token, entry in pairs]
+        except (KeyError, TypeError) as error:
+            raise BrokenAnswerError("log-probabilities of tokens that were not sent") from error
     tops = ((choice.get("logprobs") or {}).get("top_logprobs") or [{}])[0]
     children = {int(name.removeprefix("token_id:")): value for name, value in tops.items()}
     prompt = choice.get("prompt_token_ids")

@@ -1,0 +1,239 @@
+"""A server of geolm in three dialects, which lies if it is asked to."""
+
+import json
+import socket
+import threading
+from contextlib import contextmanager
+from functools import lru_cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
+DIALECTS = ("vllm", "llama.cpp", "completions")
+CUT = 64  # tokens that a server keeps which cuts prompts
+
+
+@lru_cache(1)
+def load():
+    return AutoModelForCausalLM.from_pretrained(GEOLM, dtype=torch.float32).eval()
+
+
+@lru_cache(1)
+def tokenizer():
+    return AutoTokenizer.from_pretrained(GEOLM)
+
+
+class StandIn(ThreadingHTTPServer):
+    """Answers as a dialect does, from the model's own forward, one prompt at a time.
+
+    `lies` may hold: no echo, bos, tokenizer, truncated, nan, swapped, top, other model.
+    """
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, dialect="vllm", lies=(), port=0, model=None):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.dialect, self.lies, self.model = dialect, {*lies}, model or load()
+        self.posts, self.prompts, self.tokens = 0, 0, 0
+        self.lock, self.last, self.known = threading.Lock(), None, {}
+        self.killed_at = None  # number of POST requests after which the server dies
+        self.died = threading.Event()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    @torch.inference_mode()
+    def rows(self, ids):
+        """Return log P(next token | ids[:k + 1]) for each k, [n, V]."""
+        ids = list(ids)
+        if "bos" in self.lies and ids[:1] != [0]:
+            ids = [0, *ids]
+        if "tokenizer" in self.lies:
+            ids = [(token + 7) % 4000 for token in ids]
+        if "truncated" in self.lies:
+            ids = ids[-CUT:]
+        with self.lock:
+            key = (id(self.model), *ids)
+            if key not in self.known:
+                found = self.model(torch.tensor([ids])).logits[0].float().log_softmax(1)
+                self.known[key] = found
+            rows = self.known[key]
+        if "nan" in self.lies:
+            rows = rows * float("nan")
+        return ids, rows
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def send(self, value, status=200):
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        server = self.server
+        owner = "vllm" if server.dialect == "vllm" else "somebody"
+        about = {"id": "geolm", "object": "model", "owned_by": owner, "max_model_len": 512}
+        if server.dialect == "llama.cpp":
+            about["meta"] = {"n_vocab": server.model.config.vocab_size, "n_params": 1}
+        answers = {"/v1/models": {"object": "list", "data": [about]}}
+        if server.dialect == "vllm":
+            answers["/version"] = {"version": "0.32.0"}
+        if server.dialect == "llama.cpp":
+            settings = {"default_generation_settings": {"n_ctx": 512}, "total_slots": 4}
+            answers["/props"] = {**settings, "build_info": "b1", "model_ftype": "F32"}
+        if self.path in answers:
+            self.send(answers[self.path])
+        else:
+            self.send({"error": "not found"}, 404)
+
+    def do_POST(self):
+        server = self.server
+        with server.lock:
+            server.posts += 1
+            if server.killed_at is not None and server.posts > server.killed_at:
+                server.died.set()
+        if server.died.is_set():
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/tokenize":
+            text = body.get("prompt", body.get("content"))
+            self.send({"tokens": self.encode(text)})
+        elif self.path == "/completion" and server.dialect == "llama.cpp":
+            self.send(self.complete_llama(body))
+        elif self.path == "/v1/completions" and server.dialect != "llama.cpp":
+            prompts = body["prompt"]
+            whole = prompts and isinstance(prompts[0], list | str)
+            prompts = prompts if whole and not isinstance(prompts, str) else [prompts]
+            choices = [self.complete(p, body) for p in prompts]
+            if "swapped" in server.lies:
+                choices.reverse()
+            for index, choice in enumerate(choices):
+                choice["index"] = index
+            name = "another" if "other model" in server.lies else "geolm"
+            self.send({"object": "text_completion", "model": name, "choices": choices})
+        else:
+            self.send({"error": "not found"}, 404)
+
+    def encode(self, text):
+        ids = tokenizer()(text, add_special_tokens=False)["input_ids"]
+        return [token + 1 for token in ids] if "tokenizer" in self.server.lies else ids
+
+    def complete(self, prompt, body):
+        server = self.server
+        text = isinstance(prompt, str)
+        ids, rows = server.rows([0, *self.encode(prompt)] if text else prompt)
+        server.prompts += 1
+        server.tokens += len(ids)
+        own = [None, *(rows[k, token].item() for k, token in enumerate(ids[1:]))]
+        best = rows[-1].argmax().item()
+        choice = {"text": "", "finish_reason": "length", "prompt_token_ids": None}
+        named = body.get("logprob_token_ids") if server.dialect == "vllm" else None
+        shown = [best, *rows[-1].topk(5).indices.tolist()] if "top" in server.lies else None
+        shown = shown or [best, *(named or [])]
+        tops = {f"token_id:{token}": rows[-1, token].item() for token in shown}
+        if body.get("echo") and "no echo" not in server.lies:
+            values = [*own, rows[-1, best].item()]
+        else:
+            values = [rows[-1, best].item()]
+        if body.get("logprobs") is not None:
+            choice["logprobs"] = {"token_logprobs": values, "top_logprobs": [tops]}
+        if server.dialect == "vllm":
+            choice["prompt_token_ids"] = ids
+            asked = body.get("prompt_logprobs") is not None and "no echo" not in server.lies
+            pairs = zip(ids[1:], own[1:], strict=True)
+            entries = [None, *({str(token): {"logprob": value}} for token, value in pairs)]
+            choice["prompt_logprobs"] = entries if asked else None
+        return choice
+
+    def complete_llama(self, body):
+        server = self.server
+        prompt = body["prompt"]
+        server.prompts += 1
+        server.tokens += len(prompt)
+        if "swapped" in server.lies:
+            with server.lock:
+                prompt, server.last = server.last or prompt, prompt
+        ids, rows = server.rows(prompt)
+        [[forced, _]] = body["logit_bias"]
+        row = rows[-1]
+        if "top" in server.lies:
+            forced = row.argmax().item()
+        n = min(body["n_probs"], 5 if "top" in server.lies else row.numel())
+        best = row.topk(n).indices.tolist() if "nan" not in server.lies else [forced]
+        tops = [{"id": token, "logprob": row[token].item()} for token in best]
+        step = {"id": forced, "logprob": row[forced].item(), "top_logprobs": tops}
+        whole = "�" not in tokenizer().decode([forced])
+        return {
+            "completion_probabilities": [step] if whole else None,
+            "tokens_evaluated": len(ids),
+            "truncated": False,
+        }
+
+
+@contextmanager
+def serving(dialect="vllm", lies=(), port=0, model=None):
+    """Yield a running server."""
+    server = StandIn(dialect, lies, port, model)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.died.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def dying(every, times, model_after=None, wait=0.05):
+    """Yield the address of a server that dies after each `every` requests and is started again.
+
+    After `times` deaths it lives on; `times=None`: the first death is the last. `model_after` is
+    the model of the servers behind the first one.
+    """
+    over, state = threading.Event(), {"deaths": 0}
+
+    def live(server):
+        while not over.is_set() and not server.died.wait(0.02):
+            pass
+
+    def run():
+        port, model = 0, None
+        while not over.is_set():
+            with serving(port=port, model=model) as server:
+                port, model = server.server_port, model_after
+                if times is None or state["deaths"] < times:
+                    server.killed_at = every
+                state["url"] = server.url
+                ready.set()
+                live(server)
+                state["deaths"] += server.died.is_set()
+            if times is None:
+                return
+            over.wait(wait)
+
+    ready = threading.Event()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    ready.wait(30)
+    try:
+        yield state
+    finally:
+        over.set()
+        thread.join()

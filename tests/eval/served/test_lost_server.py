@@ -1,0 +1,127 @@
+"""A server that dies and comes back, that comes back with another model, that is gone."""
+
+import json
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from polyprobe.eval import evaluate_model
+from polyprobe.eval.scoring.served import engine
+from polyprobe.eval.scoring.served.vllm import Vllm
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import Pace
+
+from .stand_in import dying, load, serving
+
+ASKED = {"languages": ["en", "es", "ru"], "sample": 40}
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch):
+    monkeypatch.setattr(engine, "PACE", Pace(tries=40, first_wait=0.05, longest_wait=0.1))
+
+
+def files_of(folder):
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(Path(folder).rglob("*"))
+        if file.suffix in (".parquet", ".json")
+    }
+
+
+def test_twenty_deaths_change_no_byte(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(Vllm, "prompts", 4)  # more requests
+    with serving() as server:
+        evaluate_model("geolm", "geofacts", server=server.url, output=tmp_path / "whole", **ASKED)
+        every = server.posts // 22
+    assert every > 8
+    with dying(every, 20) as state:
+        evaluate_model(
+            "geolm", "geofacts", server=state["url"], output=tmp_path / "cut", cache=False, **ASKED
+        )
+        assert state["deaths"] == 20
+    assert files_of(tmp_path / "cut") == files_of(tmp_path / "whole")
+    assert "answers again" in capfd.readouterr().err
+
+
+def test_a_server_that_is_gone_ends_the_run_in_one_line_and_loses_no_task(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "PACE", Pace(tries=3, first_wait=0.01, longest_wait=0.02))
+    with serving() as server:
+        evaluate_model("geolm", "geofacts", server=server.url, output=tmp_path / "whole", **ASKED)
+        all_posts = server.posts
+    asked = {**ASKED, "output": tmp_path / "cut", "cache": False}
+    gone = pytest.raises(PolyprobeError, match="does not answer .*scores so far are kept")
+    with dying(all_posts * 2 // 3, None) as state, gone:
+        evaluate_model("geolm", "geofacts", server=state["url"], **asked)
+    assert (tmp_path / "cut" / "scores" / "en.parquet").exists()
+    with serving() as server:
+        evaluate_model("geolm", "geofacts", server=server.url, **asked)
+        assert server.posts < all_posts
+    assert files_of(tmp_path / "cut") == files_of(tmp_path / "whole")
+
+
+def other_model():
+    model = deepcopy(load())
+    model.lm_head.weight.data *= 1.01
+    return model
+
+
+def test_another_model_behind_the_name_is_noticed_in_a_run(tmp_path):
+    asked = {**ASKED, "output": tmp_path, "cache": False}
+    noticed = pytest.raises(PolyprobeError, match="another model behind the name 'geolm'")
+    with dying(30, 1, model_after=other_model()) as state, noticed:
+        evaluate_model("geolm", "geofacts", server=state["url"], **asked)
+
+
+def test_another_model_behind_the_name_is_noticed_when_a_run_is_resumed(tmp_path):
+    asked = {"sample": 5, "output": tmp_path, "cache": False}
+    with serving() as server:
+        evaluate_model("geolm", "geofacts", server=server.url, languages=["en"], **asked)
+    noticed = pytest.raises(PolyprobeError, match="another model behind the name 'geolm'")
+    with serving(model=other_model()) as server, noticed:
+        evaluate_model("geolm", "geofacts", server=server.url, languages=["es"], **asked)
+    with serving() as server:
+        evaluate_model("geolm", "geofacts", server=server.url, languages=["es"], **asked)
+    assert len(json.loads((tmp_path / "run.json").read_text())["languages"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"server": "127.0.0.1:8000"}, "invalid address of --server"),
+        ({"server": "http://127.0.0.1:9"}, "no model server answers at http://127.0.0.1:9"),
+        ({"dtype": "bfloat16"}, "--dtype is for models in this process"),
+        ({"devices": 2}, "--devices is for models in this process"),
+        ({"scoring": "pll"}, "known for causal: bmlama"),
+        ({"tokenizer": "{empty}"}, "give that of the served model"),
+        ({"server": None, "tokenizer": "gpt2"}, "has its own tokenizer"),
+    ],
+)
+def test_a_mistake_is_one_line(more, words, tmp_path):
+    more = {n: str(tmp_path) if v == "{empty}" else v for n, v in more.items()}
+    with serving() as server:
+        asked = {"output": tmp_path / "run", "server": server.url, **more}
+        with pytest.raises(PolyprobeError, match=words) as caught:
+            evaluate_model("geolm", "geofacts", **asked)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_option_of_models_in_this_process_is_refused_before_torch_is_imported():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from polyprobe.cli import main\n"
+        "sys.argv[1:] = ['eval', 'geolm', '--server', 'http://127.0.0.1:9', '--dtype', 'float16',"
+        " '--dataset', 'geofacts', '--output', 'run']\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "--dtype is for models in this process" in " ".join(done.stderr.split())
+
+
+def test_a_name_that_the_server_does_not_have(tmp_path):
+    with serving() as server, pytest.raises(PolyprobeError, match="no model 'gpt2'.*has: geolm"):
+        evaluate_model("gpt2", "geofacts", server=server.url, tokenizer="geolm", output=tmp_path)
