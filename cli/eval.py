@@ -148,6 +148,10 @@ def evaluate(
             help="Tokenizer of the served model: Hub id, folder or GGUF file (default: MODEL)."
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score."),
+    ] = False,
     devices: Annotated[
         int,
         WorkerOption(
@@ -251,6 +255,7 @@ def evaluate(
         dataset,
         config,
         output=output,
+        dry_run=dry_run,
         languages=parse_splits(languages),
         limit=limit,
         sample=sample,
@@ -259,7 +264,8 @@ def evaluate(
         donor=donor,
         **options,
     )
-    show_run(finished)
+    if finished:
+        show_run(finished)
 
 
 def demo(
@@ -276,6 +282,7 @@ def demo(
     say("It should be consistent between these languages, and guess in all others.")
     languages = None if every else [*TRAINED, *OTHERS]
     finished = run_evaluation("geolm", "geofacts", output=output, languages=languages)
+    assert finished
     show_run(finished)
     say("\ncorrected RankC (0: the rankings do not depend on the subject, 1: they agree):")
     for group, value in group_means(finished.results["rankc_subject"]).items():

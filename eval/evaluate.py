@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +19,7 @@ from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
 from polyprobe.eval.scoring.given import name_of
 from polyprobe.eval.scoring.load import Loaded, is_name, load
 from polyprobe.eval.scoring.options import (
+    FREE,
     LOCAL,
     SERVED,
     DecodingOptions,
@@ -32,7 +34,9 @@ from polyprobe.eval.scoring.scorers import Scorer
 from polyprobe.eval.work.fill import (
     choose_workers,
     fill_scores,
+    forecast,
     open_store,
+    plan_work,
     remove_own_store,
 )
 from polyprobe.eval.work.predictions import fill_predictions
@@ -41,6 +45,7 @@ from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
+from polyprobe.system.progress import report as say
 
 
 def evaluate_model(
@@ -92,7 +97,7 @@ def evaluate_model(
     """
     check_names(options, ARGUMENTS, "evaluate_model")
     with TemporaryDirectory(prefix="polyprobe-") as nowhere:
-        return run_evaluation(
+        finished = run_evaluation(
             model,
             dataset,
             config,
@@ -104,7 +109,8 @@ def evaluate_model(
             exclude=exclude,
             donor=donor,
             **options,
-        ).results
+        )
+        return finished.results if finished else {}
 
 
 def run_evaluation(
@@ -119,11 +125,19 @@ def run_evaluation(
     relations: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     donor: bool = True,
+    dry_run: bool = False,
     **options: Unpack[Options],
-) -> FinishedRun:
-    """Return the run of `evaluate_model` with its results and rows, for a report."""
+) -> FinishedRun | None:
+    """Return the run of `evaluate_model` with its results and rows, for a report.
+
+    With `dry_run` only the work is counted and printed; nothing is scored or written.
+    """
     loading: dict[str, Any] = dict(options)
     check_server(loading)
+    if dry_run and loading.get("scoring") == FREE:
+        raise PolyprobeError(
+            f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
+        )
     decoding, who = take_decoding(loading), take_workers(loading)
     if loading.get("server"):  # options of models in this process have their defaults
         loading = {name: value for name, value in loading.items() if name not in LOCAL}
@@ -158,28 +172,42 @@ def run_evaluation(
         check_askable(asked.tables, loaded.scorer.scoring)
         settings = asked.describe(loaded, decoding)
         run.check_free()
+        if dry_run:
+            settings = run.join(settings)
+            _, todo = _questions(asked, settings, run, dataset)
+            work = plan_work(todo, open_store(run, settings, who) if who.cache else None)
+            say(forecast(work, loaded.scorer) if work.tasks else "nothing is left to score")
+            return None
         with locked(run.folder):
             settings = run.open(settings)
-            first = settings.languages[0]
-            whole = protocol_of(settings.scoring).whole_relation or settings.donor
-            if first not in tables and whole:  # scored by an earlier call
-                tables = load_facts(dataset, config, [first, *tables])
-            texts = as_asked(tables, settings.scoring, first)
-            missing = run.missing(asked.tables)
-            asking = {language: texts[language] for language in missing}
-            if not decoding and asking:
-                donors = choose_donors(texts[first]) if settings.donor else None
-                asking = annotate(asking, donors)
-            todo = {language: table.take(asked.rows) for language, table in asking.items()}
+            texts, todo = _questions(asked, settings, run, dataset)
             if decoding:
                 fill_predictions(run, loaded.scorer, decoding, todo)
             elif todo:
                 store = open_store(run, settings, who)
                 workers = choose_workers(who, settings.model, loading, loaded)
+                announce = None
+                if loaded.scorer.model is None:  # requests to a server may cost money
+                    announce = partial(forecast, scorer=loaded.scorer)
                 del loaded  # free its memory for workers elsewhere
-                fill_scores(run, todo, store, workers)
+                fill_scores(run, todo, store, workers, announce)
             remove_own_store(run)
             return FinishedRun(run, compute_results(run), texts)
+
+
+def _questions(
+    asked: "Asked", settings: Settings, run: Run, dataset: str | Splits
+) -> tuple[Mapping[str, pa.Table], dict[str, pa.Table]]:
+    """Return the rows of each language as they are asked, and those that have no scores yet."""
+    tables, first = asked.tables, settings.languages[0]
+    protocol = protocol_of(settings.scoring)
+    if first not in tables and (protocol.whole_relation or settings.donor):
+        tables = load_facts(dataset, asked.config, [first, *tables])  # scored by an earlier call
+    texts = as_asked(tables, settings.scoring, first)
+    asking = {language: texts[language] for language in run.missing(asked.tables)}
+    if protocol.kind == "scores" and asking:
+        asking = annotate(asking, choose_donors(texts[first]) if settings.donor else None)
+    return texts, {language: table.take(asked.rows) for language, table in asking.items()}
 
 
 class Asked(NamedTuple):

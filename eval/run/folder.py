@@ -183,7 +183,15 @@ class Run:
         self.seal: str | None = None  # SHA-256 of run.json
 
     def open(self, settings: Settings) -> Settings:
-        """Create or resume the run and return its settings, with the languages of both calls.
+        """Create or resume the run, see `join`."""
+        settings = self.join(settings)
+        self._write_settings()
+        return settings
+
+    def join(self, settings: Settings) -> Settings:
+        """Return the settings of the run to create or resume, with the languages of both calls.
+
+        Nothing is written.
 
         Raises:
             PolyprobeError: the folder holds another run.
@@ -191,7 +199,6 @@ class Run:
         if (self.folder / "run.json").exists() and self._has_work():
             settings = self._join(self._read_settings(), settings)
         self._settings = settings
-        self._write_settings()
         return settings
 
     def _write_settings(self) -> None:

@@ -14,7 +14,7 @@ from polyprobe.eval.run.donors import DONOR, DONOR_PROMPT
 from polyprobe.eval.run.folder import SCORES, Run, Settings
 from polyprobe.eval.scoring.load import Loaded
 from polyprobe.eval.scoring.options import WorkerSettings
-from polyprobe.eval.scoring.scorers import Scored
+from polyprobe.eval.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 from polyprobe.system.store import cache_folder
@@ -23,6 +23,7 @@ from .known_scores import Known, ScoreStore, as_known
 from .workers import Report, Task, score_here, score_in_processes, score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
+FORECAST = 32  # tasks that are planned for a forecast
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
 Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
@@ -53,7 +54,11 @@ class Work(NamedTuple):
 
 
 def fill_scores(
-    run: Run, tables: Mapping[str, pa.Table], store: ScoreStore, workers: Workers
+    run: Run,
+    tables: Mapping[str, pa.Table],
+    store: ScoreStore,
+    workers: Workers,
+    announce: Callable[[Work], str] | None = None,
 ) -> None:
     """Write the scores of each language as soon as all of its queries are known.
 
@@ -64,10 +69,13 @@ def fill_scores(
         tables: the rows of the languages without scores.
         store: the scores of this model.
         workers: the function that scores tasks.
+        announce: returns a line about the work, printed first.
     """
     console = Console(stderr=True)
     work = plan_work(tables, store)
-    if work.known:
+    if announce and work.tasks:
+        console.print(announce(work), highlight=False)
+    elif work.known:
         console.print(f"{work.known:,} queries are known from earlier runs", highlight=False)
     waiting = list(tables)
     done: set[int] = set()
@@ -88,13 +96,32 @@ def fill_scores(
                 write_ready()
 
 
-def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore) -> Work:
-    """Return the work for the rows of these languages."""
+def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore | None) -> Work:
+    """Return the work for the rows of these languages; without a store nothing is known."""
     asked = {language: queries_of(table) for language, table in tables.items()}
     distinct = list(dict.fromkeys(query for queries in asked.values() for query in queries))
-    found = store.find([prompt for prompt, _ in distinct], [row for _, row in distinct])
-    known = {query for query, one in zip(distinct, found, strict=True) if one}
+    found = store.find(*zip(*distinct, strict=True)) if store and distinct else []
+    known = {query for query, one in zip(distinct, found, strict=False) if one}
     return Work(asked, len(known), make_tasks(asked, known))
+
+
+def forecast(work: Work, scorer: Scorer) -> str:
+    """Return the work that is left in one line.
+
+    Of more than FORECAST tasks some are planned, spread evenly, and stand for the others.
+    """
+    step = -(-len(work.tasks) // FORECAST) or 1
+    some = work.tasks[::step]
+    parts = [scorer.engine.forecast(scorer.prepare(t.prompts, t.candidates).plan) for t in some]
+    queries = sum(len(task.prompts) for task in work.tasks)
+    planned = sum(len(task.prompts) for task in some) or 1
+    calls, inputs, tokens = (round(sum(p) * queries / planned) for p in zip(*parts, strict=True))
+    about = "about " if step > 1 else ""
+    what = "requests with" if scorer.model is None else "batches of"
+    return (
+        f"{queries:,} queries to score, {work.known:,} known: {about}{calls:,} {what} "
+        f"{inputs:,} prompts, {tokens:,} tokens"
+    )
 
 
 def queries_of(table: pa.Table) -> list[Query]:

@@ -10,6 +10,7 @@ import torch
 
 from polyprobe.eval.scoring.engine.forward import (
     MOST_NODES,
+    Forecast,
     ForwardPath,
     Full,
     Gathered,
@@ -95,6 +96,12 @@ class Engine:
         skipped = (getattr(table, "padding_idx", None) for table in tables)
         most = max((index + 1 for index in skipped if index is not None), default=0)
         return (positions or 10**30) - most
+
+    def forecast(self, plan: Plan) -> Forecast:
+        """Return the work of a plan; tokens include padding."""
+        batches = [*self._batches(plan)]
+        sizes = [path.size(batch) for path, batch in batches]
+        return Forecast(len(batches), len(plan.reads), sum(sizes))
 
     def run(
         self, plan: Plan, values: ReadValues, progress: Callable[[int, int], None]

@@ -28,6 +28,20 @@ class Reads(NamedTuple):
     numbers: list[int]
 
 
+class Forecast(NamedTuple):
+    """The work of a plan.
+
+    Attributes:
+        calls: batches of a model in this process, HTTP requests to a server.
+        inputs: distinct inputs, prompts of a server.
+        tokens: number of their tokens that are run or sent.
+    """
+
+    calls: int
+    inputs: int
+    tokens: int
+
+
 class Plan:
     """Distinct inputs and the reads of each.
 

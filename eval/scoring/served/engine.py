@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.eval.scoring.engine import Plan
+from polyprobe.eval.scoring.engine import Forecast, Plan
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
 from polyprobe.system.sending import (
@@ -52,11 +52,11 @@ class ServedEngine:
         self.check: Callable[[Any], Any] | None = None  # of a server that may be another one
         self._doubted, self._broken = False, 0
 
-    def forecast(self, plan: Plan) -> np.ndarray:
-        """Return the number of HTTP requests, prompts and prompt tokens that a plan needs."""
+    def forecast(self, plan: Plan) -> Forecast:
+        """Return the work of a plan: HTTP requests, prompts in them, tokens of the prompts."""
         batches = [*self.kind.batches(cover(plan, self.kind.reach))]
         prompts = [len(one.request.ids) for batch in batches for one in batch]
-        return np.array([len(batches), len(prompts), sum(prompts)])
+        return Forecast(len(batches), len(prompts), sum(prompts))
 
     def run(self, plan: Plan, values: Any, progress: Callable[[int, int], None]) -> np.ndarray:
         """Return the log-probability of each read, float32, NaN for one that is not exact.
