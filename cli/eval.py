@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from polyprobe.eval.embedded import TRAINED
+from polyprobe.eval.scoring.chat import parse_chat_options, take_chat
 from polyprobe.eval.scoring.options import (
     BOS,
     CHOICES,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring xfactr)")
 ModelOption = partial(typer.Option, rich_help_panel="Model")
+ChatOption = partial(typer.Option, rich_help_panel="Chat")
 WorkerOption = partial(typer.Option, rich_help_panel="Workers")
 OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
@@ -133,6 +135,26 @@ def evaluate(
             help="sdpa, eager, flash_attention_2, … (default: the model's).",
         ),
     ] = None,
+    chat: Annotated[
+        bool,
+        ChatOption(
+            "--chat",
+            help="Score each sentence as the beginning of an answer by the model's chat template, "
+            "without thinking; decoder-only models.",
+        ),
+    ] = False,
+    system: Annotated[str | None, ChatOption(help="System message (default: none).")] = None,
+    user: Annotated[
+        str | None, ChatOption(help="The user's message before the answer (default: empty).")
+    ] = None,
+    chat_option: Annotated[
+        list[str] | None,
+        ChatOption(
+            metavar="KEY=VALUE",
+            help="Value of a variable of the chat template (true, false, a number or text); "
+            "repeatable.",
+        ),
+    ] = None,
     devices: Annotated[
         int,
         WorkerOption(
@@ -207,18 +229,24 @@ def evaluate(
         "beam": beam,
         "refresh": refresh,
     }
+    chatting: dict[str, Any] = {
+        "chat": chat or None,
+        "system": system,
+        "user": user,
+        "chat_options": parse_chat_options(chat_option) if chat_option else None,
+    }
     options: dict[str, Any] = {
         "scoring": scoring,
         "devices": devices,
         "ray": ray,
         "threads": threads,
         "cache": cache,
-        **{name: value for name, value in decoding.items() if value is not None},
+        **{name: value for name, value in (decoding | chatting).items() if value is not None},
     }
     from polyprobe.eval.run.choice import check_limits
 
-    for take in (take_decoding, take_workers):  # raise errors before torch is imported
-        take(dict(options))
+    for take in (take_decoding, take_workers, take_chat):  # raise errors before torch is imported
+        take(options | {"bos": bos})
     check_limits(limit, sample)
     import_evaluate()
     with explain_missing_extras("evaluating"):

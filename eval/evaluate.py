@@ -219,6 +219,7 @@ class Asked(NamedTuple):
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
             further={**loaded.further, **scorer.further},
+            chat=scorer.chat.said if scorer.chat else None,
             donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,
             **self.selection,
         )

@@ -86,6 +86,7 @@ class Settings:
     second question about another subject. `relations` (None: all) and `exclude` are the choice of
     rows from which `limit` and `sample` take theirs; `left_out` counts the others by reason.
     `further` has what else the scores depend on, by its name in the signature: an adapter, say.
+    `chat` is the conversation in front of each sentence, see `Chat.said`.
     """
 
     model: str
@@ -108,6 +109,7 @@ class Settings:
     exclude: list[str] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     further: dict[str, str] = field(default_factory=dict)
+    chat: dict[str, Any] | None = None
     versions: dict[str, str] = field(default_factory=versions)
 
     @property

@@ -1,6 +1,6 @@
 """The options of an evaluation: of loading, of X-FACTR's decoder, of the workers."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -74,6 +74,12 @@ class ModelOptions(TypedDict, total=False):
         batch_tokens: the token budget of a batch, 65,536 at most (default: that of the model's
             path, less on a GPU with little free memory); it is halved whenever memory runs out. A
             trie has 4,096 tokens at most.
+        chat: score each sentence as the beginning of an answer by the model's chat template, for
+            decoder-only models (`polyprobe.eval.scoring.chat`).
+        system: the system message of the conversation.
+        user: the user's message; empty by default.
+        chat_options: values of the chat template's variables; those that switch thinking off
+            are set if the template has them.
     """
 
     revision: str | None
@@ -84,6 +90,10 @@ class ModelOptions(TypedDict, total=False):
     attention: str | None
     tokenizer: Any
     batch_tokens: int | None
+    chat: bool
+    system: str | None
+    user: str | None
+    chat_options: Mapping[str, Any] | None
 
 
 class DecodingChoices(TypedDict, total=False):
