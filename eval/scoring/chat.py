@@ -30,10 +30,12 @@ THOUGHTS = (
     Thought("<thinking>", "</thinking>"),
     Thought("<thought>", "</thought>"),
     Thought("<reasoning>", "</reasoning>"),
+    Thought("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"),  # inside the next
     Thought("<seed:think>", "</seed:think>"),
     Thought("<|think|>", "<|/think|>"),
     Thought("[THINK]", "[/THINK]"),
     Thought("◁think▷", "◁/think▷"),
+    Thought("<|channel>thought", "<channel|>"),
     Thought("<|inner_prefix|>", "<|inner_suffix|>"),
     Thought("<|START_THINKING|>", "<|END_THINKING|>", "<|START_RESPONSE|>"),
     Thought(
@@ -47,7 +49,7 @@ _DATES = re.compile(r"""\bstrftime_now\(\s*(["'])(.*?)\1\s*\)""")
 _GIVEN = {"messages", "tools", "documents", "add_generation_prompt"}
 _GIVEN |= {"raise_exception", "strftime_now", "namespace", "range", "dict"}
 _ANSWER = "PolyprobeAnswer"
-_PROBES = (
+_ANSWERS = (
     "Paris",
     "The capital of France is Paris. ",
     "法国的首都是巴黎。",
@@ -158,10 +160,9 @@ class Chat(NamedTuple):
         front, words, bare = _tokenize(
             [self.head, self.head.rstrip(), self.head.rstrip(" ")], tokenizer
         )
-        found = []
-        for text, ids in zip(
-            texts, _tokenize([self.head + text for text in texts], tokenizer), strict=True
-        ):
+        whole = _tokenize([self.head + text for text in texts], tokenizer)
+        found: list[tuple[Ids, Ids]] = []
+        for text, ids in zip(texts, whole, strict=True):
             if not text:
                 found.append((bare, ()))
             elif ids[: len(front)] == front:
@@ -170,7 +171,8 @@ class Chat(NamedTuple):
                 n = _find_word(ids, len(words), tokenizer)
                 found.append((ids[:n], ids[n:]))
             else:
-                found.append((front, *_tokenize([text], tokenizer)))
+                [alone] = _tokenize([text], tokenizer)
+                found.append((front, alone))
         return found
 
 
@@ -200,26 +202,16 @@ def render_chat(tokenizer: Any, chosen: ChatOptions, model: str) -> Chat:
 
     Raises:
         PolyprobeError: no template, an option that it does not have, a message that it refuses,
-            drops or changes, an answer inside a thinking part.
+            drops, an answer that it changes or puts into a thinking part.
     """
     template = _read_template(tokenizer, model)
     options = _choose_options(template, chosen.options, model)
     dated = _DATES.sub(lambda found: json.dumps(TODAY.strftime(found[2])), template)
-    render = partial(_render, tokenizer, dated, options, chosen, model)
-    written = render(_ANSWER)
-    if not written.endswith(_ANSWER):
-        raise _changes(model)
-    head = written.removesuffix(_ANSWER)
-    for probe in _PROBES:
-        if render(probe) not in (head + probe, head + probe.rstrip()):
-            raise _changes(model)
-    head = _without_thought(head, render(None), render(None, add_generation_prompt=True), model)
-    for option, text in (("--system", chosen.system), ("--user", chosen.user)):
-        if text and text.strip() not in head:
-            raise PolyprobeError(
-                f"the chat template of '{model}' drops or changes the text of {option}; "
-                f"leave {option} out"
-            )
+    writer, messages = Writer(tokenizer, dated, options, model), chosen.messages
+    head = _find_answer(writer, messages)
+    begun = writer.write(messages, add_generation_prompt=True)
+    head = _without_thought(head, writer.write(messages), begun, model)
+    _check_said(writer, messages, head)
     said = {"head": head, "system": chosen.system, "user": chosen.user, "options": options}
     return Chat(head, hash_json({"template": template, "head": head})[:16], said)
 
@@ -260,35 +252,68 @@ def _list_variables(template: str, model: str) -> set[str]:
     bare = re.sub(r"\{%[-+]?\s*(end)?generation\s*[-+]?%\}", "", template)  # transformers' own tag
     try:
         tree = Environment(extensions=["jinja2.ext.loopcontrols"]).parse(bare)
+        return meta.find_undeclared_variables(tree) - _GIVEN
     except TemplateError as error:
         raise _unusable(model, error) from error
-    return meta.find_undeclared_variables(tree) - _GIVEN
 
 
-def _render(
-    tokenizer: Any,
-    template: str,
-    options: Mapping[str, Any],
-    chosen: ChatOptions,
-    model: str,
-    answer: str | None,
-    **how: bool,
-) -> str:
-    """Return the conversation with the beginning of an answer, or without one."""
-    messages = [*chosen.messages]
-    if answer is not None:
-        messages.append({"role": "assistant", "content": answer})
-        how["continue_final_message"] = True
-    try:
-        return str(
-            tokenizer.apply_chat_template(
-                messages, chat_template=template, tokenize=False, **how, **options
-            )
-        )
-    except Exception as error:  # a template is code and may raise anything
-        if "continue_final_message" in str(error):
-            raise _changes(model) from error
-        raise _unusable(model, error, chosen) from error
+class Writer(NamedTuple):
+    """A chat template with the values of its variables.
+
+    Attributes:
+        tokenizer: a tokenizer of transformers.
+        template: the source.
+        options: the values.
+        model: the model's name, for messages.
+    """
+
+    tokenizer: Any
+    template: str
+    options: Mapping[str, Any]
+    model: str
+
+    def write(self, messages: Sequence[Mapping[str, str]], **how: bool) -> str:
+        """Return the text of a conversation.
+
+        Raises:
+            PolyprobeError: a conversation that the template refuses, or an answer that it changes.
+        """
+        write = partial(self.tokenizer.apply_chat_template, chat_template=self.template)
+        try:
+            return str(write([*messages], tokenize=False, **how, **self.options))
+        except Exception as error:  # a template is code and may raise anything
+            if "continue_final_message" in str(error):
+                raise _changes(self.model) from error
+            raise _unusable(self.model, error, messages) from error
+
+    def write_answer(self, messages: Sequence[Mapping[str, str]], answer: str) -> str:
+        """Return the text up to the end of an unfinished answer."""
+        said = {"role": "assistant", "content": answer}
+        return self.write([*messages, said], continue_final_message=True)
+
+
+def _find_answer(writer: Writer, messages: Sequence[Mapping[str, str]]) -> str:
+    """Return the text in front of an answer, the same for every answer."""
+    written = writer.write_answer(messages, _ANSWER)
+    head = written.removesuffix(_ANSWER)
+    for answer in (_ANSWER, *_ANSWERS):
+        found = writer.write_answer(messages, answer)
+        if found not in (head + answer, head + answer.rstrip()):
+            raise _changes(writer.model)
+    return head
+
+
+def _check_said(writer: Writer, messages: Sequence[Mapping[str, str]], head: str) -> None:
+    """Refuse a message whose text changes nothing; some are commands, such as `/no_think`."""
+    for message in messages:
+        if message["content"].strip() not in head:
+            without = [{**one, "content": ""} if one is message else one for one in messages]
+            if writer.write_answer(without, _ANSWER) == writer.write_answer(messages, _ANSWER):
+                option = f"--{message['role']}"
+                raise PolyprobeError(
+                    f"the chat template of '{writer.model}' drops the text of {option}; "
+                    f"leave {option} out"
+                )
 
 
 def _without_thought(head: str, before: str, begun: str, model: str) -> str:
@@ -300,16 +325,19 @@ def _without_thought(head: str, before: str, begun: str, model: str) -> str:
         begun: the same with what the template begins a new answer with.
         model: the model's name, for messages.
     """
-    if thoughts := _list_thoughts(begun, before):
-        closed = _close(begun, thoughts)
-        head = head if head.startswith(closed) else closed
-    for thought, behind in _list_thoughts(head, before):
-        if thought.closes not in behind:
-            raise PolyprobeError(
-                f"the chat template of '{model}' puts the answer into a thinking part "
-                f"({thought.opens}), which cannot be scored; leave --chat out"
-            )
+    thoughts = _list_thoughts(begun, before)
+    if thoughts and not (head.startswith(begun) and not _list_open(head, before)):
+        head = _close(begun, thoughts)
+    for thought in _list_open(head, before):
+        raise PolyprobeError(
+            f"the chat template of '{model}' puts the answer into a thinking part "
+            f"({thought.opens}), which cannot be scored; leave --chat out"
+        )
     return head
+
+
+def _list_open(text: str, before: str) -> list[Thought]:
+    return [one for one, behind in _list_thoughts(text, before) if one.closes not in behind]
 
 
 def _list_thoughts(text: str, before: str) -> list[tuple[Thought, str]]:
@@ -331,8 +359,8 @@ def _close(text: str, thoughts: Sequence[tuple[Thought, str]]) -> str:
     """
     for thought, behind in thoughts:
         if thought.closes not in behind:
-            lines = behind.endswith("\n")
-            text += f"\n{thought.closes}\n\n" if lines else thought.closes
+            line = "" if behind.endswith("\n\n") else "\n"
+            text += f"{line}{thought.closes}\n\n" if behind.endswith("\n") else thought.closes
         if text.endswith(thought.closes):
             text += thought.leads
     return text
@@ -345,9 +373,11 @@ def _changes(model: str) -> PolyprobeError:
     )
 
 
-def _unusable(model: str, error: Exception, chosen: ChatOptions | None = None) -> PolyprobeError:
-    with_system = chosen is not None and chosen.system is not None
+def _unusable(
+    model: str, error: Exception, messages: Sequence[Mapping[str, str]] = ()
+) -> PolyprobeError:
+    option = "--system" if any(one["role"] == "system" for one in messages) else "--chat"
     return PolyprobeError(
         f"the chat template of '{model}' refuses this conversation ({one_line(error)}); "
-        f"leave {'--system' if with_system else '--chat'} out"
+        f"leave {option} out"
     )

@@ -244,6 +244,15 @@ def test_thinking_that_is_asked_for_is_closed():
         assert render_chat(tokenizer, chosen, name).head.endswith(end)
 
 
+def test_a_command_in_a_message_is_not_dropped():
+    """Nemotron's template takes `/no_think` out of the text, and the thought with it."""
+    tokenizer = copy.deepcopy(make("geolm")[1])
+    tokenizer.chat_template = CASES["nemotron-nano"].template
+    head = render_chat(tokenizer, ChatOptions("/no_think"), "m").head
+    assert head.endswith("<SPECIAL_11>Assistant\n<think></think>")
+    assert "no_think" not in head
+
+
 def test_instructions_about_thinking_are_no_thought():
     _, tokenizer = make("geolm")
     tokenizer = copy.deepcopy(tokenizer)
@@ -284,9 +293,9 @@ UNUSABLE = {
             "{% endfor", "{% endif %}{% endfor"
         ),
         {"system": "Hi"},
-        "drops or changes the text of --system; leave --system out",
+        "drops the text of --system; leave --system out",
     ),
-    "drops user": (PLAIN, {"user": "Hi"}, "drops or changes the text of --user"),
+    "drops user": (PLAIN, {"user": "Hi"}, "drops the text of --user; leave --user out"),
     "drops answer": (SAYS.replace("m.content", "'x'"), {}, "leaves out, changes or repeats"),
     "lower": (SAYS.replace("m.content", "m.content|lower"), {}, "changes or repeats the text of"),
     "quotes": (SAYS.replace("m.content", "m.content|tojson"), {}, "changes or repeats the text of"),
