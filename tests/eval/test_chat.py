@@ -186,6 +186,30 @@ def test_the_first_piece_behind_the_conversation(name):
     assert got == pytest.approx(want, abs=1e-5)
 
 
+@pytest.mark.parametrize("scoring", ["bmlama", "object", "contrastive"])
+def test_no_token_is_appended(scoring):
+    """By a tokenizer that ends every text with EOS: the sentence is not over."""
+    tokenizer = tiny.unigram(
+        tiny.TEXT, ["<s>", "</s>", "<unk>"], "<s> $A </s>", bos_token="<s>", eos_token="</s>"
+    )
+    assert tokenizer("Paris")["input_ids"][-1] == tokenizer.eos_token_id
+    tokenizer.chat_template = PLAIN
+    config = LlamaConfig(vocab_size=len(tokenizer), intermediate_size=48, **tiny.SMALL)
+    model = AutoModelForCausalLM.from_config(config)
+    scorer = load_scorer(model, tokenizer=tokenizer, scoring=scoring, chat=True)
+    plan = scorer.prepare(["The capital is [Y]"], [["Paris"]]).plan
+    [(row, reads)] = plan.reads.items()
+    texts = {
+        "object": ("<s>The capital is ", "Paris"),
+        "contrastive": ("<s>The capital is", "Paris"),
+    }
+    front, own = texts.get(scoring, ("<s>", "The capital is Paris"))
+    front, own = bare(tokenizer, front), bare(tokenizer, own)
+    own = own[:1] if scoring == "contrastive" else own
+    assert [*row.ids, reads.targets[-1]] == [*front, *own]
+    assert reads.targets == own
+
+
 @pytest.mark.parametrize("scoring", ["bmlama", "object", "object-bytes", "contrastive"])
 def test_a_template_that_adds_nothing_changes_no_score(scoring):
     """BOS and the sentence, as geolm is trained: the scores without a chat, to the last bit."""
