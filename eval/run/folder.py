@@ -128,6 +128,11 @@ class Settings:
         return protocol_of(self.scoring).kind
 
     @property
+    def scoring_name(self) -> str:
+        """Return the name of the scoring, and the conversation's hash in a chat."""
+        return f"{self.scoring}, chat {self.further['chat']}" if self.chat else self.scoring
+
+    @property
     def signature(self) -> str:
         """Return all that the figures depend on in one line, like sacreBLEU's signature."""
         rows = f"sample={self.sample}" if self.sample else f"limit={self.limit or 'none'}"

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from huggingface_hub import ModelCard
 from transformers import AutoTokenizer
 from typer.testing import CliRunner
 
@@ -11,6 +12,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.report import write_report
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import describe_differing
+from polyprobe.publish.export import export_run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import PROMPTS, write_facts
@@ -82,6 +84,22 @@ def test_resuming_needs_the_same_conversation(model, facts, tmp_path):
     evaluate_model(model, facts, languages=["ru"], system="A", **asked)
     assert scores(tmp_path / "run")["en"] == before["en"]
     assert list(scores(tmp_path / "run")) == ["en", "ru"]
+
+
+def test_exports_name_the_conversation(model, facts, tmp_path):
+    """Results with and without it are two entries of a model card."""
+    card = tmp_path / "README.md"
+    card.write_text("# Model\n")
+    for name, chosen in (("plain", {}), ("chat", {"chat": True})):
+        evaluate_model(model, facts, output=tmp_path / name, **chosen)
+        for _ in range(2):  # the second replaces the first
+            export_run(tmp_path / name, "model-index", card=card)
+    scoring = f"bmlama-eq10, chat {Run(tmp_path / 'chat').settings().further['chat']}"
+    [results] = [one["results"] for one in ModelCard.load(card).data.to_dict()["model-index"]]
+    said = [metric["args"]["scoring"] for result in results for metric in result["metrics"]]
+    assert said.count("bmlama-eq10") == said.count(scoring) == len(said) / 2 > 0
+    export_run(tmp_path / "chat", "latex")
+    assert f"scoring {scoring}." in next((tmp_path / "chat").glob("*.tex")).read_text()
 
 
 def test_a_template_with_a_date_is_the_same_tomorrow(facts, tmp_path):
