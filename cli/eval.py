@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from polyprobe.eval.embedded import TRAINED
+from polyprobe.eval.scoring.chat import parse_chat_options, take_chat
 from polyprobe.eval.scoring.options import (
     BOS,
     CHOICES,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring xfactr)")
 ModelOption = partial(typer.Option, rich_help_panel="Model")
 ServerOption = partial(typer.Option, rich_help_panel="Served models")
+ChatOption = partial(typer.Option, rich_help_panel="Chat")
 WorkerOption = partial(typer.Option, rich_help_panel="Workers")
 OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
@@ -152,6 +154,26 @@ def evaluate(
         bool,
         typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score."),
     ] = False,
+    chat: Annotated[
+        bool,
+        ChatOption(
+            "--chat",
+            help="Score each sentence as the beginning of an answer by the model's chat template, "
+            "without thinking; decoder-only models.",
+        ),
+    ] = False,
+    system: Annotated[str | None, ChatOption(help="System message (default: none).")] = None,
+    user: Annotated[
+        str | None, ChatOption(help="The user's message before the answer (default: empty).")
+    ] = None,
+    chat_option: Annotated[
+        list[str] | None,
+        ChatOption(
+            metavar="KEY=VALUE",
+            help="Value of a variable of the chat template (true, false, a number or text); "
+            "repeatable.",
+        ),
+    ] = None,
     devices: Annotated[
         int,
         WorkerOption(
@@ -226,6 +248,12 @@ def evaluate(
         "beam": beam,
         "refresh": refresh,
     }
+    chatting: dict[str, Any] = {
+        "chat": chat or None,
+        "system": system,
+        "user": user,
+        "chat_options": parse_chat_options(chat_option) if chat_option else None,
+    }
     options: dict[str, Any] = {
         "scoring": scoring,
         "devices": devices,
@@ -240,11 +268,11 @@ def evaluate(
         "dtype": dtype,
         "batch_tokens": batch_tokens,
         "attention": attention,
-        **{name: value for name, value in decoding.items() if value is not None},
+        **{name: value for name, value in (decoding | chatting).items() if value is not None},
     }
     from polyprobe.eval.run.choice import check_limits
 
-    for take in (check_server, take_decoding, take_workers):  # before torch is imported
+    for take in (check_server, take_decoding, take_workers, take_chat):  # before torch is imported
         take(dict(options))
     check_limits(limit, sample)
     import_evaluate()

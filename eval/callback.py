@@ -3,8 +3,9 @@
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -26,10 +27,11 @@ from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.protocol import as_asked, protocol_of
-from polyprobe.eval.scoring.given import configuration_of, unwrap
-from polyprobe.eval.scoring.load import family_of
+from polyprobe.eval.scoring.chat import ChatOptions, render_chat, take_chat
+from polyprobe.eval.scoring.given import configuration_of, name_of, unwrap
+from polyprobe.eval.scoring.load import check_chat, family_of
 from polyprobe.eval.scoring.options import check_budget, check_names
-from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
+from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS, Scorer
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
@@ -85,6 +87,10 @@ class ConsistencyCallback(TrainerCallback):
         scoring: str = "bmlama",
         batch_tokens: int | None = None,
         prefix: str = "polyprobe",
+        chat: bool = False,
+        system: str | None = None,
+        user: str | None = None,
+        chat_options: Mapping[str, Any] | None = None,
         **others: Any,
     ) -> None:
         """Load and check the rows and their tokens.
@@ -105,6 +111,11 @@ class ConsistencyCallback(TrainerCallback):
             scoring: scoring protocol, see `ModelOptions`.
             batch_tokens: token budget of a batch.
             prefix: prefix of the figures' names.
+            chat: score sentences as the beginning of answers, see `ModelOptions`, like system,
+                user and chat_options.
+            system: system message.
+            user: the user's message.
+            chat_options: values of the chat template's variables.
             others: refused, with the nearest name.
 
         Raises:
@@ -114,6 +125,8 @@ class ConsistencyCallback(TrainerCallback):
         if every is not None and every < 1:
             raise PolyprobeError(f"every must be at least 1, got {every}")
         check_budget(batch_tokens)
+        said = {"chat": chat, "system": system, "user": user, "chat_options": chat_options}
+        conversation = take_chat({**said, "scoring": scoring})
         _check_whole(trainer)
         self._trainer = trainer
         self._every = every
@@ -121,6 +134,8 @@ class ConsistencyCallback(TrainerCallback):
         self._batch_tokens = batch_tokens
         self._tokenizer = _tokenizer_of(trainer)
         self._make = _choose_scorer(scoring, _family(self._model))
+        if conversation:
+            self._make = self._in_chat(conversation)
         self._found: dict[str, float] | None = None  # of the current weights
         tables = load_facts(dataset, config, languages)
         table = next(iter(tables.values()))
@@ -171,6 +186,12 @@ class ConsistencyCallback(TrainerCallback):
         if self._found is None and (due or best.startswith(f"{self._prefix}/")):
             self._follow(state, control)
         metrics.update({f"eval_{name}": value for name, value in (self._found or {}).items()})
+
+    def _in_chat(self, conversation: ChatOptions) -> Callable[..., Scorer]:
+        """Return the scorer's class with the conversation."""
+        family, name = FAMILIES[_family(self._model)], name_of(self._model)
+        check_chat(family, name)
+        return partial(self._make, chat=render_chat(self._tokenizer, conversation, name))
 
     @property
     def _model(self) -> Any:

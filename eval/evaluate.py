@@ -259,6 +259,7 @@ class Asked(NamedTuple):
             batch_tokens=scorer.engine.batch_tokens,
             further={**loaded.further, **scorer.further},
             probe=[*loaded.probe],
+            chat=scorer.chat.said if scorer.chat else None,
             donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,
             **self.selection,
         )

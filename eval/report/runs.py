@@ -195,6 +195,6 @@ def list_cautions(parts: Sequence[RunPart]) -> list[str]:
             (p.settings.limit, p.settings.sample, p.results["n_queries"], *p.chosen_rows)
             for p in parts
         },
-        "scoring": {(p.settings.scoring, p.settings.bos) for p in parts},
+        "scoring": {(p.settings.scoring, p.settings.bos, p.settings.chat is None) for p in parts},
     }
     return [name for name, values in asked.items() if len(values) > 1]

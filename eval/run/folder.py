@@ -87,6 +87,7 @@ class Settings:
     rows from which `limit` and `sample` take theirs; `left_out` counts the others by reason.
     `further` has what else the scores depend on, by its name in the signature: an adapter, say.
     `probe` are log-probabilities by which a served model is recognised.
+    `chat` is the conversation in front of each sentence, see `Chat.said`.
     """
 
     model: str
@@ -110,6 +111,7 @@ class Settings:
     left_out: dict[str, int] = field(default_factory=dict)
     further: dict[str, str] = field(default_factory=dict)
     probe: list[float] = field(default_factory=list)
+    chat: dict[str, Any] | None = None
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -126,6 +128,11 @@ class Settings:
     def kind(self) -> str:
         """Return the kind of the run's files: `scores` of candidates, or free `predictions`."""
         return protocol_of(self.scoring).kind
+
+    @property
+    def scoring_name(self) -> str:
+        """Return the name of the scoring, and the conversation's hash in a chat."""
+        return f"{self.scoring}, chat {self.further['chat']}" if self.chat else self.scoring
 
     @property
     def signature(self) -> str:

@@ -9,7 +9,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from .folder import Run
 
-_MAIN = ("model", "data", "languages", "rows", "relations", "exclude", "scoring", "dtype")
+_MAIN = ("model", "data", "languages", "rows", "relations", "exclude", "scoring", "chat", "dtype")
 
 
 def name_runs(runs: Sequence[Run]) -> list[str]:

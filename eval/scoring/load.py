@@ -19,6 +19,7 @@ from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.hashing import HASH, hash_model, is_hash
 from polyprobe.system.sending import run
 
+from .chat import Chat, ChatOptions, render_chat, take_chat
 from .given import check_options, configuration_of, identify, name_of, unwrap
 from .options import (
     EMBEDDED,
@@ -63,15 +64,15 @@ def load_scorer(model: Any, **options: Unpack[ModelOptions]) -> Scorer:
     Args:
         model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`; or a
             transformers model, also wrapped by PEFT, which is put into evaluation mode.
-        options: see `ModelOptions`; those of a model object are `tokenizer`, `scoring`, `bos` and
-            `batch_tokens`.
+        options: see `ModelOptions`; those of a model object are `tokenizer`, `scoring`, `bos`,
+            `batch_tokens` and those of a chat.
 
     Raises:
         PolyprobeError: an unknown model, a model without a language-model head, one that does not
             read in the direction of its family, unknown settings.
     """
     check_names(options, ModelOptions.__annotations__, "load_scorer")
-    return load(model, **options).scorer if is_name(model) else _take_given(model, options)
+    return load(model, **options).scorer if is_name(model) else _take_given(model, dict(options))
 
 
 def is_name(model: Any) -> bool:
@@ -85,23 +86,25 @@ def load(model: Any, **options: Any) -> Loaded:
     The revision of a model in memory is a hash of what it is now (see `identify`): its weights may
     have changed since they were loaded. For the arguments see `load_scorer`.
     """
-    if is_name(model) and options.get("server"):
-        return _load_served(os.fspath(model), **options)
     if is_name(model):
-        return _load_named(os.fspath(model), **options)
+        chosen, load_it = take_chat(options), _load_served if options.get("server") else _load_named
+        return load_it(os.fspath(model), chosen=chosen, **options)
     scorer = _take_given(model, options)
     dtype = str(scorer.model.dtype).removeprefix("torch.")
     return Loaded(scorer, identify(scorer.model, scorer.tokenizer), dtype)
 
 
-def _take_given(model: Any, options: Mapping[str, Any]) -> Scorer:
+def _take_given(model: Any, options: dict[str, Any]) -> Scorer:
     """Return the scorer itself, or that of a model object."""
     check_options(model, options)
-    return model if isinstance(model, Scorer) else _engage_object(model, **options)
+    if isinstance(model, Scorer):
+        return model
+    return _engage_object(model, take_chat(options), **options)
 
 
 def _engage_object(
     model: Any,
+    chosen: ChatOptions | None,
     tokenizer: Any,
     scoring: str = "bmlama",
     bos: str = "auto",
@@ -111,13 +114,15 @@ def _engage_object(
     check_option("--scoring", scoring, tuple(SCORINGS))
     check_budget(batch_tokens)
     family = FAMILIES[family_of(configuration_of(network), name)]
-    _check_protocol(family, scoring, bos, name)
-    return _engage(family, network, tokenizer, name, scoring, bos, batch_tokens)
+    _check_protocol(family, scoring, bos, chosen, name)
+    chat = render_chat(tokenizer, chosen, name) if chosen else None
+    return _engage(family, network, tokenizer, name, scoring, bos, chat, batch_tokens)
 
 
 def _load_named(
     model: str,
     *,
+    chosen: ChatOptions | None,
     revision: str | None = None,
     device: str = "auto",
     dtype: str = "float32",
@@ -138,14 +143,15 @@ def _load_named(
     place, options = _place(model, revision)
     config = _call(AutoConfig.from_pretrained, model, place, options)
     family = FAMILIES[family_of(config, model)]
-    _check_protocol(family, scoring, bos, model)
+    _check_protocol(family, scoring, bos, chosen, model)
     exact = _exact_revision(place, options)
     if not is_hash(exact):
         options["revision"] = exact
     own = _call(AutoTokenizer.from_pretrained, model, place, options)
+    chat = render_chat(own, chosen, model) if chosen else None
     network = _load_weights(family, model, place, options, precision, attention)
     _move(network, where, model)
-    scorer = _engage(family, network, own, model, scoring, bos, batch_tokens)
+    scorer = _engage(family, network, own, model, scoring, bos, chat, batch_tokens)
     return Loaded(scorer, exact, dtype)
 
 
@@ -153,6 +159,7 @@ def _load_served(
     model: str,
     *,
     server: str,
+    chosen: ChatOptions | None,
     tokenizer: str | None = None,
     revision: str | None = None,
     scoring: str = "bmlama",
@@ -179,9 +186,10 @@ def _load_served(
         kind = run(connect(server, model))
     largest = max(own.get_vocab().values(), default=0)
     engine = ServedEngine(kind, largest + 1, options.get("model_type", ""))
-    _check_protocol(CAUSAL, scoring, bos, model)
+    _check_protocol(CAUSAL, scoring, bos, chosen, model)
+    chat = render_chat(own, chosen, model) if chosen else None
     found = shake(engine, own, before[1])
-    scorer = SCORINGS[scoring][CAUSAL.name](engine, own, None, bos=bos)
+    scorer = SCORINGS[scoring][CAUSAL.name](engine, own, None, bos=bos, chat=chat)
     further = {
         "server": f"{kind.name}-{kind.served.version}".rstrip("-"),
         "handshake": "+".join(found.passed),
@@ -222,7 +230,11 @@ def family_of(config: Any, model: str) -> str:
     return _family_by_suffix(names) or _no_head(model, names, config.model_type)
 
 
-def _check_protocol(of: Family, scoring: str, bos: str, model: str) -> None:
+def _check_protocol(
+    of: Family, scoring: str, bos: str, chosen: ChatOptions | None, model: str
+) -> None:
+    if chosen:
+        check_chat(of, model)
     if bos != "auto" and not of.takes_bos:
         raise PolyprobeError(
             f"--bos {bos} is for decoder-only models, '{model}' is {of.name}; leave it out"
@@ -233,6 +245,14 @@ def _check_protocol(of: Family, scoring: str, bos: str, model: str) -> None:
         raise PolyprobeError(
             f"--scoring {scoring} is for {' and '.join(SCORINGS[scoring])} models, "
             f"'{model}' is {family}; known for {family}: {known}"
+        )
+
+
+def check_chat(family: Family, model: str) -> None:
+    """Refuse the conversation of a model that does not continue text."""
+    if not family.takes_bos:
+        raise PolyprobeError(
+            f"--chat is for decoder-only models, '{model}' is {family.name}; leave it out"
         )
 
 
@@ -345,10 +365,12 @@ def _engage(
     model: str,
     scoring: str,
     bos: str,
+    chat: Chat | None,
     batch_tokens: int | None,
 ) -> Scorer:
     """Return the scorer; its constructor runs the model for the first time."""
-    extra = {"bos": bos} if family.takes_bos else {}
+    extra: dict[str, Any] = {"bos": bos} if family.takes_bos else {}
+    extra |= {"chat": chat} if chat else {}
     try:
         return SCORINGS[scoring][family.name](network, tokenizer, batch_tokens, **extra)
     except PolyprobeError:

@@ -88,6 +88,12 @@ class ModelOptions(TypedDict, total=False):
         batch_tokens: the token budget of a batch, 65,536 at most (default: that of the model's
             path, less on a GPU with little free memory); it is halved whenever memory runs out. A
             trie has 4,096 tokens at most.
+        chat: score each sentence as the beginning of an answer by the model's chat template, for
+            decoder-only models (`polyprobe.eval.scoring.chat`).
+        system: the system message of the conversation.
+        user: the user's message; empty by default.
+        chat_options: values of the chat template's variables; those that switch thinking off
+            are set if the template has them.
     """
 
     revision: str | None
@@ -99,6 +105,10 @@ class ModelOptions(TypedDict, total=False):
     tokenizer: Any
     server: str | None
     batch_tokens: int | None
+    chat: bool
+    system: str | None
+    user: str | None
+    chat_options: Mapping[str, Any] | None
 
 
 class DecodingChoices(TypedDict, total=False):

@@ -85,7 +85,7 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
     known = row.figure == "accuracy" and settings.kind == "scores"  # a name of the archive
     known_levels = {"chance": row.chance, "floor": row.floor}
     levels = {name: repr(level) for name, level in known_levels.items() if level is not None}
-    protocol = {"scoring": settings.scoring, "bos": settings.bos or "tokenizer"}
+    protocol = {"scoring": settings.scoring_name, "bos": settings.bos or "tokenizer"}
     return {
         "evaluation_result_id": f"{row.figure}.{row.language}",
         "evaluation_name": f"{_portable(exported.dataset_name)}.{exported.config}.{row.language}",

@@ -58,7 +58,7 @@ def make_entry(exported: Exported, row: Row) -> EvalResultEntry:
     assert row.value is not None
     bounds = None if row.low is None else f"95% {row.low:.4f} to {row.high:.4f}"
     chance = None if row.chance is None else f"chance {row.chance:.4f}"
-    scoring = f"scoring {exported.settings.scoring}"
+    scoring = f"scoring {exported.settings.scoring_name}"
     floor = None if row.floor is None else f"floor {row.floor:.4f} ({BY_NAME[row.figure].floor})"
     notes = (exported.asked, scoring, bounds, chance, floor, exported.signature)
     return EvalResultEntry(
@@ -122,7 +122,7 @@ def make_result(exported: Exported, figure: str, language: str, value: float) ->
     settings, mean = exported.settings, language == MEAN
     title = describe(figure, settings.kind).title
     with_others = "" if mean or figure == "accuracy" else ", mean with the other languages"
-    args: dict[str, Any] = {"scoring": settings.scoring}
+    args: dict[str, Any] = {"scoring": settings.scoring_name}
     if exported.part:
         args["rows"] = settings.sample or settings.limit or exported.part
     for name in ("relations", "exclude"):
@@ -150,7 +150,7 @@ def _others(results: list[dict[str, Any]], exported: Exported) -> Iterator[dict[
         if about != (TASK, exported.dataset_name, exported.config):
             yield result
             continue
-        metrics = [m for m in result["metrics"] if not _is_ours(m, exported.settings.scoring)]
+        metrics = [m for m in result["metrics"] if not _is_ours(m, exported.settings.scoring_name)]
         if metrics:
             yield {**result, "metrics": metrics}
 

@@ -132,7 +132,7 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     intervals = drawn if resampling["n_resamples"] else ""
     data = f"{exported.dataset_name}, configuration {exported.config}"
     rows = f"{exported.results['n_queries']:,} facts ({exported.asked})"
-    scoring = f"scoring {exported.settings.scoring}"
+    scoring = f"scoring {exported.settings.scoring_name}"
     return escape(
         f"{listed[:1].upper()}{listed[1:]} and accuracy by language in percent on {data}; {rows}; "
         f"{scoring}.{chance}{floor}{intervals}"

@@ -46,6 +46,10 @@ MISTAKES = {
     EVAL + "--attention flex_attention": "--attention flex_attention cannot be used",
     EVAL
     + "--bos alway": "unknown --bos 'alway'; did you mean 'always'? known: auto, always, never",
+    EVAL + "--system Hi": "--system is for --chat; add --chat, or leave --system out",
+    EVAL + "--chat --chat-option thinking": "--chat-option 'thinking'; expected KEY=VALUE",
+    EVAL + "--chat --bos never": "--bos never and --chat were both given",
+    EVAL + "--chat --scoring pll": "--chat is for decoder-only models, --scoring pll for masked",
     EVAL + "--devices 0": "Invalid value for '--devices': ",
     EVAL + "--devices 2 --ray local": "--devices and --ray were both given",
     EVAL + "--threads 0": "Invalid value for '--threads': ",

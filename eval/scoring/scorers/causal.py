@@ -7,6 +7,7 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
 
+from polyprobe.eval.scoring.chat import Chat
 from polyprobe.eval.scoring.engine import Input, Network, Plan
 from polyprobe.eval.scoring.engine.forward import Full, Gathered, Tree
 from polyprobe.eval.scoring.engine.prefix import Prefix
@@ -38,25 +39,35 @@ class CausalScorer(Scorer):
 
     `bos`: `auto` is the tokenizer's default, plus a BOS for the model types of `ADDS_BOS`;
     `always` adds a BOS where there is none, `never` removes it.
+
+    `chat`: the sentence begins an answer. Its tokens are scored, none of the conversation's; the
+    chat template decides on the BOS, and no EOS is appended.
     """
 
     network = CausalNetwork
     scoring = "bmlama-eq10"
 
     def __init__(
-        self, model: Any, tokenizer: Any, batch_tokens: int | None = None, bos: str = "auto"
+        self,
+        model: Any,
+        tokenizer: Any,
+        batch_tokens: int | None = None,
+        bos: str = "auto",
+        chat: Chat | None = None,
     ) -> None:
         check_option("--bos", bos, BOS)
         if bos == "always" and tokenizer.bos_token_id is None:
             raise PolyprobeError("--bos always: this model's tokenizer has no BOS token")
         super().__init__(model, tokenizer, batch_tokens)
         self.bos: str = bos
+        self.chat = chat
+        self.further = {"chat": chat.key} if chat else {}
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
-        """Plan one input for each distinct sentence; all tokens except the first are read."""
-        encoded = iter(self._sentence_ids(queries.sentences))
+        """Plan one input for each distinct sentence; its tokens behind the context are read."""
+        encoded = iter(self._encode(queries.sentences))
         rows = queries.candidates
-        return [[self._read_sentence(plan, next(encoded)) for _ in row] for row in rows]
+        return [[self._read_sentence(plan, *next(encoded)) for _ in row] for row in rows]
 
     def prefixes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the ids of texts whose continuation is scored.
@@ -64,8 +75,9 @@ class CausalScorer(Scorer):
         Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
         usually an EOS, are dropped. An empty text without a BOS is refused.
         """
-        appended = self._n_appended
-        found = [ids[: len(ids) - appended] for ids in self._sentence_ids(list(texts))]
+        appended = 0 if self.chat else self._n_appended
+        whole = [context + own for context, own in self._encode(list(texts))]
+        found = [ids[: len(ids) - appended] for ids in whole]
         if () in found:
             raise PolyprobeError(
                 f"{texts[found.index(())]!r} before the slot has no tokens, and there is no BOS: "
@@ -87,13 +99,24 @@ class CausalScorer(Scorer):
             return "the tokenizer has no BOS: leave such rows out"
         return "use --bos always"
 
-    def _read_sentence(self, plan: Plan, ids: tuple[int, ...]) -> range:
-        if len(ids) < 2:
+    def _read_sentence(self, plan: Plan, context: tuple[int, ...], own: tuple[int, ...]) -> range:
+        if not own:
             raise PolyprobeError(
-                f"the sentence {self.tokenizer.decode(ids)!r} is a single token without a BOS: "
-                f"nothing can be scored; {self._remedy}"
+                f"the sentence {self.tokenizer.decode(context)!r} is a single token without a "
+                f"BOS: nothing can be scored; {self._remedy}"
             )
-        return plan.read(Input(ids[:-1]), range(len(ids) - 1), ids[1:])
+        return _read_behind(plan, context, own)
+
+    def _encode(self, texts: list[str]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Return the ids of each text's context, which are not scored, and those that are.
+
+        The context is the conversation's ids; without any it is the first token, such as a BOS.
+        """
+        if self.chat:
+            found = self.chat.encode(texts, self.tokenizer)
+        else:
+            found = [((), ids) for ids in self._sentence_ids(texts)]
+        return [(c, own) if c else (own[:1], own[1:]) for c, own in found]
 
     def _sentence_ids(self, sentences: list[str]) -> list[tuple[int, ...]]:
         if not sentences:
@@ -102,6 +125,12 @@ class CausalScorer(Scorer):
         adds = self.engine.model_type in ADDS_BOS
         encoded = self.tokenizer(sentences)["input_ids"]
         return [_with_bos(tuple(ids), bos, self.bos, adds) for ids in encoded]
+
+
+def _read_behind(plan: Plan, context: tuple[int, ...], own: tuple[int, ...]) -> range:
+    """Plan one input that reads all of a text's own tokens behind its context."""
+    first = len(context) - 1
+    return plan.read(Input((*context, *own[:-1])), range(first, first + len(own)), own)
 
 
 def _with_bos(ids: tuple[int, ...], bos: int | None, when: str, adds: bool) -> tuple[int, ...]:
@@ -126,14 +155,9 @@ class CausalObjectScorer(ObjectScorer, CausalScorer):
         """Plan one input for each (prompt, all sub-words of a candidate but the last)."""
         texts = [prompt[: prompt.index(SLOT)] for prompt in queries.prompts]
         return [
-            [_read_object(plan, prefix, queries.pieces[candidate]) for candidate in row]
+            [_read_behind(plan, prefix, queries.pieces[candidate]) for candidate in row]
             for prefix, row in zip(self.prefixes(texts), queries.candidates, strict=True)
         ]
-
-
-def _read_object(plan: Plan, prefix: tuple[int, ...], filling: tuple[int, ...]) -> range:
-    first = len(prefix) - 1
-    return plan.read(Input((*prefix, *filling[:-1])), range(first, first + len(filling)), filling)
 
 
 class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):

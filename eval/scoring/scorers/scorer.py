@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from polyprobe.eval.scoring.chat import Chat
 from polyprobe.eval.scoring.engine import Engine, Network, Plan
 from polyprobe.eval.scoring.served.engine import ServedEngine
 from polyprobe.system.errors import PolyprobeError
@@ -64,11 +65,13 @@ class Scorer(ABC):
         bos: how a causal scorer begins a sentence, None for other families.
         path: the name of the engine's path, for the signature.
         further: what else the scores depend on, by its name in the signature.
+        chat: the conversation in front of each text, None for plain text.
     """
 
     network: type[Network]
     scoring: str
     bos: str | None = None
+    chat: Chat | None = None
     further: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
@@ -226,7 +229,7 @@ class Family(NamedTuple):
         suffixes: endings of class names that transformers does not list.
         old_names: class names in old checkpoints.
         encoder_decoder: whether its configurations say `is_encoder_decoder`.
-        takes_bos: whether its scorers have the option `bos`.
+        takes_bos: whether its scorers have the options `bos` and `chat`.
     """
 
     name: str
