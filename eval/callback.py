@@ -5,6 +5,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -28,7 +29,7 @@ from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.scoring.given import configuration_of, unwrap
 from polyprobe.eval.scoring.load import family_of
-from polyprobe.eval.scoring.options import check_budget, check_names
+from polyprobe.eval.scoring.options import check_budget, check_names, check_permutations
 from polyprobe.eval.scoring.scorers import SCORINGS, Scorer
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
@@ -83,6 +84,7 @@ class ConsistencyCallback(TrainerCallback):
         relations: str | Sequence[str] | None = None,
         exclude: str | Sequence[str] | None = None,
         scoring: str = "bmlama",
+        permutations: int | None = None,
         batch_tokens: int | None = None,
         prefix: str = "polyprobe",
         **others: Any,
@@ -103,6 +105,7 @@ class ConsistencyCallback(TrainerCallback):
             relations: only the rows of these.
             exclude: relations and flags whose rows are left out.
             scoring: scoring protocol, see `ModelOptions`.
+            permutations: see `ModelOptions`.
             batch_tokens: token budget of a batch.
             prefix: prefix of the figures' names.
             others: refused, with the nearest name.
@@ -114,6 +117,7 @@ class ConsistencyCallback(TrainerCallback):
         if every is not None and every < 1:
             raise PolyprobeError(f"every must be at least 1, got {every}")
         check_budget(batch_tokens)
+        check_permutations(permutations, scoring)
         _check_whole(trainer)
         self._trainer = trainer
         self._every = every
@@ -121,6 +125,8 @@ class ConsistencyCallback(TrainerCallback):
         self._batch_tokens = batch_tokens
         self._tokenizer = _tokenizer_of(trainer)
         self._make = _choose_scorer(scoring, _family(self._model))
+        if permutations:
+            self._make = partial(self._make, permutations=permutations)
         self._found: dict[str, float] | None = None  # of the current weights
         tables = load_facts(dataset, config, languages)
         table = next(iter(tables.values()))

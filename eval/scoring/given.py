@@ -18,7 +18,8 @@ from polyprobe.system.hashing import HASH, hash_model
 from .options import check_attention
 from .scorers import Scorer
 
-_OWN = ("tokenizer", "scoring", "bos", "batch_tokens")  # options that a model object can have
+# Options that a model object can have.
+_OWN = ("tokenizer", "scoring", "permutations", "bos", "batch_tokens")
 
 
 def unwrap(model: Any) -> Any:

@@ -17,7 +17,15 @@ from polyprobe.system.errors import PolyprobeError, check_option, one_line
 from polyprobe.system.hashing import HASH, hash_model, is_hash
 
 from .given import check_options, configuration_of, identify, name_of, unwrap
-from .options import EMBEDDED, ModelOptions, check_attention, check_budget, check_model, check_names
+from .options import (
+    EMBEDDED,
+    ModelOptions,
+    check_attention,
+    check_budget,
+    check_model,
+    check_names,
+    check_permutations,
+)
 from .scorers import FAMILIES, SCORINGS, Family, Scorer
 
 
@@ -88,15 +96,17 @@ def _engage_object(
     model: Any,
     tokenizer: Any,
     scoring: str = "bmlama",
+    permutations: int | None = None,
     bos: str = "auto",
     batch_tokens: int | None = None,
 ) -> Scorer:
     network, name = unwrap(model), name_of(model)
     check_option("--scoring", scoring, tuple(SCORINGS))
+    check_permutations(permutations, scoring)
     check_budget(batch_tokens)
     family = FAMILIES[family_of(configuration_of(network), name)]
     _check_protocol(family, scoring, bos, name)
-    return _engage(family, network, tokenizer, name, scoring, bos, batch_tokens)
+    return _engage(family, network, tokenizer, name, scoring, bos, batch_tokens, permutations)
 
 
 def _load_named(
@@ -106,6 +116,7 @@ def _load_named(
     device: str = "auto",
     dtype: str = "float32",
     scoring: str = "bmlama",
+    permutations: int | None = None,
     bos: str = "auto",
     attention: str | None = None,
     batch_tokens: int | None = None,
@@ -115,6 +126,7 @@ def _load_named(
         raise PolyprobeError(f"'{model}' has its own tokenizer; give one with a model object only")
     check_option("--dtype", dtype, DTYPES)
     check_option("--scoring", scoring, tuple(SCORINGS))
+    check_permutations(permutations, scoring)
     check_budget(batch_tokens)
     check_attention(attention)
     where, precision = choose_device(device), find_dtype(dtype)
@@ -128,7 +140,7 @@ def _load_named(
     own = _call(AutoTokenizer.from_pretrained, model, place, options)
     network = _load_weights(family, model, place, options, precision, attention)
     _move(network, where, model)
-    scorer = _engage(family, network, own, model, scoring, bos, batch_tokens)
+    scorer = _engage(family, network, own, model, scoring, bos, batch_tokens, permutations)
     return Loaded(scorer, exact, dtype)
 
 
@@ -288,9 +300,11 @@ def _engage(
     scoring: str,
     bos: str,
     batch_tokens: int | None,
+    permutations: int | None,
 ) -> Scorer:
     """Return the scorer; its constructor runs the model for the first time."""
-    extra = {"bos": bos} if family.takes_bos else {}
+    extra: dict[str, Any] = {"bos": bos} if family.takes_bos else {}
+    extra |= {"permutations": permutations} if permutations else {}
     try:
         return SCORINGS[scoring][family.name](network, tokenizer, batch_tokens, **extra)
     except PolyprobeError:
