@@ -1,12 +1,12 @@
 """Letters: the candidates as options behind the question, in several orders; the letter is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 
-from polyprobe.eval.scoring.engine import Plan
+from polyprobe.eval.scoring.engine import Input, Plan
 from polyprobe.eval.scoring.options import LETTERS
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
@@ -40,6 +40,8 @@ class LettersScorer(FirstPieceScorer):
     `permutations`: k; None (default): n, so that each candidate has each position once; 1: the
     given order alone, without a correction.
     """
+
+    _pieces: Any  # of the family's scorer
 
     def __init__(self, *args: Any, permutations: int | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -89,7 +91,11 @@ class LettersScorer(FirstPieceScorer):
 
 
 def _read_query(
-    plan: Plan, places: Any, ids: Sequence[int], n: int, shifts: Sequence[int]
+    plan: Plan,
+    places: Iterator[tuple[Input, int]],
+    ids: Sequence[int],
+    n: int,
+    shifts: Sequence[int],
 ) -> list[range]:
     """Plan a query's inputs; candidate j's reads are every n-th number from first + j."""
     first = plan.n_reads
