@@ -111,6 +111,16 @@ def test_any_two_orders_or_more_separate_candidates_from_positions(n):
         assert effects == pytest.approx(want[1], abs=1e-9)
 
 
+@pytest.mark.parametrize(("k", "times"), [(2, 18), (3, 4.8), (5, 2.3), (10, 1)])
+def test_fewer_orders_have_the_documented_variance(k, times):
+    random, shifts, scores = np.random.default_rng(k), choose_shifts(10, k), []
+    for _ in range(2000):
+        found = separate(random.normal(0, 1e-3, (10, k)), shifts)[0]
+        scores.append(found - found.mean())
+    whole = 1e-6 / 10 * (1 - 1 / 10)  # of a mean over ten orders, less the mean of all
+    assert np.var(scores) / whole == pytest.approx(times, rel=0.04)
+
+
 @given(st.integers(2, 10), st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_effects_of_positions_and_orders_cancel_whatever_they_are(n, seed):

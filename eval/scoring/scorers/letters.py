@@ -34,8 +34,7 @@ class LettersScorer(FirstPieceScorer):
     order (`choose_shifts`). `separate` parts candidates from positions in the additive model of
     PriDe (Zheng et al., ICLR 2024: the prior of the letter times the probability of the content).
     PriDe estimates one prior from some queries; here each query has its own, so that its scores
-    depend on no other query. The rival is the mean of probabilities over the orders, in which
-    position effects do not cancel.
+    depend on no other query. The rival is the mean of probabilities over the orders.
 
     `permutations`: k; None (default): n, so that each candidate has each position once; 1: the
     given order alone, without a correction.
