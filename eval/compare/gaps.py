@@ -124,13 +124,14 @@ def _join(row: Difference, one: Figures, other: Figures, share: Figures) -> Gap:
 def gaps_table(found: Gaps, sides: Sequence[str]) -> Table:
     """Return the table of both gaps, their difference (Δ), and its share of the first gap."""
     table = Table(header_style="bold", highlight=False)
-    longest = max(len(row.gap.name) for row in found.rows)
+    rows = found.rows if len(found.rows) > 2 else found.rows[:1]  # of one gap no mean
+    longest = max(len(row.gap.name) for row in rows)
     table.add_column(Text(f"{found.best} −"), no_wrap=True, min_width=longest)
     for side in sides:
         table.add_column(Text(fill(side, NARROW)), justify="right", overflow="fold")
     for head in ("Δ", "95%", "share"):
         table.add_column(head, justify="right", no_wrap=True)
-    for row in found.rows:
+    for row in rows:
         values = map(number, (row.gap.first, row.gap.second, row.gap.difference))
         table.add_row(Text(row.gap.name), *values, format_interval(row.gap.ci), _percent(row))
     return table
