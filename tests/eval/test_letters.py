@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.eval import evaluate_model, load_scorer
+from polyprobe.eval.report import write_report
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.scoring.scorers import letters
 from polyprobe.eval.scoring.scorers.letters import FLOOR, choose_shifts, separate
@@ -247,6 +248,10 @@ def test_a_run_has_plain_scores_and_reports_the_positions(run):
         for name, (low, high) in bias["intervals"].items():
             assert low < bias["effects"][name] < high
     assert "|scoring:letters|" in results["signature"]
+    write_report([folder], folder / "report.html")
+    ranges = {x: f"{values['range']:.3f}" for x, values in results["position_bias"].items()}
+    note = f"position bias in nats: en {ranges['en']}, el {ranges['el']}."
+    assert note in (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.acceptance
