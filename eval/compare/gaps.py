@@ -1,6 +1,7 @@
 """How much of a gap between languages belongs to the protocol: two runs that differ in it alone."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from textwrap import fill
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from polyprobe.eval.results.figures import BY_NAME
 from polyprobe.eval.results.table import NARROW, NO_WIDTH, format_interval, has_no_width, number
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import list_differing
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
 
@@ -45,10 +47,14 @@ class Gaps(NamedTuple):
     Attributes:
         best: the language with the highest mean of both runs' accuracies; the first one of equals.
         rows: a row for each other language, `mean` last.
+        above_floor: whether the interval of the best language's accuracy is above the most frequent
+            answers (above chance in runs of older versions), in each run; None without an interval.
+            A run that is not has small gaps, whatever the model knows.
     """
 
     best: str
     rows: list[Gap]
+    above_floor: tuple[bool | None, bool | None]
 
     def as_json(self) -> dict[str, Any]:
         """Return the best language, and the values of the others by name."""
@@ -58,7 +64,7 @@ class Gaps(NamedTuple):
             row["name"]: {key: value for key, value in row.items() if key not in left}
             for row in rows
         }
-        return {"best": self.best, "gaps": by_name}
+        return {"best": self.best, "above_floor": self.above_floor, "gaps": by_name}
 
 
 def differ_in_protocol(runs: Sequence[Run]) -> bool:
@@ -81,12 +87,24 @@ def compare_gaps(
     best = int(np.argmax(values))
     one, other = (find_gaps(figure, best) for figure in accuracy)
     rows = compare_figures(one, other, clusters=units, **options)
-    drawn = {name: options[name] for name in ("n_resamples", "seed") if name in options}
-    found = [
-        estimate_figure(figure, clusters=units, **{"n_resamples": 10_000, **drawn})
-        for figure in (one, other, find_share(one, other))
+    drawn: dict[str, Any] = {"n_resamples": 10_000, "clusters": units}
+    drawn |= {name: options[name] for name in ("n_resamples", "seed") if name in options}
+    estimated = partial(estimate_figure, **drawn)
+    found = [estimated(figure) for figure in (one, other, find_share(one, other))]
+    name = accuracy[0].names[best]
+    bounds = [estimated(figure).get(f"{name}_ci") for figure in accuracy]
+    above = [
+        None if ends is None else bool(ends[0] > _find_floor(of, name))
+        for ends, of in zip(bounds, facts, strict=True)
     ]
-    return Gaps(accuracy[0].names[best], [_join(row, *found) for row in rows])
+    return Gaps(name, [_join(row, *found) for row in rows], (above[0], above[1]))
+
+
+def _find_floor(facts: ScoredFacts, language: str) -> float:
+    """Return the accuracy of the most frequent answers, of chance where that is unknown."""
+    known = facts.baseline
+    chance = chance_accuracy(facts.first_scores, facts.answers)
+    return float((known[language] if known else chance).mean())
 
 
 def find_gaps(figure: Figure, best: int) -> Figure:
@@ -144,13 +162,19 @@ def _percent(row: Gap) -> str:
     return f"{row.share:.0%} ({100 * low:.0f} to {100 * high:.0f})"
 
 
-def list_notes(found: Gaps) -> Iterator[str]:
+def list_notes(found: Gaps, sides: Sequence[str]) -> Iterator[str]:
     """Yield the notes below the table, one line each."""
     yield (
         f"{found.best} −: accuracy of {found.best}, the best by the mean of both runs, less "
         "that of the language"
     )
     yield "share: Δ / the first run's gap, the part of it that changes with the protocol"
+    for side, above in zip(sides, found.above_floor, strict=True):
+        if above is False:
+            yield (
+                f"{side} is not above its floor in {found.best}: its gaps are small, whatever the "
+                "model knows"
+            )
     if any(has_no_width(row.gap.ci) for row in found.rows):
         yield NO_WIDTH
     if any(row.share is None for row in found.rows):

@@ -66,7 +66,7 @@ class Outcome(NamedTuple):
         yield from list_notes(found)
         if found.gaps:
             yield gaps_table(found.gaps, found.names)
-            yield from list_notes_of_gaps(found.gaps)
+            yield from list_notes_of_gaps(found.gaps, found.names)
         if self.between:
             yield sentences_table.versions_table(self.between, found.settings["correction"])
             yield from sentences_table.list_notes(self.between)

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.gaps import compare_gaps
+from polyprobe.eval.compare.gaps import compare_gaps, list_notes
 from polyprobe.eval.compare.runs import compare_runs
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.run.folder import Run, fill_columns
@@ -74,6 +74,24 @@ def test_a_gap_that_may_be_0_has_no_share():
     assert el.share == pytest.approx((0.55 - 0.9) / 0.55)  # the second protocol widens the gap
     few = compare_gaps((as_facts(one), as_facts(other)), None, n_resamples=9).rows
     assert {(row.first_ci, row.share) for row in few} == {(None, None)}
+
+
+def test_a_run_at_its_floor_is_named():
+    one, other = count(0.9, 0.8, 0.1), count(0.6, 0.55, 0.3)  # of two candidates: chance is 0.5
+    found = compare_gaps((as_facts(one), as_facts(other)), None, n_resamples=500)
+    assert found.above_floor == (True, False)
+    notes = [*list_notes(found, ("A", "B"))]
+    assert "B is not above its floor in en: its gaps are small, whatever the model knows" in notes
+    assert not [note for note in notes if note.startswith("A ")]
+    known = [as_facts(right) for right in (one, other)]
+    for facts in known:
+        facts.tables = {
+            x: table.set_column(7, table.schema.field(7), pa.array([0.95] * 20, pa.float32()))
+            for x, table in facts.tables.items()
+        }
+    assert compare_gaps(tuple(known), None, n_resamples=500).above_floor == (False, False)
+    few = compare_gaps((as_facts(one), as_facts(other)), None, n_resamples=9)
+    assert few.above_floor == (None, None)
 
 
 def draw(random, n, rates):
