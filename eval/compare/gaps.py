@@ -1,7 +1,6 @@
 """How much of a gap between languages belongs to the protocol: two runs that differ in it alone."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from textwrap import fill
 from typing import Any, NamedTuple
 
@@ -89,10 +88,10 @@ def compare_gaps(
     rows = compare_figures(one, other, clusters=units, **options)
     drawn: dict[str, Any] = {"n_resamples": 10_000, "clusters": units}
     drawn |= {name: options[name] for name in ("n_resamples", "seed") if name in options}
-    estimated = partial(estimate_figure, **drawn)
-    found = [estimated(figure) for figure in (one, other, find_share(one, other))]
+    figures = (one, other, find_share(one, other), *accuracy)
+    *found, first, second = (estimate_figure(figure, **drawn) for figure in figures)
     name = accuracy[0].names[best]
-    bounds = [estimated(figure).get(f"{name}_ci") for figure in accuracy]
+    bounds = [own.get(f"{name}_ci") for own in (first, second)]
     above = [
         None if ends is None else bool(ends[0] > _find_floor(of, name))
         for ends, of in zip(bounds, facts, strict=True)

@@ -3,6 +3,8 @@
 import doctest
 import json
 import random
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -194,6 +196,20 @@ def test_what_has_no_letters_is_refused(candidates, options, message, folders):
         ask()
     assert message in str(error.value)
     assert "\n" not in str(error.value).replace("\\n", "")
+
+
+def test_the_command_refuses_permutations_of_another_scoring_before_torch_is_imported(tmp_path):
+    command = ["eval", "geolm", "--dataset", "geofacts", "--permutations", "3", "--output"]
+    code = (
+        "import sys; from polyprobe.cli import main; sys.argv[1:] = "
+        f"{[*command, str(tmp_path / 'run')]!r}\n"
+        "try: main()\nfinally: print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "--permutations is for --scoring letters, not bmlama; leave it out" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == "False\n"
 
 
 def test_a_tokenizer_without_a_letter_is_refused(tmp_path):
