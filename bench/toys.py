@@ -189,7 +189,8 @@ def _as_run(table: pa.Table, sizes: np.ndarray, own: np.ndarray, donor: np.ndarr
             row if name else None for row, name in zip(others, columns["donor"], strict=True)
         ],
     }
-    return pa.table({name: columns[name] for name in SCORES.names}, schema=SCORES)
+    empty = [None] * len(table)
+    return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
 
 
 def measure(questions: Questions, model: str, seeds: int) -> tuple[Values, dict[str, Values]]:

@@ -12,10 +12,12 @@ from polyprobe.eval.scoring.chat import parse_chat_options, take_chat
 from polyprobe.eval.scoring.options import (
     BOS,
     CHOICES,
+    LETTERS,
     MOST_TOKENS,
     SCORING_NAMES,
     check_attention,
     check_model,
+    check_permutations,
     check_server,
     take_decoding,
     take_workers,
@@ -104,12 +106,22 @@ def evaluate(
             callback=one_of(SCORING_NAMES),
             help="Scoring protocol: bmlama (equations 8-10); object, object-tokens, "
             "object-characters, object-bytes (the object alone: sum, or mean by length); "
-            "contrastive (the object's first sub-word); for masked models pll, pll-word-l2r "
+            "contrastive (the object's first sub-word); letters (the candidates as options A, B, "
+            "C …, the letter of each); for masked models pll, pll-word-l2r "
             "(the sentence, one mask at a time), mpararel, mpararel-released (all masks at once), "
             "xfactr (free decoding).",
         ),
     ] = "bmlama",
     revision: Annotated[str | None, ModelOption(help="Branch, tag or commit of the model.")] = None,
+    permutations: Annotated[
+        int | None,
+        ModelOption(
+            min=1,
+            max=len(LETTERS),
+            help="Number of orders of the options, for --scoring letters (default: one for each "
+            "candidate).",
+        ),
+    ] = None,
     bos: Annotated[
         str,
         ModelOption(
@@ -263,6 +275,7 @@ def evaluate(
         "server": server,
         "tokenizer": tokenizer,
         "revision": revision,
+        "permutations": permutations,
         "bos": bos,
         "device": device,
         "dtype": dtype,
@@ -274,6 +287,7 @@ def evaluate(
 
     for take in (check_server, take_decoding, take_workers, take_chat):  # before torch is imported
         take(dict(options))
+    check_permutations(permutations, scoring)
     check_limits(limit, sample)
     import_evaluate()
     with explain_missing_extras("evaluating"):

@@ -30,7 +30,7 @@ from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.scoring.chat import ChatOptions, render_chat, take_chat
 from polyprobe.eval.scoring.given import configuration_of, name_of, unwrap
 from polyprobe.eval.scoring.load import check_chat, family_of
-from polyprobe.eval.scoring.options import check_budget, check_names
+from polyprobe.eval.scoring.options import check_budget, check_names, check_permutations
 from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS, Scorer
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
@@ -85,6 +85,7 @@ class ConsistencyCallback(TrainerCallback):
         relations: str | Sequence[str] | None = None,
         exclude: str | Sequence[str] | None = None,
         scoring: str = "bmlama",
+        permutations: int | None = None,
         batch_tokens: int | None = None,
         prefix: str = "polyprobe",
         chat: bool = False,
@@ -109,6 +110,7 @@ class ConsistencyCallback(TrainerCallback):
             relations: only the rows of these.
             exclude: relations and flags whose rows are left out.
             scoring: scoring protocol, see `ModelOptions`.
+            permutations: see `ModelOptions`.
             batch_tokens: token budget of a batch.
             prefix: prefix of the figures' names.
             chat: score sentences as the beginning of answers, see `ModelOptions`, like system,
@@ -127,6 +129,7 @@ class ConsistencyCallback(TrainerCallback):
         check_budget(batch_tokens)
         said = {"chat": chat, "system": system, "user": user, "chat_options": chat_options}
         conversation = take_chat({**said, "scoring": scoring})
+        check_permutations(permutations, scoring)
         _check_whole(trainer)
         self._trainer = trainer
         self._every = every
@@ -134,6 +137,8 @@ class ConsistencyCallback(TrainerCallback):
         self._batch_tokens = batch_tokens
         self._tokenizer = _tokenizer_of(trainer)
         self._make = _choose_scorer(scoring, _family(self._model))
+        if permutations:
+            self._make = partial(self._make, permutations=permutations)
         if conversation:
             self._make = self._in_chat(conversation)
         self._found: dict[str, float] | None = None  # of the current weights

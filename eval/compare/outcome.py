@@ -10,6 +10,8 @@ from polyprobe.eval.results.table import NO_WIDTH, differences_table, has_no_wid
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 
+from .gaps import gaps_table
+from .gaps import list_notes as list_notes_of_gaps
 from .runs import Comparison, compare_runs
 from .sentences import table as sentences_table
 from .sentences.compare import VersionComparison, Wanted, compare_versions, find_versions
@@ -41,7 +43,8 @@ class Outcome(NamedTuple):
             for name in ("differences", "by_relation")
         }
         versions = {"versions": sentences_table.as_json(self.between)} if self.between else {}
-        return {**self.found._asdict(), **found, **versions}
+        gaps = {"gaps": self.found.gaps and self.found.gaps.as_json()}
+        return {**self.found._asdict(), **found, **gaps, **versions}
 
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""
@@ -61,6 +64,9 @@ class Outcome(NamedTuple):
             yield NO_WIDTH
         yield f"Δ: {found.names[0]} less {found.names[1]}; {found.differ}"
         yield from list_notes(found)
+        if found.gaps:
+            yield gaps_table(found.gaps, found.names)
+            yield from list_notes_of_gaps(found.gaps, found.names)
         if self.between:
             yield sentences_table.versions_table(self.between, found.settings["correction"])
             yield from sentences_table.list_notes(self.between)

@@ -24,6 +24,8 @@ from polyprobe.schema.identity import key_rows
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
+from .gaps import Gaps, compare_gaps, differ_in_protocol
+
 
 class Comparison(NamedTuple):
     """Two runs side by side.
@@ -43,6 +45,7 @@ class Comparison(NamedTuple):
         relations: number of rows of each relation, if compared by relation.
         by_relation: by figure, the difference of the means in each relation; p-values are corrected
             over the relations.
+        gaps: the gaps between languages, if the runs differ in their protocol alone.
     """
 
     names: tuple[str, str]
@@ -58,6 +61,7 @@ class Comparison(NamedTuple):
     left_out_rows: dict[str, int]
     relations: dict[str, int]
     by_relation: dict[str, list[Difference]]
+    gaps: Gaps | None = None
 
 
 class Matched(NamedTuple):
@@ -116,6 +120,8 @@ def compare_runs(
             f.name: compare_relations(f, facts, clusters, options)
             for f in track(split, "comparing relations")
         }
+        alone = len(languages) > 1 and differ_in_protocol([first, second])
+        gaps = compare_gaps(facts, units, **options) if alone else None
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
     n_queries = len(facts[0].table)
@@ -134,6 +140,7 @@ def compare_runs(
         matched.left_out_rows,
         {name: len(rows) for name, rows in split_rows(facts[0]).items()} if by_relation else {},
         found,
+        gaps,
     )
 
 

@@ -37,8 +37,11 @@ class RunPart(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Return the counts of undefined values, one line each."""
-        return list_left_out(self.results)
+        """Return the counts of undefined values and the position bias of options, if any."""
+        found = self.results.get("position_bias", {})
+        ranges = ", ".join(f"{name} {number(values['range'])}" for name, values in found.items())
+        bias = [f"position bias in nats: {ranges}"] if ranges else []
+        return [*list_left_out(self.results), *bias]
 
     @property
     def relations(self) -> Table:

@@ -34,6 +34,7 @@ from . import CLUSTERS
 from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
 from .floors import find_floors
+from .positions import has_positions, measure_positions
 from .relations import estimate_relations, split_figures
 
 Estimates = dict[str, dict[str, Any]]
@@ -370,6 +371,10 @@ MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
         _measure_contrasts,
     ),
     "paraphrase_consistency": (_has_paraphrases, _measure_paraphrases),
+    "position_bias": (
+        lambda facts, scoring: protocol_of(scoring).options and has_positions(facts),
+        measure_positions,
+    ),
 }
 
 

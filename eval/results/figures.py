@@ -326,6 +326,14 @@ FIGURES = (
         noted=True,
     ),
     _of_module(
+        "position_bias.range",
+        "position bias",
+        "Largest less smallest mean effect of a letter in nats, which the scores are free of.",
+        highest=INFINITE,
+        lower_is_better=True,
+        noted=True,
+    ),
+    _of_module(
         "factual_accuracy.all",
         "factual accuracy",
         "Share of facts whose free prediction is an accepted form; macro.",

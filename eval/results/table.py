@@ -24,7 +24,7 @@ from .figures import (
 from .floors import FLOORS
 
 _WIDE = 90  # characters
-_NARROW = 9  # of a column's head
+NARROW = 9  # of a column's head
 NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
 
 
@@ -171,7 +171,7 @@ def differences_table(
     table = Table(header_style="bold", highlight=False)
     table.add_column("figure")
     for side in sides:
-        table.add_column(Text(fill(side, _NARROW)), justify="right", overflow="fold")
+        table.add_column(Text(fill(side, NARROW)), justify="right", overflow="fold")
     for name in ("Δ", "95%", f"p ({correction})"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, row in rows:

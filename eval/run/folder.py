@@ -26,6 +26,7 @@ from .protocol import protocol_of
 # Increase when scores change for the same model and query.
 FORMAT = "1"
 SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
+EFFECTS = "position_effects"
 GO_ON = "what was written before is kept: make room and run the same command again"
 SCORES = pa.schema(
     [
@@ -39,9 +40,10 @@ SCORES = pa.schema(
         ("baseline", pa.float32()),  # see metrics/shared/frequency.py
         ("donor", pa.string()),  # see donors.py; null for a fact without one
         ("donor_scores", pa.list_(pa.float32())),
+        (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
     ]
 )
-_OLDER = 5  # columns of older versions
+_OLDER = (5, 10)  # columns of older versions
 # Free predictions; a fact that was not asked has nulls from `prediction` on.
 PREDICTIONS = pa.schema(
     [
@@ -61,7 +63,7 @@ KINDS = {"scores": (SCORES, ("fact_id", "answers")), "predictions": (PREDICTIONS
 
 def fill_columns(table: pa.Table) -> pa.Table:
     """Return scores of an older version with the columns that it did not have, null."""
-    for column in [*SCORES][_OLDER:]:
+    for column in [*SCORES][table.num_columns :]:
         table = table.append_column(column, pa.nulls(len(table), column.type))
     return table
 
@@ -282,7 +284,8 @@ class Run:
             ) from None
         except UNREADABLE as error:
             raise PolyprobeError(f"{file} is not readable Parquet ({error}); {remedy}") from error
-        if schema is SCORES and table.schema.equals(pa.schema([*SCORES][:_OLDER])):
+        older = table.num_columns in _OLDER and pa.schema([*SCORES][: table.num_columns])
+        if schema is SCORES and older and table.schema.equals(older):
             table = fill_columns(table)
         if not table.schema.equals(schema):
             columns = ", ".join(f"{column.name} ({column.type})" for column in schema)

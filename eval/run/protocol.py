@@ -19,12 +19,14 @@ class Protocol(NamedTuple):
         kind: `scores` of candidates, or free `predictions`.
         whole_relation: candidates are all objects of the relation, templates are bare.
         contrasts: compares first sub-words, the fact's with the mean of the others'.
+        options: the candidates are options with letters, whose positions have effects.
         columns: further columns that its scores depend on.
     """
 
     kind: str = "scores"
     whole_relation: bool = False
     contrasts: bool = False
+    options: bool = False
     columns: tuple[str, ...] = ()
 
 
@@ -33,6 +35,7 @@ PROTOCOLS = {
     "bmlama": Protocol(),
     "object": Protocol(),
     "contrastive": Protocol(contrasts=True),
+    "letters": Protocol(options=True),
     "pll": Protocol(),
     "mpararel": Protocol(whole_relation=True, columns=("object_id", "subject")),
     "xfactr": Protocol(kind="predictions", columns=("answer_forms",)),

@@ -18,8 +18,9 @@ from polyprobe.system.hashing import HASH, hash_model
 from .options import check_attention
 from .scorers import Scorer
 
+_CHAT = ("chat", "system", "user", "chat_options")
 # Options that a model object can have.
-_OWN = ("tokenizer", "scoring", "bos", "batch_tokens", "chat", "system", "user", "chat_options")
+_OWN = ("tokenizer", "scoring", "permutations", "bos", "batch_tokens", *_CHAT)
 
 
 def unwrap(model: Any) -> Any:

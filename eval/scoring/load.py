@@ -29,6 +29,7 @@ from .options import (
     check_budget,
     check_model,
     check_names,
+    check_permutations,
 )
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import ServedEngine, connect, shake
@@ -107,16 +108,18 @@ def _engage_object(
     chosen: ChatOptions | None,
     tokenizer: Any,
     scoring: str = "bmlama",
+    permutations: int | None = None,
     bos: str = "auto",
     batch_tokens: int | None = None,
 ) -> Scorer:
     network, name = unwrap(model), name_of(model)
     check_option("--scoring", scoring, tuple(SCORINGS))
+    check_permutations(permutations, scoring)
     check_budget(batch_tokens)
     family = FAMILIES[family_of(configuration_of(network), name)]
     _check_protocol(family, scoring, bos, chosen, name)
     chat = render_chat(tokenizer, chosen, name) if chosen else None
-    return _engage(family, network, tokenizer, name, scoring, bos, chat, batch_tokens)
+    return _engage(family, network, tokenizer, name, scoring, bos, chat, batch_tokens, permutations)
 
 
 def _load_named(
@@ -127,6 +130,7 @@ def _load_named(
     device: str = "auto",
     dtype: str = "float32",
     scoring: str = "bmlama",
+    permutations: int | None = None,
     bos: str = "auto",
     attention: str | None = None,
     batch_tokens: int | None = None,
@@ -137,6 +141,7 @@ def _load_named(
         raise PolyprobeError(f"'{model}' has its own tokenizer; give one with a model object only")
     check_option("--dtype", dtype, DTYPES)
     check_option("--scoring", scoring, tuple(SCORINGS))
+    check_permutations(permutations, scoring)
     check_budget(batch_tokens)
     check_attention(attention)
     where, precision = choose_device(device), find_dtype(dtype)
@@ -151,7 +156,7 @@ def _load_named(
     chat = render_chat(own, chosen, model) if chosen else None
     network = _load_weights(family, model, place, options, precision, attention)
     _move(network, where, model)
-    scorer = _engage(family, network, own, model, scoring, bos, chat, batch_tokens)
+    scorer = _engage(family, network, own, model, scoring, bos, chat, batch_tokens, permutations)
     return Loaded(scorer, exact, dtype)
 
 
@@ -163,6 +168,7 @@ def _load_served(
     tokenizer: str | None = None,
     revision: str | None = None,
     scoring: str = "bmlama",
+    permutations: int | None = None,
     bos: str = "auto",
     before: tuple[str, Sequence[float]] = ("", ()),
 ) -> Loaded:
@@ -172,6 +178,7 @@ def _load_served(
     the same.
     """
     check_option("--scoring", scoring, tuple(SCORINGS))
+    check_permutations(permutations, scoring)
     place, options = _place(tokenizer or model, revision)
     try:
         own = AutoTokenizer.from_pretrained(place, trust_remote_code=False, **options)
@@ -189,7 +196,7 @@ def _load_served(
     _check_protocol(CAUSAL, scoring, bos, chosen, model)
     chat = render_chat(own, chosen, model) if chosen else None
     found = shake(engine, own, before[1])
-    scorer = SCORINGS[scoring][CAUSAL.name](engine, own, None, bos=bos, chat=chat)
+    scorer = _engage(CAUSAL, engine, own, model, scoring, bos, chat, None, permutations)
     further = {
         "server": f"{kind.name}-{kind.served.version}".rstrip("-"),
         "handshake": "+".join(found.passed),
@@ -367,10 +374,12 @@ def _engage(
     bos: str,
     chat: Chat | None,
     batch_tokens: int | None,
+    permutations: int | None,
 ) -> Scorer:
     """Return the scorer; its constructor runs the model for the first time."""
     extra: dict[str, Any] = {"bos": bos} if family.takes_bos else {}
     extra |= {"chat": chat} if chat else {}
+    extra |= {"permutations": permutations} if permutations else {}
     try:
         return SCORINGS[scoring][family.name](network, tokenizer, batch_tokens, **extra)
     except PolyprobeError:

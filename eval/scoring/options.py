@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, TypedDict
 
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
@@ -20,6 +21,7 @@ SCORING_NAMES = {
     "object-characters": (ALL, "the same by the number of characters"),
     "object-bytes": (ALL, "the same by the number of bytes"),
     "contrastive": (ALL, "the object's first sub-word"),
+    "letters": (ALL, "the candidates as options A, B, C …, the letter of each"),
     "pll": (MASKED, "the whole sentence, one token masked at a time"),
     "pll-word-l2r": (MASKED, "the same with the rest of the token's word masked"),
     FREE: (MASKED, "free decoding of the object"),
@@ -32,6 +34,7 @@ CHOICES = {
 }
 SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of objects
 FEW_MASKS, MANY_MASKS = 5, 10
+LETTERS = ascii_uppercase  # of options
 
 
 EMBEDDED = ("geolm",)  # models in eval/embedded
@@ -75,9 +78,12 @@ class ModelOptions(TypedDict, total=False):
             relation as a candidate; `mpararel-released`: logits instead of probabilities.
             `object`: the sum over the object's tokens; `object-tokens`, `object-characters` and
             `object-bytes`: divided by their number. `contrastive`: the object's first sub-word.
+            `letters`: the candidates as options, the letter of each, see `LettersScorer`.
             `pll`: the sum over the whole sentence, with each token masked in turn; `pll-word-l2r`:
             with the rest of its word. `xfactr`: free decoding with a masked model, see
             `DecodingOptions`.
+        permutations: with `letters`, the number of orders of the options (default: as many as the
+            query has candidates).
         bos: `auto`, `always` or `never`, for decoder-only models.
         attention: the implementation of attention by its name in transformers: `sdpa`, `eager`,
             `flash_attention_2`, … (default: the preference of the class).
@@ -100,6 +106,7 @@ class ModelOptions(TypedDict, total=False):
     device: str
     dtype: str
     scoring: str
+    permutations: int | None
     bos: str
     attention: str | None
     tokenizer: Any
@@ -241,6 +248,18 @@ def check_budget(batch_tokens: int | None) -> None:
     """Refuse a token budget outside of 1 to MOST_TOKENS; None is the default budget."""
     if batch_tokens is not None and not 1 <= batch_tokens <= MOST_TOKENS:
         raise PolyprobeError(f"--batch-tokens must be 1 to {MOST_TOKENS}, got {batch_tokens}")
+
+
+def check_permutations(permutations: int | None, scoring: str) -> None:
+    """Refuse a number of orders outside of 1 to len(LETTERS), or with another scoring."""
+    if permutations is None:
+        return
+    if scoring != "letters":
+        raise PolyprobeError(
+            f"--permutations is for --scoring letters, not {scoring}; leave it out"
+        )
+    if not 1 <= permutations <= len(LETTERS):
+        raise PolyprobeError(f"--permutations must be 1 to {len(LETTERS)}, got {permutations}")
 
 
 def take_decoding(options: dict[str, Any]) -> DecodingOptions | None:

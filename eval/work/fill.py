@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from polyprobe.eval.run.donors import DONOR, DONOR_PROMPT
-from polyprobe.eval.run.folder import SCORES, Run, Settings
+from polyprobe.eval.run.folder import EFFECTS, SCORES, Run, Settings
 from polyprobe.eval.scoring.load import Loaded
 from polyprobe.eval.scoring.options import WorkerSettings
 from polyprobe.eval.scoring.scorers import Scored, Scorer
@@ -211,6 +211,7 @@ def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
     columns |= {
         "scores": [k.scores for k in own],
         "n_tokens": [k.n_tokens for k in own],
+        EFFECTS: [list(k.effects) or None for k in own],
         "donor_scores": [next(second).scores if donor else None for donor in donors],
     }
     empty = [None] * len(table)

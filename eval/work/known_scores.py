@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
 REMEDY = f"{ELSEWHERE}, or run without the score store (--no-cache)"
 FILE = re.compile(r"[0-9a-f]{16}\.sqlite")
 IDENTITY, NAME = b"identity", b"name"
+EFFECTS = 2**24  # more than the candidates of any query
 # Paths and damaged texts may contain lone surrogates; each must remain distinct.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -32,11 +33,13 @@ class Known(NamedTuple):
         scores: float32 values, in candidate order.
         n_tokens: the number of tokens that each score was computed from.
         unknown: indices of the candidates that consist of unknown tokens only.
+        effects: float32 effects of the positions, one for each candidate, or none; see `Scored`.
     """
 
     scores: list[float]
     n_tokens: list[int]
     unknown: list[int]
+    effects: tuple[float, ...] = ()
 
 
 def as_known(scored: "Scored") -> list[Known]:
@@ -44,7 +47,9 @@ def as_known(scored: "Scored") -> list[Known]:
     unknown: list[list[int]] = [[] for _ in scored.scores]
     for query, candidate in scored.unknown:
         unknown[query].append(candidate)
-    return [Known(*row) for row in zip(scored.scores, scored.n_tokens, unknown, strict=True)]
+    effects = [tuple(row) for row in scored.effects or [()] * len(scored.scores)]
+    rows = zip(scored.scores, scored.n_tokens, unknown, effects, strict=True)
+    return [Known(*row) for row in rows]
 
 
 class ScoreStore:
@@ -190,16 +195,22 @@ def file_stem(identity: bytes) -> str:
 
 
 def _pack(known: Known) -> bytes:
-    """Return the number of candidates, n_tokens and unknown as int32, then scores as float32."""
-    counts = np.array([len(known.scores), *known.n_tokens, *known.unknown], "<i4")
-    return counts.tobytes() + np.array(known.scores, "<f4").tobytes()
+    """Return the number of candidates, n_tokens and unknown as int32, then scores as float32.
+
+    Effects are before the scores, and the number of candidates is then increased by EFFECTS.
+    """
+    first = len(known.scores) + (EFFECTS if known.effects else 0)
+    counts = np.array([first, *known.n_tokens, *known.unknown], "<i4")
+    return counts.tobytes() + np.array([*known.effects, *known.scores], "<f4").tobytes()
 
 
 def _unpack(row: bytes | None, n_candidates: int) -> Known | None:
     if row is None:
         return None
     counts = np.frombuffer(row, "<i4")
-    n = counts[0]
+    with_effects, n = divmod(int(counts[0]), EFFECTS)
     assert n == n_candidates
-    scores = np.frombuffer(row, "<f4", offset=len(row) - 4 * n)
-    return Known(scores.tolist(), counts[1 : n + 1].tolist(), counts[n + 1 : -n].tolist())
+    ends = len(counts) - n - n * with_effects, len(counts) - n
+    effects, scores = counts[ends[0] : ends[1]].view("<f4"), counts[ends[1] :].view("<f4")
+    unknown = counts[n + 1 : ends[0]].tolist()
+    return Known(scores.tolist(), counts[1 : n + 1].tolist(), unknown, tuple(effects.tolist()))

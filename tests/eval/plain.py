@@ -142,3 +142,20 @@ def _prefix(tokenizer, text, add_bos, appended):
     ids = tokenizer(text)["input_ids"]
     ids = ids[: len(ids) - appended]
     return [tokenizer.bos_token_id, *ids] if add_bos else ids
+
+
+def letters(definition, model, tokenizer, prompt, candidates, orders, **extra):
+    """Return log P(letter) over the letters of the options [orders, candidates].
+
+    `definition` reads the first piece behind a prompt; order s has candidate j at position j + s.
+    """
+    n, table = len(candidates), []
+    for shift in orders:
+        text = prompt.replace("[Y]", "___")
+        for place in range(n):
+            text += f"\n{'ABCDEFGHIJ'[place]}. {candidates[place - shift]}"
+        text += "\nAnswer: [Y]"
+        read = [definition(model, tokenizer, text, "ABCDEFGHIJ"[p], **extra) for p in range(n)]
+        total = math.log(math.fsum(map(math.exp, read)))
+        table.append([read[(j + shift) % n] - total for j in range(n)])
+    return table

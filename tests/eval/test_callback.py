@@ -45,8 +45,11 @@ def test_figures_are_those_of_the_saved_checkpoint(kind, saved, facts, tmp_path)
     assert [(entry["step"], ours(entry)) for entry in entries] == [(2, logged[0]), (4, logged[1])]
 
 
-def test_rows_languages_and_scoring_are_as_asked(saved, facts, tmp_path):
-    asked = {"languages": ["ru", "zh_hans", "en"], "sample": 6, "scoring": "object-tokens"}
+@pytest.mark.parametrize(
+    "scoring", [{"scoring": "object-tokens"}, {"scoring": "letters", "permutations": 2}]
+)
+def test_rows_languages_and_scoring_are_as_asked(scoring, saved, facts, tmp_path):
+    asked = {"languages": ["ru", "zh_hans", "en"], "sample": 6, **scoring}
     trainer, _ = make_trainer(saved("gpt2"), tmp_path)
     follow(trainer, facts, prefix="f", **asked)
     metrics = trainer.evaluate()

@@ -22,7 +22,7 @@ FAMILIES: dict[str, Family] = {family.name: family for family in (SEQ2SEQ, MASKE
 
 _OF_FAMILIES: dict[str, dict[str, Callable[..., Scorer]]] = {
     protocol: {f.name: f.scorers[protocol] for f in FAMILIES.values() if protocol in f.scorers}
-    for protocol in ("bmlama", "object", "contrastive")
+    for protocol in ("bmlama", "object", "contrastive", "letters")
 }
 # The values of `--scoring`, and the scorer of each family.
 SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
@@ -36,6 +36,7 @@ SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
         for scoring in LENGTHS
     },
     "contrastive": _OF_FAMILIES["contrastive"],
+    "letters": _OF_FAMILIES["letters"],
     "pll": {"masked": PllScorer},
     "pll-word-l2r": {"masked": WordPllScorer},
     "xfactr": {"masked": MaskedScorer},  # decodes (eval/scoring/decoding.py); nothing is scored

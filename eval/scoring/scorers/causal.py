@@ -15,6 +15,7 @@ from polyprobe.eval.scoring.options import BOS
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError, check_option
 
+from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer
 from .queries import Queries
 from .scorer import Family, Scorer
@@ -173,6 +174,10 @@ class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
         return [(Input(prefix), len(prefix) - 1) for prefix in self.prefixes(stems)]
 
 
+class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
+    """Read the letter behind the question."""
+
+
 CAUSAL = Family(
     name="causal",
     auto=AutoModelForCausalLM,
@@ -181,6 +186,7 @@ CAUSAL = Family(
         "bmlama": CausalScorer,
         "object": CausalObjectScorer,
         "contrastive": CausalContrastiveScorer,
+        "letters": CausalLettersScorer,
     },
     suffixes=("ForCausalLM", "LMHeadModel"),
     takes_bos=True,

@@ -14,6 +14,7 @@ from polyprobe.eval.scoring.engine.forward import Full, Gathered
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
+from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer
 from .queries import Queries
 from .scorer import Family, Scorer
@@ -100,6 +101,10 @@ class MaskedContrastiveScorer(FirstPieceScorer, MaskedScorer):
         return [(Input((*before, self.mask, *after)), len(before)) for before, after in parts]
 
 
+class MaskedLettersScorer(LettersScorer, MaskedContrastiveScorer):
+    """Read the letter at a mask behind the question, with a full stop."""
+
+
 MASKED = Family(
     name="masked",
     auto=AutoModelForMaskedLM,
@@ -108,6 +113,7 @@ MASKED = Family(
         "bmlama": MaskedScorer,
         "object": MaskedObjectScorer,
         "contrastive": MaskedContrastiveScorer,
+        "letters": MaskedLettersScorer,
     },
     suffixes=("ForMaskedLM",),
     old_names=("BertForPreTraining",),

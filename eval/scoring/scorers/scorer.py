@@ -27,11 +27,14 @@ class Scored(NamedTuple):
         scores: the score of each candidate by the protocol (see `Scorer.scoring`).
         n_tokens: the number of tokens of each score.
         unknown: (query, candidate) of every candidate that consists of unknown tokens.
+        effects: the effects of the positions of each query's options, see `letters.separate`; empty
+            for scorings without options.
     """
 
     scores: list[list[float]]
     n_tokens: list[list[int]]
     unknown: list[tuple[int, int]]
+    effects: Sequence[Sequence[float]] = ()
 
 
 class Prepared(NamedTuple):
@@ -130,12 +133,13 @@ class Scorer(ABC):
         report = progress or (lambda done, total: None)
         read = self.engine.run(prepared.plan, self.values, report)
         self.check_numbers(read)
-        scores = [
-            [self.combine(read[n.start : n.stop], c) for n, c in zip(*row, strict=True)]
-            for row in zip(prepared.wanted, prepared.candidates, strict=True)
+        combined = [
+            self.combine_query([read[n.start : n.stop : n.step] for n in numbers], candidates)
+            for numbers, candidates in zip(prepared.wanted, prepared.candidates, strict=True)
         ]
         n_tokens = [[len(n) for n in row] for row in prepared.wanted]
-        return Scored(scores, n_tokens, prepared.unknown)
+        scores, effects = [row[0] for row in combined], [row[1] for row in combined]
+        return Scored(scores, n_tokens, prepared.unknown, effects)
 
     @abstractmethod
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
@@ -154,6 +158,12 @@ class Scorer(ABC):
         for part in logits.split(rows):
             part.copy_(part.log_softmax(1))
         return logits[which, targets]
+
+    def combine_query(
+        self, values: Sequence[np.ndarray], candidates: Sequence[str]
+    ) -> tuple[list[float], list[float]]:
+        """Return a query's scores from the values of each candidate's reads, and `effects`."""
+        return [self.combine(v, c) for v, c in zip(values, candidates, strict=True)], []
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return a candidate's score, here the mean of the values of its reads."""

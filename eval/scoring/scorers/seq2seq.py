@@ -14,6 +14,7 @@ from polyprobe.eval.scoring.engine.prefix import Prefix
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
+from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer
 from .queries import Queries
 from .scorer import Family, Scorer
@@ -123,6 +124,10 @@ class Seq2SeqContrastiveScorer(FirstPieceScorer, Seq2SeqScorer):
         return [(Input(decoder, self._source(prompt)), 1) for prompt in prompts]
 
 
+class Seq2SeqLettersScorer(LettersScorer, Seq2SeqContrastiveScorer):
+    """Read the letter behind the sentinel at the end of the question."""
+
+
 SEQ2SEQ = Family(
     name="seq2seq",
     auto=AutoModelForSeq2SeqLM,
@@ -131,6 +136,7 @@ SEQ2SEQ = Family(
         "bmlama": Seq2SeqScorer,
         "object": Seq2SeqObjectScorer,
         "contrastive": Seq2SeqContrastiveScorer,
+        "letters": Seq2SeqLettersScorer,
     },
     old_names=("T5WithLMHeadModel",),
     encoder_decoder=True,
