@@ -18,7 +18,7 @@ from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
 
 # Parts of the signature that belong to the protocol.
-PROTOCOL = {"scoring", "chat", "system"}
+PROTOCOL = {"scoring", "chat"}
 
 
 class Gap(NamedTuple):

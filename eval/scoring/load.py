@@ -32,7 +32,7 @@ from .options import (
     check_permutations,
 )
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
-from .served import ServedEngine, connect, shake
+from .served import ServedEngine, TopCompletions, connect, shake
 
 
 class Loaded(NamedTuple):
@@ -191,11 +191,18 @@ def _load_served(
         options["model_type"] = AutoConfig.from_pretrained(place, **options).model_type
     with explain_missing_extras("--server"):
         kind = run(connect(server, model))
-    largest = max(own.get_vocab().values(), default=0)
-    engine = ServedEngine(kind, largest + 1, options.get("model_type", ""))
     _check_protocol(CAUSAL, scoring, bos, chosen, model)
     chat = render_chat(own, chosen, model) if chosen else None
-    found = shake(engine, own, before[1])
+    n_tokens = max(own.get_vocab().values(), default=0) + 1
+    engine = ServedEngine(kind, n_tokens, options.get("model_type", ""))
+    try:
+        found = shake(engine, own, before[1])
+    except PolyprobeError:
+        if scoring != "letters":
+            raise
+        kind = TopCompletions(kind.served, lambda token: own.decode([token]))
+        engine = ServedEngine(kind, n_tokens, options.get("model_type", ""))
+        found = shake(engine, own, before[1])
     scorer = _engage(CAUSAL, engine, own, model, scoring, bos, chat, None, permutations)
     further = {
         "server": f"{kind.name}-{kind.served.version}".rstrip("-"),

@@ -52,7 +52,10 @@ class Engine:
         path: how inputs are run; inputs longer than the model's attention window are run in
             padded batches instead.
         batch_tokens: the budget; it is halved whenever memory runs out.
+        exact: whether every read has a value.
     """
+
+    exact = True
 
     def __init__(
         self,

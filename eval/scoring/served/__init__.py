@@ -3,5 +3,6 @@
 from .engine import ServedEngine
 from .handshake import shake
 from .kinds import connect
+from .top import TopCompletions
 
-__all__ = ["ServedEngine", "connect", "shake"]
+__all__ = ["ServedEngine", "TopCompletions", "connect", "shake"]

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyprobe.system.errors import PolyprobeError, guess
-from polyprobe.system.sending import BrokenAnswerError
 
 from .cover import Reach, Request
-from .kind import AGREE, Answer, Kind, Served, choices_of, models_of
+from .kind import AGREE, Answer, Kind, LimitedError, Served, choices_of, models_of
 
 
 class Completions(Kind):
@@ -63,7 +62,7 @@ class Completions(Kind):
         choices = choices_of(answer, len(prompts))
         found = [(one.get("logprobs") or {}).get("token_logprobs") or [] for one in choices]
         if min(map(len, found)) < 2:
-            raise BrokenAnswerError("no log-probabilities of the prompt: echo is ignored")
+            raise LimitedError("no log-probabilities of the prompt: echo is ignored")
         return found
 
 

@@ -22,7 +22,7 @@ from polyprobe.system.sending import (
 )
 
 from .cover import Request, Wanted, cover
-from .kind import Answer, Kind, RefusedError
+from .kind import Answer, Kind, LimitedError, RefusedError
 from .kinds import TIMEOUT, new_client
 
 # A server that is restarted needs a minute; one that is gone ends the run after about six.
@@ -51,6 +51,11 @@ class ServedEngine:
         self.sent: np.ndarray = np.zeros(2, dtype=int)
         self.check: Callable[[Any], Any] | None = None  # of a server that may be another one
         self._doubted, self._broken = False, 0
+
+    @property
+    def exact(self) -> bool:
+        """Return whether every read has a value; others are NaN."""
+        return self.kind.exact
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan: HTTP requests, prompts in them, tokens of the prompts."""
@@ -157,12 +162,12 @@ def check_answer(request: Request, answer: Answer, exact: bool = True) -> None:
     if answer.n_tokens is not None and answer.n_tokens != n:
         raise BrokenAnswerError(f"{answer.n_tokens} tokens in a prompt of {n}")
     if request.path and len(answer.path) != n - 1:
-        raise BrokenAnswerError(
+        raise (BrokenAnswerError if answer.path else LimitedError)(
             f"{len(answer.path)} log-probabilities for the {n - 1} tokens of a prompt"
         )
     missing = [child for child in request.children if child not in answer.children]
     if missing and exact:
-        raise BrokenAnswerError(f"no log-probability of token {missing[0]}, which was named")
+        raise LimitedError(f"no log-probability of token {missing[0]}, which was named")
     numbers = [*answer.path, *answer.children.values()]
     if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers):
         raise BrokenAnswerError("log-probabilities that are not finite")

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +13,13 @@ from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Req
 
 from .cover import Request
 from .engine import ServedEngine, check_answer
-from .kind import AGREE, Answer, Kind, RefusedError
+from .kind import AGREE, Answer, Kind, LimitedError, RefusedError
 from .kinds import new_client
 
 SAMPLE = (
     "Paris, Москва, Αθήνα, القاهرة, ירושלים, दिल्ली, กรุงเทพฯ, 北京, 서울, თბილისი, Երևան, አዲስ አበባ"
 )
+FEW = 5
 SHORT, LONG = 48, 400  # tokens of the inputs
 PROBE = "probe-"  # before the hash that a served model has instead of a revision
 SAME = 1e-2  # nats between two states of the same model
@@ -68,6 +70,9 @@ async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) 
     async with new_client() as client:
         try:
             found = await checks.all(client)
+        except LimitedError as error:
+            left = "only --scoring letters is left, if it gives the most probable tokens"
+            raise _refusal(engine.kind, f"an answer has {error}; {left}") from error
         except BrokenAnswerError as error:
             raise _refusal(engine.kind, f"an answer has {error}") from error
         except RefusedError as error:
@@ -118,13 +123,14 @@ class Checks:
         self.bare = tuple(tokenizer(SAMPLE, add_special_tokens=False)["input_ids"])
         self.bos = tokenizer.bos_token_id
         ids = self.bare[: min(SHORT, limit - 2)]
-        others = tuple(dict.fromkeys(ids))
-        reach = kind.reach
-        self.first = Request(ids, others[: min(6, reach.children)], reach.path)
-        self.second = Request(ids[: len(ids) // 2], others[: min(6, reach.children)], reach.path)
-        self.third = Request(ids[::-1], others[: min(6, reach.children)], reach.path)
+        whole = (token for token in dict.fromkeys(ids) if "\ufffd" not in tokenizer.decode([token]))
+        n_children = min(FEW, kind.reach.children) if kind.exact else 0
+        others, path = tuple(islice(whole, n_children)), kind.reach.path
+        self.first = Request(ids, others, path)
+        self.second = Request(ids[: len(ids) // 2], others, path)
+        self.third = Request(ids[::-1], others, path)
         repeated = (ids * (LONG // len(ids) + 1))[: min(LONG, limit - 2)]
-        self.long = Request(repeated, others[: min(2, reach.children)], reach.path)
+        self.long = Request(repeated, others[:2], path)
         turned = (*repeated[5::-1], *repeated[6:])
         self.other = self.long._replace(ids=turned)
 
@@ -168,8 +174,8 @@ class Checks:
     async def _compare_routes(self, client: Any, alone: Answer) -> None:
         """Compare two ways to the same log-probability, where the server has two."""
         ids, kind = self.first.ids, self._kind
-        for at in (len(ids) // 2, len(ids) - 1) if kind.reach.children else ():
-            children = tuple(dict.fromkeys((*self.first.children[:5], ids[at])))
+        for at in (len(ids) // 2, len(ids) - 1) if kind.reach.children and kind.exact else ():
+            children = tuple(dict.fromkeys((*self.first.children, ids[at])))
             [many] = await self.ask(client, [Request(ids[:at], children)])
             [one] = await self.ask(client, [Request(ids[:at], (ids[at],))])
             found = [many.children[ids[at]], one.children[ids[at]]]
@@ -200,5 +206,6 @@ class Checks:
 
 
 def _numbers(request: Request, answer: Answer) -> list[float]:
-    """Return the log-probabilities that a request asked for."""
-    return [*answer.path, *(answer.children[child] for child in request.children)]
+    """Return the log-probabilities that a request asked for, else the largest ones."""
+    found = [*answer.path, *(answer.children[child] for child in request.children)]
+    return found or sorted(answer.children.values(), reverse=True)[:FEW]

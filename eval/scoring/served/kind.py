@@ -134,6 +134,10 @@ def compare_ids(theirs: Any, ours: Sequence[int]) -> str:
     return f"token {at} is {theirs[at : at + 1]}, here {[*ours[at : at + 1]]}"
 
 
+class LimitedError(BrokenAnswerError):
+    """An answer without log-probabilities that were asked for: the server may have others."""
+
+
 class RefusedError(Exception):
     """A request that the server refuses (HTTP 400), with its reason."""
 

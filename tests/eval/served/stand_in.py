@@ -146,6 +146,9 @@ class Handler(BaseHTTPRequestHandler):
         shown = [best, *rows[-1].topk(5).indices.tolist()] if "top" in server.lies else None
         shown = shown or [best, *(named or [])]
         tops = {f"token_id:{token}": rows[-1, token].item() for token in shown}
+        if not body.get("return_tokens_as_token_ids"):
+            best5 = rows[-1].topk(min(body.get("logprobs") or 1, 20)).indices.tolist()
+            tops = {tokenizer().decode([token]): rows[-1, token].item() for token in best5}
         if body.get("echo") and "no echo" not in server.lies:
             values = [*own, rows[-1, best].item()]
         else:

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from transformers import AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 
-from .stand_in import DIALECTS, serving
+from .stand_in import DIALECTS, GEOLM, load, serving
 
 PROMPTS = ["Country: Andorra. Continent: [Y].", "Столица Франции — [Y]", "[Y] is in 日本."]
 CANDIDATES = [
@@ -80,3 +81,49 @@ def test_an_honest_server_passes_with_its_checks_in_the_signature(dialect, tmp_p
     own = evaluate_model("geolm", "geofacts", languages=["en", "es"], sample=5, cache=False)
     assert results["accuracy"] == own["accuracy"]
     assert results["rankc"] == pytest.approx(own["rankc"])
+
+
+def test_letters_need_only_the_most_probable_tokens():
+    """Without `echo`; a letter that is not among them gets a floor."""
+    options = {"scoring": "letters"}
+    own = load_scorer("geolm", **options)
+    with serving("completions", {"no echo"}) as server:
+        with pytest.raises(PolyprobeError, match="only --scoring letters is left"):
+            load_scorer("geolm", server=server.url)
+        served = load_scorer("geolm", server=server.url, **options)
+        assert served.path == "top"
+        found, read = [], served.engine.run
+        served.engine.run = lambda *args: found.append(read(*args)) or found[-1]
+        scores = served.score(PROMPTS, CANDIDATES)
+    own.engine.run, run = lambda *args: found.append(run(*args)) or found[-1], own.engine.run
+    own.score(PROMPTS, CANDIDATES)
+    theirs, ours = found
+    given = np.isfinite(theirs)
+    assert given.sum() > 0
+    assert np.abs(theirs - ours)[given].max() < 2e-5
+    assert np.isfinite(np.concatenate(scores)).all()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_letters_are_served_too(dialect):
+    own = load_scorer("geolm", scoring="letters").score(PROMPTS, CANDIDATES)
+    with serving(dialect) as server:
+        served = load_scorer("geolm", server=server.url, scoring="letters")
+        found = served.score(PROMPTS, CANDIDATES)
+    for ours, theirs in zip(own, found, strict=True):
+        assert np.abs(np.subtract(ours, theirs)).max() < 2e-5
+
+
+def test_a_chat_is_rendered_here_and_sent_as_ids(tmp_path):
+    tokenizer = AutoTokenizer.from_pretrained(GEOLM)
+    turns = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    tokenizer.chat_template = "{{ bos_token }}" + turns
+    tokenizer.save_pretrained(tmp_path)
+    chat = {"chat": True, "system": "Country facts."}
+    model = load()
+    own = load_scorer(model, tokenizer=tokenizer, **chat).score(PROMPTS, CANDIDATES)
+    with serving("vllm") as server:
+        asked = {"server": server.url, "tokenizer": str(tmp_path), **chat}
+        found = load_scorer("geolm", **asked).score(PROMPTS, CANDIDATES)
+    for ours, theirs in zip(own, found, strict=True):
+        assert np.abs(np.subtract(ours, theirs)).max() < 2e-5

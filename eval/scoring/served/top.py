@@ -1,0 +1,72 @@
+"""Completions without `echo`: only the most probable tokens behind a prompt, enough for letters."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .completions import Completions
+from .cover import Reach, Request
+from .kind import AGREE, Answer, RefusedError, Served, choices_of
+
+MOST, FEW = 20, 5  # log-probabilities: vLLM's limit, and OpenAI's
+
+
+class TopCompletions(Completions):
+    """A server of /v1/completions that gives the log-probabilities of the most probable tokens.
+
+    Tokens are recognised by their text, so one with the same text as another may be taken for it.
+    """
+
+    name = "top"
+    reach = Reach(path=False, children=10**6)
+    exact = False
+    most = MOST
+
+    def __init__(self, served: Served, spell: Callable[[int], str]) -> None:
+        super().__init__(served)
+        self._spell = spell  # the text of a token
+
+    async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
+        """Return how the most probable tokens behind a text differ from those behind its ids."""
+        [whole] = await self._top(client, [text])
+        worst = []
+        for front in ([], [bos] if bos is not None else []):
+            [own] = await self._top(client, [[*front, *ids]])
+            values = [sorted(found.values(), reverse=True)[:FEW] for found in (whole, own)]
+            worst.append(max(abs(a - b) for a, b in zip(*values, strict=False)))
+        return f"log-probabilities differ by {min(worst):.3g}" if min(worst) > AGREE else ""
+
+    async def ask(self, client: Any, requests: Sequence[Request]) -> list[Answer]:
+        """Return the answer to each request; children that are not among the first are left out."""
+        found = await self._top(client, [one.ids for one in requests])
+        pairs = zip(requests, found, strict=True)
+        return [Answer([], self._name(one.children, tops), None) for one, tops in pairs]
+
+    def _name(self, children: Sequence[int], tops: Mapping[str, float]) -> dict[int, float]:
+        """Return the log-probabilities by token; tokens that nobody asked for are below 0."""
+        texts = {child: self._spell(child) for child in children}
+        bare = {text.strip(): value for text, value in reversed([*tops.items()])}
+        found = {c: tops.get(text, bare.get(text.strip())) for c, text in texts.items()}
+        named = {child: value for child, value in found.items() if value is not None}
+        others = [value for text, value in tops.items() if value not in named.values()]
+        return named | {-1 - k: value for k, value in enumerate(others)}
+
+    async def _top(self, client: Any, prompts: Sequence[Any]) -> list[dict[str, float]]:
+        """Return the log-probabilities of the most probable tokens behind each prompt, by text."""
+        body = {
+            "model": self.served.model,
+            "prompt": prompts,
+            "max_tokens": 1,
+            "temperature": 0,
+            "logprobs": self.most,
+        }
+        try:
+            answer = await self.post(client, "/v1/completions", body)
+        except RefusedError:
+            if self.most == FEW:
+                raise
+            self.most = FEW
+            return await self._top(client, prompts)
+        self.check_model(answer)
+        choices = choices_of(answer, len(prompts))
+        tops = [((one.get("logprobs") or {}).get("top_logprobs") or [{}])[-1] for one in choices]
+        return [top or {} for top in tops]
