@@ -52,7 +52,7 @@ def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) ->
     whenever the server was away.
 
     - tokens: a text in twelve scripts has the same tokens on the server;
-    - counts: as many log-probabilities come back as tokens were sent, no prompt is cut;
+    - counts: as many log-probabilities come back as tokens were sent, no BOS is added;
     - numbers: log-probabilities are finite, differ between tokens, and sum to one at most;
     - order: a request gives the same alone, twice, and among others in any order;
     - length: the end of a long prompt depends on its beginning;
@@ -129,6 +129,7 @@ class Checks:
         self.first = Request(ids, others, path)
         self.second = Request(ids[: len(ids) // 2], others, path)
         self.third = Request(ids[::-1], others, path)
+        self.begun = self.second._replace(ids=(self.bos or 0, *self.second.ids))
         repeated = (ids * (LONG // len(ids) + 1))[: min(LONG, limit - 2)]
         self.long = Request(repeated, others[:2], path)
         turned = (*repeated[5::-1], *repeated[6:])
@@ -167,6 +168,10 @@ class Checks:
                 f"the end of a prompt of {len(self.long.ids)} tokens does not depend on its "
                 "beginning: the prompt is cut",
             )
+        [begun] = await self.ask(client, [self.begun])
+        same = _numbers(self.begun, begun)[-1] == _numbers(self.second, singles[1])[-1]
+        if same and self.bos is not None:
+            raise _refusal(kind, "a prompt with a BOS gives the same as without: it adds one")
         await self._compare_routes(client, singles[0])
         passed = ("tokens", "counts", "numbers", "order", "length", "routes")
         return Handshake(await self.values(client), float(rounding), passed)

@@ -29,7 +29,7 @@ def tokenizer():
 class StandIn(ThreadingHTTPServer):
     """Answers as a dialect does, from the model's own forward, one prompt at a time.
 
-    `lies` may hold: no echo, bos, tokenizer, truncated, nan, swapped, top, other model.
+    `lies` may hold: no echo, bos, hidden bos, tokenizer, truncated, nan, swapped, top, other model.
     """
 
     daemon_threads = True
@@ -53,6 +53,9 @@ class StandIn(ThreadingHTTPServer):
         ids = list(ids)
         if "bos" in self.lies and ids[:1] != [0]:
             ids = [0, *ids]
+        if "hidden bos" in self.lies and ids[:1] != [0]:
+            _, rows = self.rows([0, *ids])
+            return ids, rows[1:]
         if "tokenizer" in self.lies:
             ids = [(token + 7) % 4000 for token in ids]
         if "truncated" in self.lies:

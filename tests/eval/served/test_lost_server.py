@@ -32,6 +32,7 @@ def files_of(folder):
     }
 
 
+@pytest.mark.acceptance
 def test_twenty_deaths_change_no_byte(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(Vllm, "prompts", 4)  # more requests
     with serving() as server:

@@ -27,6 +27,7 @@ LIES = {
         "llama.cpp": "tokens in a prompt of",
         "completions": "tokens in a prompt of",
     },
+    "hidden bos": dict.fromkeys(DIALECTS, "it adds one"),
     "tokenizer": dict.fromkeys(DIALECTS, "tokens of a text in twelve scripts"),
     "truncated": {
         "vllm": "tokens in a prompt of",
