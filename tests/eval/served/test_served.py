@@ -1,10 +1,13 @@
 """Scores through servers equal those of the model in this process; servers that lie are refused."""
 
+import re
+
 import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
+from polyprobe.eval.evaluate import run_evaluation
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 
@@ -128,3 +131,25 @@ def test_a_chat_is_rendered_here_and_sent_as_ids(tmp_path):
         found = load_scorer("geolm", **asked).score(PROMPTS, CANDIDATES)
     for ours, theirs in zip(own, found, strict=True):
         assert np.abs(np.subtract(ours, theirs)).max() < 2e-5
+
+
+def test_a_dry_run_counts_what_is_then_sent(tmp_path, capfd):
+    asked = {"languages": ["en", "es", "ru"], "output": tmp_path / "run"}
+    with serving() as server:
+        run_evaluation("geolm", "geofacts", server=server.url, dry_run=True, **asked)
+        line = capfd.readouterr().err
+        before = server.posts, server.prompts, server.tokens
+        asked |= {"limit": 20}
+        run_evaluation("geolm", "geofacts", server=server.url, dry_run=True, **asked)
+        small = capfd.readouterr().err
+        checks = server.posts - before[0], server.prompts - before[1], server.tokens - before[2]
+        run_evaluation("geolm", "geofacts", server=server.url, cache=False, **asked)
+        sent = server.posts, server.prompts, server.tokens
+    shown = "2,025 queries to score, 0 known: 258 requests with 16,335 prompts, 202,768 tokens"
+    assert shown in line
+    assert not (tmp_path / "run" / "scores" / "none").exists()
+    numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9,]*[0-9]", small)]
+    probes = [3, 3, 3 * 48]  # one behind the only task of each language
+    assert numbers[2:] == [
+        s - b - 2 * c - p for s, b, c, p in zip(sent, before, checks, probes, strict=True)
+    ]
