@@ -13,8 +13,10 @@ from polyprobe.eval.scoring.options import (
     CHOICES,
     MOST_TOKENS,
     SCORING_NAMES,
+    check_adapter,
     check_attention,
     check_model,
+    check_quantize,
     take_decoding,
     take_workers,
 )
@@ -56,7 +58,7 @@ def evaluate(
         str,
         typer.Argument(
             callback=checked(check_model),
-            help="Hub id, local folder, GGUF file, or the embedded geolm.",
+            help="Hub id, local folder (also of a PEFT adapter), GGUF file, or the embedded geolm.",
         ),
     ],
     dataset: Annotated[
@@ -106,6 +108,24 @@ def evaluate(
         ),
     ] = "bmlama",
     revision: Annotated[str | None, ModelOption(help="Branch, tag or commit of the model.")] = None,
+    adapter: Annotated[
+        str | None,
+        ModelOption(
+            callback=checked(check_adapter),
+            help="PEFT adapter of the model: folder, Hub id or ID@REVISION.",
+        ),
+    ] = None,
+    quantize: Annotated[
+        str | None,
+        ModelOption(
+            callback=checked(check_quantize),
+            help="Round the weights with bitsandbytes: 8bit or 4bit (default: neither).",
+        ),
+    ] = None,
+    trust_remote_code: Annotated[
+        bool,
+        ModelOption("--trust-remote-code", help="Run the Python files that the model brings."),
+    ] = False,
     bos: Annotated[
         str,
         ModelOption(
@@ -235,6 +255,9 @@ def evaluate(
         exclude=parse_exclude(exclude),
         donor=donor,
         revision=revision,
+        adapter=adapter,
+        quantize=quantize,
+        trust_remote_code=trust_remote_code,
         bos=bos,
         device=device,
         dtype=dtype,

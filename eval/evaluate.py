@@ -142,6 +142,8 @@ def run_evaluation(
         selection,
     )
     run = Run(output)
+    if loading.get("adapter"):
+        loading["adapter"] = _absolute(loading["adapter"])
     if loading.get("batch_tokens") is None and not isinstance(model, Scorer):
         loading["batch_tokens"] = run.budget(asked.model)
     with limit_threads(who.threads):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
+from polyprobe.system.extras import require
 
 FREE = "xfactr"
 ALL, MASKED = "all models", "masked models"
@@ -34,6 +35,7 @@ SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of o
 FEW_MASKS, MANY_MASKS = 5, 10
 
 
+QUANTIZED = ("8bit", "4bit")
 EMBEDDED = ("geolm",)  # models in eval/embedded
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
 
@@ -55,7 +57,13 @@ class ModelOptions(TypedDict, total=False):
     """How a model is loaded and scored.
 
     Attributes:
-        revision: branch, tag or commit on the Hub.
+        revision: branch, tag or commit on the Hub; of the base, if the model is the folder of an
+            adapter.
+        adapter: an adapter of PEFT for the model: a folder, an id or ID@REVISION on the Hub.
+        quantize: `8bit` or `4bit`: round the weights with bitsandbytes when they are loaded (int8
+            with a scale for each row, or NF4 in blocks of 64). Products are in `dtype`.
+        trust_remote_code: whether to run the Python files that a model brings; their hash is part
+            of the signature.
         device: `auto` (CUDA, then MPS, then CPU) or any device of torch.
         dtype: `float32`, `bfloat16` or `float16`; log-softmax is always in float32. Half precision
             changes rankings, so published figures are float32.
@@ -77,6 +85,9 @@ class ModelOptions(TypedDict, total=False):
     """
 
     revision: str | None
+    adapter: str | None
+    quantize: str | None
+    trust_remote_code: bool
     device: str
     dtype: str
     scoring: str
@@ -185,6 +196,19 @@ def check_names(given: Iterable[str], known: Collection[str], place: str) -> Non
     for name in given:
         if name not in known:
             raise unknown("argument", name, f"{place}()", known)
+
+
+def check_adapter(name: str | None) -> None:
+    """Refuse an adapter where PEFT is missing."""
+    if name is not None:
+        require(f"the adapter '{name}'", "peft")
+
+
+def check_quantize(name: str | None) -> None:
+    """Refuse an unknown kind of quantisation, or any where bitsandbytes is missing."""
+    if name is not None:
+        check_option("--quantize", name, QUANTIZED)
+        require(f"--quantize {name}", "bitsandbytes")
 
 
 def check_attention(name: str | None) -> None:
