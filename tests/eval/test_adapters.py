@@ -3,6 +3,7 @@
 import json
 import shutil
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from polyprobe.eval.scoring.load import load
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain
 from tests.eval.facts import write_facts
+from tests.hub.client import run_client
 
 GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
 PROMPTS = ["The capital of France is [Y].", "Madrid es la capital de [Y]."]
@@ -164,6 +166,38 @@ def test_workers_load_the_adapter(lora, tmp_path, monkeypatch):
     )
     assert here == two
     assert Run(tmp_path / "one").read("ru").equals(Run(tmp_path / "two").read("ru"))
+
+
+LOAD = """
+from polyprobe.eval.scoring.load import load
+
+loaded = load({model!r}, **{options!r})
+answer = [loaded.revision, dict(loaded.further), loaded.scorer.score({prompts!r}, {candidates!r})]
+"""
+
+
+@pytest.mark.acceptance
+def test_adapters_of_the_hub_are_pinned(lora, copy, hub, tmp_path):
+    """The adapter and its base are on the Hub; the second process has the cache only."""
+    want = [pytest.approx(row, abs=1e-6) for row in scores(str(lora))]
+    hub.add("model", "me/base", Path(GEOLM))
+    say(copy, base_model_name_or_path="me/base")
+    hub.add("model", "me/lora", copy)
+
+    def served(model, **options):
+        asked = {"model": model, "options": options, "prompts": PROMPTS}
+        code = LOAD.format(**asked, candidates=CANDIDATES)
+        offline = bool(list(tmp_path.glob("home/huggingface/hub/*lora*")))
+        return run_client(code, tmp_path / "home", hub.url, offline=offline)
+
+    adapter, further, found = served("me/lora")
+    assert found == want
+    base = further["base"].partition("@")[2]
+    assert further == {"base": f"me/base@{base}"}
+    assert {len(adapter), len(base)} == {40}
+    named = served("me/base", adapter=f"me/lora@{adapter}")
+    assert named == [base, {"adapter": f"me/lora@{adapter}"}, want]
+    assert served("me/base", adapter="me/lora") == named
 
 
 def test_the_base_may_have_any_name(copy, capsys):
