@@ -280,6 +280,7 @@ def _engage(
 ) -> Scorer:
     """Return the scorer; its constructor runs the model for the first time."""
     extra = {"bos": bos} if family.takes_bos else {}
+    quantized.keep_unpacked(network)
     try:
         return SCORINGS[scoring][family.name](network, tokenizer, batch_tokens, **extra)
     except PolyprobeError:

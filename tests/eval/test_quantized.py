@@ -9,11 +9,14 @@ import pytest
 import torch
 from bitsandbytes.nn import Linear4bit, Linear8bitLt
 from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from transformers.pytorch_utils import Conv1D
 
 from polyprobe.eval import evaluate_model, load_scorer
+from polyprobe.eval.callback import undisturbed
 from polyprobe.eval.run.folder import Run
+from polyprobe.eval.scoring.given import unwrap
 from polyprobe.eval.scoring.load import load
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
@@ -132,6 +135,37 @@ def test_weights_that_were_stored_quantised(quantize, name, kind, tokenizer, tmp
         load(str(tmp_path), quantize="4bit")
 
 
+def test_weights_that_were_stored_in_fp8(tmp_path):
+    """Blocks of 16 x 16 weights of eight bits, each with a scale; without a GPU, expanded."""
+    few = tiny.save_model("llama", tmp_path / "few")
+    full = shutil.copytree(few, tmp_path / "full")
+    weights = load_file(few / "model.safetensors")
+    stored, expanded = dict(weights), dict(weights)
+    for name in (name for name in weights if "proj" in name):
+        rows, columns = weights[name].shape
+        blocks = weights[name].reshape(rows // 16, 16, columns // 16, 16)
+        scales = blocks.abs().amax((1, 3)) / 448
+        eighths = (blocks / scales[:, None, :, None]).to(torch.float8_e4m3fn)
+        stored[name] = eighths.reshape(rows, columns)
+        stored[f"{name}_scale_inv"] = scales
+        again = eighths.float() * scales[:, None, :, None]
+        expanded[name] = again.reshape(rows, columns)
+    save_file(stored, few / "model.safetensors", {"format": "pt"})
+    save_file(expanded, full / "model.safetensors", {"format": "pt"})
+    kind = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [16, 16]}
+    say(few, quantization_config=kind)
+    loaded = load(str(few), device="cpu")
+    want = flat(load_scorer(str(full)).score(PROMPTS, CANDIDATES))
+    assert flat(loaded.scorer.score(PROMPTS, CANDIDATES)) == pytest.approx(want, abs=1e-5)
+    assert loaded.further == {"quantize": "fp8"}
+    assert loaded.dtype == "float32"
+
+
+def say(folder, **said):
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **said}))
+
+
 def test_the_kind_is_part_of_the_signature_and_of_the_key(tmp_path):
     facts, identities = write_facts(tmp_path / "facts"), []
     for quantize in (None, "8bit", "4bit"):
@@ -159,9 +193,7 @@ def test_workers_quantise_too(tmp_path):
 )
 def test_a_method_whose_package_is_missing_is_named(method, package, tmp_path):
     folder = tiny.save_model("llama", tmp_path / "model")
-    file = folder / "config.json"
-    said = {"quantization_config": {"quant_method": method, "bits": 4}}
-    file.write_text(json.dumps({**json.loads(file.read_text()), **said}))
+    say(folder, quantization_config={"quant_method": method, "bits": 4})
     with pytest.raises(PolyprobeError) as error:
         load_scorer(str(folder))
     assert str(error.value) == (
@@ -193,3 +225,40 @@ def test_a_model_object_with_outliers_is_explained(threshold, tokenizer):
         return
     with pytest.raises(PolyprobeError, match=r"depend on the batch; .*llm_int8_threshold=0"):
         load_scorer(model, tokenizer=tokenizer)
+
+
+def train(tokenizer, between):
+    """Return adapter weights after two steps on a 4-bit base, with a call between them."""
+    base = AutoModelForCausalLM.from_pretrained(GEOLM, quantization_config=NF4, dtype=FULL)
+    torch.manual_seed(5)
+    model = get_peft_model(base, LoraConfig(r=4, target_modules=["q_proj"]))
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], 0.1)
+    ids = tokenizer("The capital of France is Berlin.", return_tensors="pt").input_ids
+    for step in range(2):
+        model.train()
+        optimizer.zero_grad()
+        model(input_ids=ids, labels=ids).loss.backward()
+        optimizer.step()
+        if not step:
+            between(model)
+    return [p.detach() for p in model.parameters() if p.requires_grad]
+
+
+def test_scoring_does_not_end_the_training_of_an_adapter(tokenizer):
+    """bitsandbytes packs 4-bit weights on some CPUs, and they have no gradient from then on."""
+
+    def score(model):
+        with undisturbed(unwrap(model)) as inside:
+            load_scorer(inside, tokenizer=tokenizer).score(PROMPTS, CANDIDATES)
+
+    alone = train(tokenizer, lambda model: None)
+    for one, two in zip(alone, train(tokenizer, score), strict=True):
+        assert torch.equal(one, two)
+
+
+def test_a_4_bit_object_has_the_scores_of_its_name(tokenizer):
+    model = AutoModelForCausalLM.from_pretrained(GEOLM, quantization_config=NF4, dtype=FULL)
+    scorer = load_scorer(model, tokenizer=tokenizer)
+    assert scorer.path == "tree"
+    named = load_scorer("geolm", quantize="4bit")
+    assert scorer.score(PROMPTS, CANDIDATES) == named.score(PROMPTS, CANDIDATES)

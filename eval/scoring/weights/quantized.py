@@ -93,8 +93,7 @@ def settle(network: Any, dtype: torch.dtype) -> None:
     """Let the layers of bitsandbytes multiply in `dtype`, so that no sentence changes another.
 
     LLM.int8() also rounds the activations to 8 bits, except for columns with an outlier in any
-    sentence of the batch: scores would depend on the batch, and tokens on later ones. On some CPUs
-    4-bit layers would multiply in bfloat16 whatever the precision.
+    sentence of the batch: scores would depend on the batch, and tokens on later ones.
     """
     if "bitsandbytes" not in sys.modules:
         return
@@ -102,11 +101,21 @@ def settle(network: Any, dtype: torch.dtype) -> None:
 
     for layer in network.modules():
         if isinstance(layer, Linear4bit):
-            layer.support_avx512bf16_for_cpu = False
             layer.compute_dtype, layer.compute_type_is_set = dtype, True
         elif isinstance(layer, Linear8bitLt):
             layer.forward = MethodType(_multiply, layer)
             layer.state.threshold = 0.0
+
+
+def keep_unpacked(network: Any) -> None:
+    """Keep 4-bit layers on CPUs with AVX-512 BF16 as they are on others.
+
+    There they would pack their weights at the first call in evaluation mode, multiply in bfloat16
+    whatever the precision, and have no gradient when training goes on.
+    """
+    for layer in network.modules():
+        if hasattr(layer, "support_avx512bf16_for_cpu"):
+            layer.support_avx512bf16_for_cpu = False
 
 
 def _multiply(layer: Any, states: torch.Tensor) -> torch.Tensor:
