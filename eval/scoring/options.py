@@ -35,6 +35,7 @@ SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of o
 FEW_MASKS, MANY_MASKS = 5, 10
 
 
+ADAPTER = "adapter_config.json"  # only adapters of PEFT have it
 QUANTIZED = ("8bit", "4bit")
 EMBEDDED = ("geolm",)  # models in eval/embedded
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
@@ -199,9 +200,19 @@ def check_names(given: Iterable[str], known: Collection[str], place: str) -> Non
 
 
 def check_adapter(name: str | None) -> None:
-    """Refuse an adapter where PEFT is missing."""
+    """Refuse a file or folder that is no adapter, or any adapter where PEFT is missing."""
     if name is not None:
         require(f"the adapter '{name}'", "peft")
+        if Path(name).exists() and not (Path(name) / ADAPTER).is_file():
+            raise no_adapter(name)
+
+
+def no_adapter(name: str) -> PolyprobeError:
+    """Return the error for a folder, file or repository without the settings of an adapter."""
+    return PolyprobeError(
+        f"'{name}' is not an adapter of PEFT: it has no {ADAPTER}; give the folder or id that "
+        "save_pretrained wrote"
+    )
 
 
 def check_quantize(name: str | None) -> None:

@@ -46,6 +46,8 @@ MISTAKES = {
     EVAL + "--attention flex_attention": "--attention flex_attention cannot be used",
     EVAL
     + "--bos alway": "unknown --bos 'alway'; did you mean 'always'? known: auto, always, never",
+    EVAL + "--quantize 4bits": "unknown --quantize '4bits'; did you mean '4bit'? known: 8bit, 4bit",
+    EVAL + "--adapter .": "'.' is not an adapter of PEFT: it has no adapter_config.json; give",
     EVAL + "--devices 0": "Invalid value for '--devices': ",
     EVAL + "--devices 2 --ray local": "--devices and --ray were both given",
     EVAL + "--threads 0": "Invalid value for '--threads': ",

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyprobe.eval.scoring.given import check_adapter_kind, unwrap
-from polyprobe.eval.scoring.options import check_adapter
+from polyprobe.eval.scoring.options import ADAPTER, check_adapter, no_adapter
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.progress import report
 
-from .places import ADAPTER, Place, find_place
+from .places import Place, find_place
 from .quantized import quieten
 
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
@@ -82,10 +82,7 @@ def _find_adapter(name: str) -> Place:
     except PolyprobeError as error:
         raise PolyprobeError(f"--adapter {name}: {error}") from error
     if not found:
-        raise PolyprobeError(
-            f"'{name}' is not an adapter of PEFT: it has no {ADAPTER}; give the folder or id that "
-            "save_pretrained wrote"
-        )
+        raise no_adapter(name)
     return place.pin(ADAPTER)
 
 
@@ -95,7 +92,7 @@ def _base_of(adapter: Place, revision: str | None) -> Place:
     remedy = f"name the base: polyprobe eval BASE --adapter {adapter.name}"
     if not name or not isinstance(name, str):
         raise PolyprobeError(f"the adapter '{adapter.name}' does not name its base; {remedy}")
-    if Path(name).is_absolute() and not Path(name).exists():
+    if name.startswith((".", "/")) and not Path(name).exists():
         raise PolyprobeError(
             f"the base of the adapter '{adapter.name}' is not here: {name}; {remedy}"
         )

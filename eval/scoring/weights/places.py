@@ -8,11 +8,9 @@ from typing import NamedTuple, Self
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError
 
-from polyprobe.eval.scoring.options import EMBEDDED, check_model
+from polyprobe.eval.scoring.options import ADAPTER, EMBEDDED, check_model
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import HASH, hash_model
-
-ADAPTER = "adapter_config.json"  # only adapters of PEFT have it
 
 
 class Place(NamedTuple):

@@ -17,16 +17,12 @@ from .places import Place
 # The package that loads weights of a method (`quant_method` in config.json). transformers itself
 # loads or refuses methods that are not listed.
 PACKAGES = {
-    "aqlm": "aqlm",
-    "auto-round": "auto_round",
     "awq": "gptqmodel",
     "bitsandbytes": "bitsandbytes",
     "compressed-tensors": "compressed_tensors",
     "gptq": "gptqmodel",
     "hqq": "hqq",
-    "quanto": "optimum",
     "torchao": "torchao",
-    "vptq": "vptq",
 }
 KINDS = {"4bit": "4bit-nf4", "8bit": "8bit-int8"}
 
