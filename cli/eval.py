@@ -15,9 +15,11 @@ from polyprobe.eval.scoring.options import (
     LETTERS,
     MOST_TOKENS,
     SCORING_NAMES,
+    check_adapter,
     check_attention,
     check_model,
     check_permutations,
+    check_quantize,
     check_server,
     take_decoding,
     take_workers,
@@ -62,7 +64,7 @@ def evaluate(
         str,
         typer.Argument(
             callback=checked(check_model),
-            help="Hub id, local folder, GGUF file, or the embedded geolm.",
+            help="Hub id, local folder (also of a PEFT adapter), GGUF file, or the embedded geolm.",
         ),
     ],
     dataset: Annotated[
@@ -122,6 +124,24 @@ def evaluate(
             "candidate).",
         ),
     ] = None,
+    adapter: Annotated[
+        str | None,
+        ModelOption(
+            callback=checked(check_adapter),
+            help="PEFT adapter of the model: folder, Hub id or ID@REVISION.",
+        ),
+    ] = None,
+    quantize: Annotated[
+        str | None,
+        ModelOption(
+            callback=checked(check_quantize),
+            help="Round the weights with bitsandbytes: 8bit or 4bit (default: neither).",
+        ),
+    ] = None,
+    trust_remote_code: Annotated[
+        bool,
+        ModelOption("--trust-remote-code", help="Run the Python files that the model brings."),
+    ] = False,
     bos: Annotated[
         str,
         ModelOption(
@@ -276,6 +296,9 @@ def evaluate(
         "tokenizer": tokenizer,
         "revision": revision,
         "permutations": permutations,
+        "adapter": adapter,
+        "quantize": quantize,
+        "trust_remote_code": trust_remote_code,
         "bos": bos,
         "device": device,
         "dtype": dtype,

@@ -32,6 +32,7 @@ from polyprobe.eval.scoring.given import configuration_of, name_of, unwrap
 from polyprobe.eval.scoring.load import check_chat, family_of
 from polyprobe.eval.scoring.options import check_budget, check_names, check_permutations
 from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS, Scorer
+from polyprobe.eval.scoring.weights.quantized import keep_unpacked
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
@@ -309,6 +310,7 @@ def undisturbed(model: Any) -> Iterator[Any]:
     wrapped, own = (vars(model).get(name) for name in ("forward", "_original_forward"))
     wraps = wrapped is not None and own is not None
     model.eval()
+    keep_unpacked(model)
     if wraps:
         model.forward = own
     try:

@@ -162,6 +162,8 @@ def run_evaluation(
         selection,
     )
     run = Run(output)
+    if loading.get("adapter"):
+        loading["adapter"] = _absolute(loading["adapter"])
     before = run.before(asked.model)
     if loading.get("server"):
         loading["before"] = (before.revision, before.probe) if before else ("", ())

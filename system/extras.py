@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from .errors import PolyprobeError
 
 EXTRAS = {
+    "adapters": "peft",
     "builder": "babel polars pooch requests",
     "eval": "accelerate gguf psutil safetensors sentencepiece torch transformers",
+    "quantized": "bitsandbytes",
     "ray": "ray",
     "sentences": "googletrans langcodes openai pymorphy3 rapidfuzz sacrebleu simplemma stanza",
     "served": "aiolimiter anyio httpx tenacity",
@@ -24,6 +27,12 @@ def missing(purpose: str, package: str) -> PolyprobeError:
     extra = PACKAGES.get(package)
     wanted = f"'polyprobe[{extra}]'" if extra else package
     return PolyprobeError(f"{purpose} needs the package {package}: pip install {wanted}")
+
+
+def require(purpose: str, package: str) -> None:
+    """Refuse what needs a package that is not installed, without an import of it."""
+    if find_spec(package) is None:
+        raise missing(purpose, package)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ under `files` in run.json. results.json also has that of the run.json that it wa
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from polyprobe.schema.columns import UNREADABLE
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
-from polyprobe.system.hashing import hash_json, is_hash
+from polyprobe.system.hashing import HASH, hash_json, is_hash
 from polyprobe.system.progress import report
 
 from .protocol import protocol_of
@@ -150,7 +151,8 @@ class Settings:
             "donor": "subject" if self.donor else "none",
             **self._way,
         }
-        return "|".join(f"{key}:{value}" for key, value in parts.items())
+        text = "|".join(f"{key}:{value}" for key, value in parts.items())
+        return re.sub(rf"({HASH}\w{{12}})\w+", r"\1", text)
 
     @property
     def identity(self) -> dict[str, str]:

@@ -9,7 +9,8 @@ from polyprobe.system.errors import PolyprobeError
 
 from .folder import Run
 
-_MAIN = ("model", "data", "languages", "rows", "relations", "exclude", "scoring", "chat", "dtype")
+_WEIGHTS = ("model", "base", "adapter", "quantize", "code")
+_MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scoring", "chat", "dtype")
 
 
 def name_runs(runs: Sequence[Run]) -> list[str]:

@@ -29,23 +29,40 @@ def unwrap(model: Any) -> Any:
     Adapters of PEFT (LoRA and others) are layers of the model inside.
 
     Raises:
-        PolyprobeError: an adapter that adds to the model's inputs, or no transformers model.
+        PolyprobeError: an adapter that adds to the model's inputs, 8-bit layers that treat outliers
+            apart, or no transformers model.
     """
     model = extract_model_from_parallel(model, keep_torch_compile=False)
     if callable(getattr(model, "get_base_model", None)):
-        kind = getattr(model, "active_peft_config", None)
-        if getattr(kind, "is_prompt_learning", False):
-            raise PolyprobeError(
-                f"the adapter ({type(kind).__name__}) adds to the model's inputs, which cannot be "
-                "scored; use one that changes layers, such as LoRA"
-            )
+        check_adapter_kind(getattr(model, "active_peft_config", None))
         model = model.get_base_model()
     if not hasattr(model, "config"):
         raise PolyprobeError(
             f"the model is a {type(model).__name__}; expected a transformers model with a "
             "configuration"
         )
+    _check_outliers(model)
     return model
+
+
+def _check_outliers(model: Any) -> None:
+    """Refuse LLM.int8() with outliers: it looks for them in all sentences of a batch."""
+    for layer in model.modules():
+        if getattr(getattr(layer, "state", None), "threshold", 0):
+            raise PolyprobeError(
+                "the scores of this 8-bit model would depend on the batch; load it with "
+                "BitsAndBytesConfig(load_in_8bit=True, llm_int8_threshold=0), or give its name "
+                "with quantize='8bit'"
+            )
+
+
+def check_adapter_kind(kind: Any) -> None:
+    """Refuse a configuration of PEFT whose adapter adds to the model's inputs."""
+    if getattr(kind, "is_prompt_learning", False):
+        raise PolyprobeError(
+            f"the adapter ({type(kind).__name__}) adds to the model's inputs, which cannot be "
+            "scored; use one that changes layers, such as LoRA"
+        )
 
 
 def configuration_of(model: Any) -> Any:

@@ -4,35 +4,35 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib.resources import files
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Unpack
 
 import torch
 from transformers import AutoConfig, AutoTokenizer
-from transformers.utils import cached_file
 
 from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, check_option, one_line
 from polyprobe.system.extras import explain_missing_extras
-from polyprobe.system.hashing import HASH, hash_model, is_hash
 from polyprobe.system.sending import run
 
 from .chat import Chat, ChatOptions, render_chat, take_chat
 from .given import check_options, configuration_of, identify, name_of, unwrap
 from .options import (
-    EMBEDDED,
     SERVED,
     ModelOptions,
+    check_adapter,
     check_attention,
     check_budget,
-    check_model,
     check_names,
     check_permutations,
+    check_quantize,
 )
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import ServedEngine, TopCompletions, connect, shake
+from .weights import quantized
+from .weights.adapters import apply_adapter, find_parts, read_kind
+from .weights.code import find_code
+from .weights.places import Place, cannot_load, find_place
 
 
 class Loaded(NamedTuple):
@@ -119,6 +119,7 @@ def _engage_object(
     family = FAMILIES[family_of(configuration_of(network), name)]
     _check_protocol(family, scoring, bos, chosen, name)
     chat = render_chat(tokenizer, chosen, name) if chosen else None
+    quantized.keep_unpacked(network)
     return _engage(family, network, tokenizer, name, scoring, bos, chat, batch_tokens, permutations)
 
 
@@ -127,6 +128,9 @@ def _load_named(
     *,
     chosen: ChatOptions | None,
     revision: str | None = None,
+    adapter: str | None = None,
+    quantize: str | None = None,
+    trust_remote_code: bool = False,
     device: str = "auto",
     dtype: str = "float32",
     scoring: str = "bmlama",
@@ -144,20 +148,37 @@ def _load_named(
     check_permutations(permutations, scoring)
     check_budget(batch_tokens)
     check_attention(attention)
+    check_adapter(adapter)
+    check_quantize(quantize)
     where, precision = choose_device(device), find_dtype(dtype)
-    place, options = _place(model, revision)
-    config = _call(AutoConfig.from_pretrained, model, place, options)
+    parts = find_parts(model, revision, adapter)
+    kind = read_kind(parts.adapter) if parts.adapter else None
+    code = find_code({parts.base, parts.tokenizer}) if trust_remote_code else None
+    options = code.allow() if code else {"trust_remote_code": False}
+    config = _call(AutoConfig.from_pretrained, parts.base, options)
     family = FAMILIES[family_of(config, model)]
     _check_protocol(family, scoring, bos, chosen, model)
-    exact = _exact_revision(place, options)
-    if not is_hash(exact):
-        options["revision"] = exact
-    own = _call(AutoTokenizer.from_pretrained, model, place, options)
+    few = quantized.describe(quantize, parts.base, config)
+    exact, further = parts.identify()
+    further |= {"quantize": few} if few else {}
+    further |= {"code": code.hash} if code else {}
+    own = _call(AutoTokenizer.from_pretrained, parts.tokenizer, {**options, "config": config})
     chat = render_chat(own, chosen, model) if chosen else None
-    network = _load_weights(family, model, place, options, precision, attention)
-    _move(network, where, model)
+    options |= {"dtype": precision}
+    options |= quantized.loading_options(quantize, precision, where) if few else {}
+    network = _load_weights(family, parts.base, options, attention, quantize)
+    if code:
+        code.check_run(network)
+    if few:
+        quantized.settle(network, precision)
+        dtype = str(network.dtype).removeprefix("torch.")
+    if parts.adapter:
+        network = apply_adapter(network, parts.adapter, kind)
+    if not few:
+        _move(network, where, model)
+    quantized.keep_unpacked(network)
     scorer = _engage(family, network, own, model, scoring, bos, chat, batch_tokens, permutations)
-    return Loaded(scorer, exact, dtype)
+    return Loaded(scorer, exact, dtype, further)
 
 
 def _load_served(
@@ -179,32 +200,35 @@ def _load_served(
     """
     check_option("--scoring", scoring, tuple(SCORINGS))
     check_permutations(permutations, scoring)
-    place, options = _place(tokenizer or model, revision)
+    place = find_place(tokenizer or model, revision)
     try:
-        own = AutoTokenizer.from_pretrained(place, trust_remote_code=False, **options)
+        place = place.pin("tokenizer_config.json")
+        own = AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
     except Exception as error:
         raise PolyprobeError(
             f"no tokenizer of {tokenizer or model!r} ({one_line(error)}); give that of the served "
             "model (--tokenizer): an id on the Hub, a folder or a GGUF file"
         ) from error
+    model_type = ""
     with suppress(Exception):
-        options["model_type"] = AutoConfig.from_pretrained(place, **options).model_type
+        model_type = AutoConfig.from_pretrained(place.path, **place.options).model_type
     with explain_missing_extras("--server"):
         kind = run(connect(server, model))
     _check_protocol(CAUSAL, scoring, bos, chosen, model)
     chat = render_chat(own, chosen, model) if chosen else None
     n_tokens = max(own.get_vocab().values(), default=0) + 1
-    engine = ServedEngine(kind, n_tokens, options.get("model_type", ""))
+    engine = ServedEngine(kind, n_tokens, model_type)
     try:
         found = shake(engine, own, before[1])
     except PolyprobeError:
         if scoring != "letters":
             raise
         kind = TopCompletions(kind.served, lambda token: own.decode([token]))
-        engine = ServedEngine(kind, n_tokens, options.get("model_type", ""))
+        engine = ServedEngine(kind, n_tokens, model_type)
         found = shake(engine, own, before[1])
     scorer = _engage(CAUSAL, engine, own, model, scoring, bos, chat, None, permutations)
     further = {
+        "tokenizer": f"{place.label}@{place.exact_revision()}",
         "server": f"{kind.name}-{kind.served.version}".rstrip("-"),
         "handshake": "+".join(found.passed),
     }
@@ -216,16 +240,17 @@ def load_again(model: str, *, expected: Mapping[str, str] | None = None, **optio
     """Return the scorer of a model that another process has loaded before.
 
     Raises:
-        PolyprobeError: its `revision` or `path` differs from `expected`, so that its scores would
-            be stored under the wrong key.
+        PolyprobeError: its `revision`, `path` or `further` differs from `expected`, so that its
+            scores would be stored under the wrong key.
     """
     loaded = load(model, **options)
-    found = {"revision": loaded.revision, "path": loaded.scorer.path}
+    found = {"revision": loaded.revision, "path": loaded.scorer.path, **loaded.further}
     for name, value in (expected or {}).items():
-        if found[name] != value:
+        here = found.get(name, "none")
+        if here != value:
             raise PolyprobeError(
-                f"the model '{model}' has another {name} here ({found[name]}) than where the run "
-                f"was started ({value}); put the same files and the same kind of device there"
+                f"the model '{model}' has another {name} here ({here}) than where the run was "
+                f"started ({value}); put the same files and the same kind of device there"
             )
     return loaded.scorer
 
@@ -283,80 +308,42 @@ def _no_head(model: str, names: list[str], model_type: str) -> str:
     )
 
 
-def _place(model: str, revision: str | None) -> tuple[str, dict[str, str]]:
-    path = Path(model)
-    if model.endswith(".gguf"):
-        if not path.is_file():
-            raise PolyprobeError(f"no such GGUF file: {model}")
-        return str(path.resolve().parent), {"gguf_file": path.name}
-    if path.is_file():
-        raise PolyprobeError(f"{model} is a file, but not .gguf; give a folder or a GGUF file")
-    if path.is_dir():
-        return str(path.resolve()), _find_gguf(path)
-    if model in EMBEDDED:
-        return str(files("polyprobe.eval.embedded") / model), {}
-    check_model(model)
-    return model, {"revision": revision} if revision else {}
-
-
-def _find_gguf(folder: Path) -> dict[str, str]:
-    """Return the option that names the GGUF file of a folder with nothing else to load.
-
-    Raises:
-        PolyprobeError: several GGUF files, or an adapter.
-    """
-    if (folder / "config.json").exists():
-        return {}
-    if (folder / "adapter_config.json").exists():
-        raise PolyprobeError(
-            f"{folder} is a PEFT adapter, not a model; merge it into its base model "
-            "(merge_and_unload), save that with its tokenizer, and give the new folder"
-        )
-    found = sorted(file.name for file in folder.glob("*.gguf"))
-    if len(found) > 1:
-        raise PolyprobeError(f"{folder} has {len(found)} GGUF files; give one: {', '.join(found)}")
-    return {"gguf_file": found[0]} if found else {}
-
-
-def _exact_revision(place: str, options: dict[str, str]) -> str:
-    """Return a hash of a folder's files, or the Hub's commit: the name of the snapshot's folder."""
-    if os.path.isdir(place):
-        return HASH + hash_model(Path(place), options.get("gguf_file"))
-    return Path(cached_file(place, "config.json", **options)).parent.name
-
-
-def _call(load: Callable[..., Any], model: str, place: str, options: dict[str, Any]) -> Any:
+def _call(load: Callable[..., Any], place: Place, options: dict[str, Any]) -> Any:
     """Load a part of the model; damaged files raise many classes of errors, so all are caught."""
     try:
-        return load(place, trust_remote_code=False, **options)
+        return load(place.path, **place.options, **options)
     except Exception as error:
-        raise PolyprobeError(_cannot_load(model, error)) from error
+        raise cannot_load(place.name, error) from error
 
 
 def _load_weights(
     family: Family,
-    model: str,
-    place: str,
+    place: Place,
     options: dict[str, Any],
-    dtype: torch.dtype,
     attention: str | None,
+    quantize: str | None,
 ) -> Any:
-    asked = {**options, "dtype": dtype, "output_loading_info": True}
+    asked = {**options, "output_loading_info": True}
     asked |= {"attn_implementation": attention} if attention else {}
     try:
-        network, info = _call(family.auto.from_pretrained, model, place, asked)
+        network, info = _call(family.auto.from_pretrained, place, asked)
     except PolyprobeError as error:
         cause = one_line(error.__cause__ or error)
-        if not attention or not re.search("att(entio)?n", cause, re.IGNORECASE):
-            raise
-        raise PolyprobeError(
-            f"--attention {attention} cannot be used with model '{model}' here ({cause}); "
-            "leave it out, or use sdpa or eager"
-        ) from error
+        if attention and re.search("att(entio)?n", cause, re.IGNORECASE):
+            raise PolyprobeError(
+                f"--attention {attention} cannot be used with model '{place.name}' here ({cause}); "
+                "leave it out, or use sdpa or eager"
+            ) from error
+        if quantize:
+            raise PolyprobeError(
+                f"--quantize {quantize} cannot be used with model '{place.name}' here ({cause}); "
+                "leave it out"
+            ) from error
+        raise
     missing = sorted(info.get("missing_keys", ()))
     if missing:
         raise PolyprobeError(
-            f"model '{model}' has no language-model head, or its weights are incomplete: "
+            f"model '{place.name}' has no language-model head, or its weights are incomplete: "
             f"{len(missing)} tensors are missing, {missing[0]} the first"
         )
     return network
@@ -396,16 +383,3 @@ def _engage(
             f"model '{model}' cannot be run here on text ({type(error).__name__}: "
             f"{one_line(error)})"
         ) from error
-
-
-def _cannot_load(model: str, error: Exception) -> str:
-    text = one_line(error)
-    if not isinstance(error, OSError | ValueError):
-        text = f"{type(error).__name__}: {text}"
-    if os.path.isdir(model) or model.endswith(".gguf"):
-        return f"cannot load the model in {model}: {text}"
-    return (
-        f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or the "
-        "local cache has (HF_HUB_OFFLINE=1 uses only the cache), a local folder, or a GGUF file "
-        f"({text})"
-    )

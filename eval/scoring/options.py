@@ -8,6 +8,7 @@ from string import ascii_uppercase
 from typing import Any, TypedDict
 
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
+from polyprobe.system.extras import require
 
 FREE = "xfactr"
 ALL, MASKED = "all models", "masked models"
@@ -37,6 +38,8 @@ FEW_MASKS, MANY_MASKS = 5, 10
 LETTERS = ascii_uppercase  # of options
 
 
+ADAPTER = "adapter_config.json"  # only adapters of PEFT have it
+QUANTIZED = ("8bit", "4bit")
 EMBEDDED = ("geolm",)  # models in eval/embedded
 # Options of models in this process, with their defaults.
 SERVED = "served"  # the value of settings that only the server knows
@@ -44,6 +47,9 @@ LOCAL = {
     "device": "auto",
     "dtype": "float32",
     "attention": None,
+    "adapter": None,
+    "quantize": None,
+    "trust_remote_code": False,
     "batch_tokens": None,
     "devices": 1,
     "ray": None,
@@ -69,7 +75,13 @@ class ModelOptions(TypedDict, total=False):
     """How a model is loaded and scored.
 
     Attributes:
-        revision: branch, tag or commit on the Hub.
+        revision: branch, tag or commit on the Hub; of the base, if the model is the folder of an
+            adapter.
+        adapter: an adapter of PEFT for the model: a folder, an id or ID@REVISION on the Hub.
+        quantize: `8bit` or `4bit`: round the weights with bitsandbytes when they are loaded (int8
+            with a scale for each row, or NF4 in blocks of 64). Products are in `dtype`.
+        trust_remote_code: whether to run the Python files that a model brings; their hash is part
+            of the signature.
         device: `auto` (CUDA, then MPS, then CPU) or any device of torch.
         dtype: `float32`, `bfloat16` or `float16`; log-softmax is always in float32. Half precision
             changes rankings, so published figures are float32.
@@ -103,6 +115,9 @@ class ModelOptions(TypedDict, total=False):
     """
 
     revision: str | None
+    adapter: str | None
+    quantize: str | None
+    trust_remote_code: bool
     device: str
     dtype: str
     scoring: str
@@ -217,6 +232,29 @@ def check_names(given: Iterable[str], known: Collection[str], place: str) -> Non
     for name in given:
         if name not in known:
             raise unknown("argument", name, f"{place}()", known)
+
+
+def check_adapter(name: str | None) -> None:
+    """Refuse a file or folder that is no adapter, or any adapter where PEFT is missing."""
+    if name is not None:
+        require(f"the adapter '{name}'", "peft")
+        if Path(name).exists() and not (Path(name) / ADAPTER).is_file():
+            raise no_adapter(name)
+
+
+def no_adapter(name: str) -> PolyprobeError:
+    """Return the error for a folder, file or repository without the settings of an adapter."""
+    return PolyprobeError(
+        f"'{name}' is not an adapter of PEFT: it has no {ADAPTER}; give the folder or id that "
+        "save_pretrained wrote"
+    )
+
+
+def check_quantize(name: str | None) -> None:
+    """Refuse an unknown kind of quantisation, or any where bitsandbytes is missing."""
+    if name is not None:
+        check_option("--quantize", name, QUANTIZED)
+        require(f"--quantize {name}", "bitsandbytes")
 
 
 def check_attention(name: str | None) -> None:

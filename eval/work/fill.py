@@ -265,7 +265,7 @@ def choose_workers(
         **options,
         "batch_tokens": scorer.engine.batch_tokens,
         "device": scorer.model.device.type,
-        "expected": {"revision": loaded.revision, "path": scorer.path},
+        "expected": {"revision": loaded.revision, "path": scorer.path, **loaded.further},
     }
     if not is_hash(loaded.revision):
         same["revision"] = loaded.revision

@@ -69,6 +69,7 @@ def make_record(exported: Exported) -> dict[str, Any]:
                 "deployment_type": "self_deployed",
                 "model_availability": "open_weights" if exported.model_id else UNKNOWN,
                 **{name: str(getattr(settings, name)) for name in ("revision", "dtype", "device")},
+                **settings.further,
             },
         },
         "evaluation_results": [

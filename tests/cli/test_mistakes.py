@@ -50,6 +50,8 @@ MISTAKES = {
     EVAL + "--chat --chat-option thinking": "--chat-option 'thinking'; expected KEY=VALUE",
     EVAL + "--chat --bos never": "--bos never and --chat were both given",
     EVAL + "--chat --scoring pll": "--chat is for decoder-only models, --scoring pll for masked",
+    EVAL + "--quantize 4bits": "unknown --quantize '4bits'; did you mean '4bit'? known: 8bit, 4bit",
+    EVAL + "--adapter .": "'.' is not an adapter of PEFT: it has no adapter_config.json; give",
     EVAL + "--devices 0": "Invalid value for '--devices': ",
     EVAL + "--devices 2 --ray local": "--devices and --ray were both given",
     EVAL + "--threads 0": "Invalid value for '--threads': ",

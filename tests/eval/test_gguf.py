@@ -4,10 +4,12 @@ import json
 
 import gguf
 import pytest
+from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
 from polyprobe.eval import load_scorer
 from polyprobe.eval.scoring.load import load
+from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 
 NAMES = {
@@ -60,6 +62,24 @@ def gguf_name(name):
         return NAMES[name]
     _, _, layer, part = name.split(".", 3)
     return f"blk.{layer}.{PARTS[part.removesuffix('.weight')]}.weight"
+
+
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
+def test_a_gguf_file_takes_an_adapter(tmp_path):
+    folder = tiny.save_model("llama", tmp_path / "llama")
+    file = tmp_path / "tiny.gguf"
+    write_gguf(folder, file)
+    kind = LoraConfig(r=2, init_lora_weights=False, target_modules=["q_proj", "up_proj"])
+    get_peft_model(AutoModelForCausalLM.from_pretrained(folder), kind).save_pretrained(
+        tmp_path / "lora"
+    )
+    asked = ["The capital of France is [Y]."], [["Paris", "Berlin"]]
+    [want] = load_scorer(str(folder), adapter=str(tmp_path / "lora")).score(*asked)
+    assert load_scorer(str(folder)).score(*asked) != [pytest.approx(want, abs=1e-3)]
+    [found] = load_scorer(str(file), adapter=str(tmp_path / "lora")).score(*asked)
+    assert found == pytest.approx(want, abs=1e-5)
+    with pytest.raises(PolyprobeError, match=r"quantised already \(gguf\); leave it out"):
+        load_scorer(str(file), quantize="4bit")
 
 
 def test_scores_of_a_gguf_file(tmp_path):

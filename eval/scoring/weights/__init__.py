@@ -1,0 +1,1 @@
+"""Where weights come from: folders and the Hub, adapters, quantised weights, a model's own code."""

@@ -1,0 +1,118 @@
+"""The Python files that a model brings, for `--trust-remote-code`."""
+
+import inspect
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from transformers.dynamic_module_utils import get_relative_imports
+from transformers.utils import TRANSFORMERS_DYNAMIC_MODULE_NAME
+
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.hashing import HASH, hash_files
+from polyprobe.system.progress import report
+
+from .places import Place, find_place
+
+SETTINGS = ("config.json", "tokenizer_config.json")  # files whose `auto_map` names classes
+
+
+class Code(NamedTuple):
+    """Python files of a folder or of one repository at one commit.
+
+    Attributes:
+        place: where they are; its revision is pinned.
+        files: their paths by name.
+    """
+
+    place: Place
+    files: dict[str, Path]
+
+    @property
+    def hash(self) -> str:
+        """Return a hash of the names and contents."""
+        return HASH + hash_files(sorted(self.files.items()))
+
+    def allow(self) -> dict[str, Any]:
+        """Print which files will be run; return the keywords of `from_pretrained` that do it."""
+        at = self.place.revision or self.hash[:19]
+        names = ", ".join(sorted(self.files))
+        report(f"warning: the code of '{self.place.path}' at {at} is run: {names}")
+        pinned = {"code_revision": self.place.revision} if self.place.revision else {}
+        return {"trust_remote_code": True, **pinned}
+
+    def check_run(self, network: Any) -> None:
+        """Refuse a network whose class is not of these files.
+
+        transformers takes a class that was loaded before for the same class of configuration.
+
+        Raises:
+            PolyprobeError: it is of other files.
+        """
+        if not type(network).__module__.startswith(TRANSFORMERS_DYNAMIC_MODULE_NAME):
+            return
+        file = Path(inspect.getfile(type(network)))
+        run = [file.with_name(name) for name in self.files if file.with_name(name).is_file()]
+        if any(path.read_bytes() != self.files[path.name].read_bytes() for path in run):
+            raise PolyprobeError(
+                f"other code of the same name as that of '{self.place.path}' was loaded earlier in "
+                "this process; load this model in a process of its own"
+            )
+
+
+def find_code(places: Iterable[Place]) -> Code | None:
+    """Return the files that the model and its tokenizer import; None without any.
+
+    Nothing is run. Places on the Hub are pinned, and so is another repository that they name.
+
+    Raises:
+        PolyprobeError: code of several repositories, or a file that is missing.
+    """
+    wanted: dict[str, tuple[Place, list[str]]] = {}
+    for place in places:
+        for reference in _references(place):
+            other, _, name = reference.rpartition("--")
+            module = f"{name.partition('.')[0]}.py"
+            own = place if other in ("", place.path) else find_place(other, None).pin(module)
+            wanted.setdefault(own.path, (own, []))[1].append(module)
+    if len(wanted) > 1:
+        raise PolyprobeError(
+            f"the code of the model is in several places ({', '.join(wanted)}), which cannot be "
+            "pinned together; save model and tokenizer with their code in one folder"
+        )
+    for place, names in wanted.values():
+        return Code(place, dict(_with_imports(place, names)))
+    return None
+
+
+def _references(place: Place) -> Iterator[str]:
+    """Yield the values of `auto_map`, such as `modeling_x.XForCausalLM`."""
+    for name in SETTINGS:
+        file = place.file(name)
+        classes = _read(file).get("auto_map") if file else None
+        for value in classes.values() if isinstance(classes, dict) else ():
+            yield from filter(None, value if isinstance(value, list) else [value])
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:  # transformers names the file
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _with_imports(place: Place, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the modules and all that they import from beside them."""
+    waiting, seen = list(names), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        file = place.file(name)
+        if file is None:
+            raise PolyprobeError(f"'{place.path}' names code in {name}, which it does not have")
+        yield name, file
+        waiting += [f"{module}.py" for module in get_relative_imports(file)]

@@ -1,0 +1,122 @@
+"""Weights of 4 or 8 bits: by `--quantize`, or stored so."""
+
+import logging
+import sys
+from importlib.metadata import version
+from types import MethodType
+from typing import Any
+
+import torch
+from transformers import BitsAndBytesConfig
+
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import require
+
+from .places import Place
+
+# The package that loads weights of a method (`quant_method` in config.json). transformers itself
+# loads or refuses methods that are not listed.
+PACKAGES = {
+    "awq": "gptqmodel",
+    "bitsandbytes": "bitsandbytes",
+    "compressed-tensors": "compressed_tensors",
+    "gptq": "gptqmodel",
+    "hqq": "hqq",
+    "torchao": "torchao",
+}
+KINDS = {"4bit": "4bit-nf4", "8bit": "8bit-int8"}
+
+
+def method_of(config: Any) -> str | None:
+    """Return how a model's stored weights are quantised; None if they are not."""
+    stored = getattr(config, "quantization_config", None)
+    if stored is None:
+        return None
+    stored = stored if isinstance(stored, dict) else stored.to_dict()
+    method = str(getattr(stored.get("quant_method"), "value", stored.get("quant_method")))
+    bits = 4 if stored.get("load_in_4bit") else 8 if stored.get("load_in_8bit") else None
+    bits = bits or stored.get("bits")
+    return f"{method}:{bits}bit" if bits else method
+
+
+def describe(quantize: str | None, place: Place, config: Any) -> str | None:
+    """Return the entry of the signature, with the version of the package; None without any.
+
+    Raises:
+        PolyprobeError: the package is missing, or weights are quantised already.
+    """
+    stored = "gguf" if place.gguf else method_of(config)
+    if quantize and stored:
+        raise PolyprobeError(
+            f"--quantize {quantize} is for weights in full precision, but those of '{place.name}' "
+            f"are quantised already ({stored}); leave it out"
+        )
+    if place.gguf or not (quantize or stored):
+        return None  # GGUF is converted to the full precision
+    kind = KINDS[quantize] if quantize else stored
+    package = "bitsandbytes" if quantize else PACKAGES.get(str(stored).partition(":")[0])
+    if package is None:
+        return kind
+    require(f"the model '{place.name}' ({kind})", package)
+    return f"{kind}+{package} {version(package)}"
+
+
+def quieten() -> None:
+    """Keep bitsandbytes from printing which of its kernels it does not use; PEFT imports it too."""
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
+
+
+def loading_options(
+    quantize: str | None, dtype: torch.dtype, device: torch.device
+) -> dict[str, Any]:
+    """Return the keywords of `from_pretrained` for weights that are or become quantised.
+
+    `4bit` is NF4 in blocks of 64, `8bit` is int8 with one scale for each row; both leave the head
+    and embeddings alone.
+    """
+    quieten()
+    options: dict[str, Any] = {"device_map": {"": device}}
+    if quantize == "4bit":
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype
+        )
+    elif quantize == "8bit":
+        options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)
+    return options
+
+
+def settle(network: Any, dtype: torch.dtype) -> None:
+    """Let the layers of bitsandbytes multiply in `dtype`, so that no sentence changes another.
+
+    LLM.int8() also rounds the activations to 8 bits, except for columns with an outlier in any
+    sentence of the batch: scores would depend on the batch, and tokens on later ones.
+    """
+    if "bitsandbytes" not in sys.modules:
+        return
+    from bitsandbytes.nn import Linear4bit, Linear8bitLt
+
+    for layer in network.modules():
+        if isinstance(layer, Linear4bit):
+            layer.compute_dtype, layer.compute_type_is_set = dtype, True
+        elif isinstance(layer, Linear8bitLt):
+            layer.forward = MethodType(_multiply, layer)
+            layer.state.threshold = 0.0
+
+
+def keep_unpacked(network: Any) -> None:
+    """Keep 4-bit layers on CPUs with AVX-512 BF16 as they are on others.
+
+    There they would pack their weights at the first call in evaluation mode, multiply in bfloat16
+    whatever the precision, and have no gradient when training goes on.
+    """
+    for layer in network.modules():
+        if hasattr(layer, "support_avx512bf16_for_cpu"):
+            layer.support_avx512bf16_for_cpu = False
+
+
+def _multiply(layer: Any, states: torch.Tensor) -> torch.Tensor:
+    """Return the product with the rounded weights, [..., inputs] → [..., outputs]."""
+    if layer.weight.CB is not None:  # the first call
+        layer.init_8bit_state()
+    whole, scales = layer.state.CB.to(states.dtype), layer.state.SCB.to(states.dtype)
+    return torch.nn.functional.linear(states, whole * (scales[:, None] / 127), layer.bias)
