@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize("harness", [lm_eval, lighteval])
 def test_tasks_are_for_the_harness_that_make_installs(harness):
     name, version = harness.HARNESS.split()
-    pins = re.findall(r"(lm_eval|lighteval)(?:\[[a-z,]+\])?==([\d.]+)", (ROOT / "Makefile").read_text())
+    made = (ROOT / "Makefile").read_text()
+    pins = re.findall(r"(lm_eval|lighteval)(?:\[[a-z,]+\])?==([\d.]+)", made)
     assert (name.replace("-", "_"), version) in pins
     head = (ROOT / "bench" / "harness.md").read_text("utf-8").partition("\n")[0]
     assert harness.HARNESS in head
