@@ -79,6 +79,17 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
         return portal.call(lambda: work)
 
 
+async def run_copies(work: Callable[[], Coroutine[Any, Any, None]], n: int) -> None:
+    """Run n copies of a coroutine at once; if one fails, cancel the others and wait for them."""
+    tasks = [asyncio.create_task(work()) for _ in range(n)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 class Requests:
     """The requests of one run: limited to a rate, retried according to `Pace`.
 

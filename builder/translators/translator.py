@@ -1,6 +1,5 @@
 """The interface of every translator, and its runs: concurrent batches, each text stored at once."""
 
-import asyncio
 import hashlib
 import json
 from abc import ABC, abstractmethod
@@ -19,6 +18,7 @@ from polyprobe.system.sending import (
     Requests,
     WrongNumberError,
     run,
+    run_copies,
 )
 from polyprobe.system.store import ContentStore, cache_folder
 
@@ -196,16 +196,8 @@ class _Run:
     async def work(self, pending: Sequence[Question]) -> dict[bytes, Translation]:
         size, self._wanted = self._engine.batch_size, len(pending)
         batches = deque(pending[at : at + size] for at in range(0, len(pending), size))
-        tasks = [
-            asyncio.create_task(self._translate_batches(batches))
-            for _ in range(min(self._engine.concurrency, len(batches)))
-        ]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        at_once = min(self._engine.concurrency, len(batches))
+        await run_copies(lambda: self._translate_batches(batches), at_once)
         return self._found
 
     async def _translate_batches(self, batches: deque[Sequence[Question]]) -> None:

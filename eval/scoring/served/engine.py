@@ -1,6 +1,5 @@
 """The engine of a served model: requests instead of forward passes."""
 
-import asyncio
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,6 +18,7 @@ from polyprobe.system.sending import (
     Requests,
     Result,
     run,
+    run_copies,
 )
 
 from .cover import Request, Wanted, cover
@@ -94,13 +94,7 @@ class ServedEngine:
                 progress(done, len(wanted))
 
         async with new_client() as client:
-            tasks = [asyncio.create_task(work(client)) for _ in range(self.kind.parallel)]
-            try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            await run_copies(lambda: work(client), self.kind.parallel)
             if self.check and wanted:
                 await self._insist(requests, partial(self.check, client))
 
