@@ -20,7 +20,6 @@ from polyprobe.eval.scoring.given import name_of
 from polyprobe.eval.scoring.load import Loaded, is_name, load
 from polyprobe.eval.scoring.options import (
     FREE,
-    LOCAL,
     SERVED,
     DecodingOptions,
     Options,
@@ -35,6 +34,7 @@ from polyprobe.eval.work.fill import (
     choose_workers,
     fill_scores,
     forecast,
+    has_store,
     open_store,
     plan_work,
     remove_own_store,
@@ -46,6 +46,9 @@ from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 from polyprobe.system.progress import report as say
+
+REPEATED = 5  # rows of a run to resume that a served model scores again
+APART = 0.1  # nats: more than rounding on any server
 
 
 def evaluate_model(
@@ -130,7 +133,7 @@ def run_evaluation(
 ) -> FinishedRun | None:
     """Return the run of `evaluate_model` with its results and rows, for a report.
 
-    With `dry_run` only the work is counted and printed; nothing is scored or written.
+    With `dry_run` only the work is counted and printed; the run folder is not touched.
     """
     loading: dict[str, Any] = dict(options)
     check_server(loading)
@@ -139,9 +142,7 @@ def run_evaluation(
             f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
         )
     decoding, who = take_decoding(loading), take_workers(loading)
-    if loading.get("server"):  # options of models in this process have their defaults
-        loading = {name: value for name, value in loading.items() if name not in LOCAL}
-    if not is_name(model):
+    if not is_name(model) or loading.get("server"):
         who = _keep_here(who)
     tables = load_facts(dataset, config, languages)
     table = next(iter(tables.values()))
@@ -166,7 +167,7 @@ def run_evaluation(
         loading["adapter"] = _absolute(loading["adapter"])
     before = run.before(asked.model)
     if loading.get("server"):
-        loading["before"] = (before.revision, before.probe) if before else ("", ())
+        loading["before"] = (before.revision, before.probe) if before and before.probe else None
     elif before and loading.get("batch_tokens") is None and not isinstance(model, Scorer):
         loading["batch_tokens"] = before.batch_tokens
     with limit_threads(who.threads):
@@ -177,12 +178,15 @@ def run_evaluation(
         if dry_run:
             settings = run.join(settings)
             _, todo = _questions(asked, settings, run, dataset)
-            work = plan_work(todo, open_store(run, settings, who) if who.cache else None)
+            store = open_store(run, settings, who) if has_store(run, who) else None
+            work = plan_work(todo, store)
             say(forecast(work, loaded.scorer) if work.tasks else "nothing is left to score")
             return None
         with locked(run.folder):
             settings = run.open(settings)
             texts, todo = _questions(asked, settings, run, dataset)
+            if loading.get("server") and todo:
+                _score_again(run, loaded.scorer, texts, asked.rows)
             if decoding:
                 fill_predictions(run, loaded.scorer, decoding, todo)
             elif todo:
@@ -191,8 +195,15 @@ def run_evaluation(
                 announce = None
                 if loaded.scorer.model is None:  # requests to a server may cost money
                     announce = partial(forecast, scorer=loaded.scorer)
+                engine = loaded.scorer.engine if announce else None
                 del loaded  # free its memory for workers elsewhere
                 fill_scores(run, todo, store, workers, announce)
+                if engine and engine.unread[0]:
+                    missing, asked_for = engine.unread
+                    say(
+                        f"warning: {missing:,} of {asked_for:,} letters were not among the most "
+                        "probable tokens of the server; they count as 1 nat below the least one"
+                    )
             remove_own_store(run)
             return FinishedRun(run, compute_results(run), texts)
 
@@ -210,6 +221,28 @@ def _questions(
     if protocol.kind == "scores" and asking:
         asking = annotate(asking, choose_donors(texts[first]) if settings.donor else None)
     return texts, {language: table.take(asked.rows) for language, table in asking.items()}
+
+
+def _score_again(
+    run: Run, scorer: Scorer, texts: Mapping[str, pa.Table], rows: Sequence[int]
+) -> None:
+    """Refuse a served model that does not repeat some scores of the run's first language."""
+    first = run.settings().languages[0]
+    if run.missing([first]) or first not in texts:
+        return
+    some = [*range(0, len(rows), max(1, len(rows) // REPEATED))][:REPEATED]
+    asked = texts[first].take([rows[k] for k in some])
+    now = scorer.score(asked["prompt"].to_pylist(), asked["candidates"].to_pylist())
+    before = run.read(first)["scores"].take(some).to_pylist()
+    pairs = [
+        (a, b) for xs, ys in zip(now, before, strict=True) for a, b in zip(xs, ys, strict=True)
+    ]
+    worst = max(abs(a - b) for a, b in pairs)
+    if worst > APART:
+        raise PolyprobeError(
+            f"the server gives other scores than those of {first!r} in {run.folder} (they differ "
+            f"by {worst:.3g}): it has another model; serve the same one, or choose another --output"
+        )
 
 
 class Asked(NamedTuple):

@@ -186,8 +186,8 @@ def read_retry_after(value: str | None, now: datetime | None = None) -> float | 
 
 def check_address(engine: str, address: str) -> str:
     """Return the address of an engine without its final slash; an error hides a password."""
-    parts = urlsplit(address.strip())
     try:
+        parts = urlsplit(address.strip())
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # of the port
         good = False

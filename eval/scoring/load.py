@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple, Unpack
 
@@ -13,11 +12,13 @@ from transformers import AutoConfig, AutoTokenizer
 from polyprobe.system.devices import DTYPES, choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, check_option, one_line
 from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.progress import report as say
 from polyprobe.system.sending import run
 
 from .chat import Chat, ChatOptions, render_chat, take_chat
 from .given import check_options, configuration_of, identify, name_of, unwrap
 from .options import (
+    LOCAL,
     SERVED,
     ModelOptions,
     check_adapter,
@@ -26,9 +27,10 @@ from .options import (
     check_names,
     check_permutations,
     check_quantize,
+    check_server,
 )
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
-from .served import ServedEngine, TopCompletions, connect, shake
+from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
 from .weights.adapters import apply_adapter, find_parts, read_kind
 from .weights.code import find_code
@@ -88,8 +90,12 @@ def load(model: Any, **options: Any) -> Loaded:
     have changed since they were loaded. For the arguments see `load_scorer`.
     """
     if is_name(model):
-        chosen, load_it = take_chat(options), _load_served if options.get("server") else _load_named
-        return load_it(os.fspath(model), chosen=chosen, **options)
+        chosen = take_chat(options)
+        if options.get("server") is None:
+            return _load_named(os.fspath(model), chosen=chosen, **options)
+        check_server(options)
+        given = {name: value for name, value in options.items() if name not in LOCAL}
+        return _load_served(os.fspath(model), chosen=chosen, **given)
     scorer = _take_given(model, options)
     dtype = str(scorer.model.dtype).removeprefix("torch.")
     return Loaded(scorer, identify(scorer.model, scorer.tokenizer), dtype)
@@ -191,7 +197,7 @@ def _load_served(
     scoring: str = "bmlama",
     permutations: int | None = None,
     bos: str = "auto",
-    before: tuple[str, Sequence[float]] = ("", ()),
+    before: tuple[str, Sequence[float]] | None = None,
 ) -> Loaded:
     """Return the scorer of a model behind a server, which has passed all checks.
 
@@ -209,9 +215,15 @@ def _load_served(
             f"no tokenizer of {tokenizer or model!r} ({one_line(error)}); give that of the served "
             "model (--tokenizer): an id on the Hub, a folder or a GGUF file"
         ) from error
-    model_type = ""
-    with suppress(Exception):
+    try:
         model_type = AutoConfig.from_pretrained(place.path, **place.options).model_type
+    except Exception:  # a folder with a tokenizer alone
+        model_type = "unknown"
+        if bos == "auto":
+            say(
+                f"warning: {place.label} has no configuration of a model; whether prompts begin "
+                "with a BOS is taken from the tokenizer (--bos always or never)"
+            )
     with explain_missing_extras("--server"):
         kind = run(connect(server, model))
     _check_protocol(CAUSAL, scoring, bos, chosen, model)
@@ -219,20 +231,20 @@ def _load_served(
     n_tokens = max(own.get_vocab().values(), default=0) + 1
     engine = ServedEngine(kind, n_tokens, model_type)
     try:
-        found = shake(engine, own, before[1])
-    except PolyprobeError:
+        found = shake(engine, own, before[1] if before else ())
+    except LimitedServerError:
         if scoring != "letters":
             raise
         kind = TopCompletions(kind.served, lambda token: own.decode([token]))
         engine = ServedEngine(kind, n_tokens, model_type)
-        found = shake(engine, own, before[1])
+        found = shake(engine, own, before[1] if before else ())
     scorer = _engage(CAUSAL, engine, own, model, scoring, bos, chat, None, permutations)
     further = {
         "tokenizer": f"{place.label}@{place.exact_revision()}",
-        "server": f"{kind.name}-{kind.served.version}".rstrip("-"),
+        "server": f"{kind.name}-{kind.served.version}-{kind.served.about}".strip("-"),
         "handshake": "+".join(found.passed),
     }
-    exact = before[0] or found.revision
+    exact = before[0] if before and found.probe == [*before[1]] else found.revision
     return Loaded(scorer, exact, SERVED, further, tuple(found.probe))
 
 

@@ -41,8 +41,8 @@ LETTERS = ascii_uppercase  # of options
 ADAPTER = "adapter_config.json"  # only adapters of PEFT have it
 QUANTIZED = ("8bit", "4bit")
 EMBEDDED = ("geolm",)  # models in eval/embedded
-# Options of models in this process, with their defaults.
 SERVED = "served"  # the value of settings that only the server knows
+# Options of models in this process, with their defaults.
 LOCAL = {
     "device": "auto",
     "dtype": "float32",
@@ -272,8 +272,11 @@ def check_server(options: Mapping[str, Any]) -> None:
     Raises:
         PolyprobeError: such an option with another value than its default.
     """
-    if not options.get("server"):
+    server = options.get("server")
+    if server is None:
         return
+    if not str(server).strip():
+        raise PolyprobeError("--server is empty; give an address such as http://127.0.0.1:8000")
     for name, default in LOCAL.items():
         if options.get(name, default) != default:
             raise PolyprobeError(

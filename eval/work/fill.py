@@ -280,6 +280,11 @@ def remove_own_store(run: Run) -> None:
     shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)
 
 
+def has_store(run: Run, chosen: WorkerSettings) -> bool:
+    """Return whether `open_store` creates nothing in the run folder."""
+    return chosen.cache or (run.folder / OWN_STORE).exists()
+
+
 def open_store(run: Run, settings: Settings, chosen: WorkerSettings) -> ScoreStore:
     """Return the score store of a run's model, in the cache or in the run folder."""
     identity, own = settings.identity, run.folder / OWN_STORE

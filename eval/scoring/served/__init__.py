@@ -1,8 +1,8 @@
 """Models behind a server: the reads of a plan become requests."""
 
 from .engine import ServedEngine
-from .handshake import shake
+from .handshake import LimitedServerError, shake
 from .kinds import connect
 from .top import TopCompletions
 
-__all__ = ["ServedEngine", "TopCompletions", "connect", "shake"]
+__all__ = ["LimitedServerError", "ServedEngine", "TopCompletions", "connect", "shake"]

@@ -45,7 +45,7 @@ class Completions(Kind):
     async def ask(self, client: Any, requests: Sequence[Request]) -> list[Answer]:
         """Return the answer to each request."""
         values = await self._echo(client, [one.ids for one in requests])
-        return [Answer(_numbers(own), {}, len(own) - 1) for own in values]
+        return [Answer(_numbers(own), {}, len(own) - 1, own[-1]) for own in values]
 
     async def _echo(self, client: Any, prompts: Sequence[Any]) -> list[list[float | None]]:
         """Return the log-probability of each token of each prompt and of one token behind it."""

@@ -22,13 +22,13 @@ from polyprobe.system.sending import (
 )
 
 from .cover import Request, Wanted, cover
-from .kind import Answer, Kind, LimitedError, RefusedError
+from .kind import AGREE, Answer, Kind, LimitedError, RefusedError
 from .kinds import TIMEOUT, new_client
 
-# A server that is restarted needs a minute; one that is gone ends the run after about six.
-PACE = Pace(tries=16, first_wait=0.5, longest_wait=30.0)
+# A server that is restarted needs a minute; one that is gone ends the run after about eight.
+PACE = Pace(tries=12, first_wait=0.5, longest_wait=120.0)
 REMEDY = "scores so far are kept: start the server and run the same command again"
-BROKEN = 3  # answers in a row that cannot be used
+BROKEN = 3  # answers to the same request that cannot be used
 ABOVE_ONE = 1e-3  # of a sum of probabilities, by rounding
 
 
@@ -40,7 +40,7 @@ class ServedEngine:
         vocabulary: number of the tokenizer's ids.
         positions: the largest number of tokens of an input.
         model_type: of the model's configuration; empty if there is none.
-        sent: number of prompts and of their tokens.
+        unread: number of reads without a value, and of all reads (see `exact`).
     """
 
     batch_tokens = None
@@ -48,9 +48,9 @@ class ServedEngine:
     def __init__(self, kind: Kind, vocabulary: int, model_type: str = "") -> None:
         self.kind, self.vocabulary, self.model_type = kind, vocabulary, model_type
         self.positions = kind.served.limit or 10**30
-        self.sent: np.ndarray = np.zeros(2, dtype=int)
+        self.unread = [0, 0]
         self.check: Callable[[Any], Any] | None = None  # of a server that may be another one
-        self._doubted, self._broken = False, 0
+        self._doubted = False
 
     @property
     def exact(self) -> bool:
@@ -74,6 +74,7 @@ class ServedEngine:
         read: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
         wanted = cover(plan, self.kind.reach)
         run(self._send_all(wanted, read, progress))
+        self.unread = [self.unread[0] + int(np.isnan(read).sum()), self.unread[1] + len(read)]
         return read
 
     async def _send_all(
@@ -87,7 +88,7 @@ class ServedEngine:
             nonlocal done
             while batches:
                 batch = batches.popleft()
-                answers = await self._insist(requests, partial(self._ask_once, client, batch))
+                answers = await self._insist(requests, partial(self._ask_once, client, batch, []))
                 for one, answer in zip(batch, answers, strict=True):
                     fill(read, one, answer)
                 done += len(batch)
@@ -102,38 +103,41 @@ class ServedEngine:
         """Return the result of a request, retried while the server is away."""
         try:
             return await requests.send(send)
-        except NoAnswerError as error:
+        except (NoAnswerError, BrokenAnswerError) as error:
+            silent = isinstance(error, NoAnswerError)
+            how = "does not answer" if silent else "gives no usable answer"
             raise PolyprobeError(
-                f"the server {self.kind.served.url} does not answer ({error}); {REMEDY}"
+                f"the server {self.kind.where} {how} ({error}); {REMEDY}"
             ) from error
         except RefusedError as error:
             raise PolyprobeError(
-                f"the server {self.kind.served.url} refuses a request ({error})"
+                f"the server {self.kind.where} refuses a request ({error})"
             ) from error
 
-    async def _ask_once(self, client: Any, batch: Sequence[Wanted]) -> list[Answer]:
+    async def _ask_once(
+        self, client: Any, batch: Sequence[Wanted], broken: list[Exception]
+    ) -> list[Answer]:
+        """Return the answers to a batch; `broken` collects those that cannot be used."""
         doubted, self._doubted = self._doubted, False
         try:
             if doubted and self.check:
-                report(f"the server {self.kind.served.url} answers again")
                 await self.check(client)
-            answers = await self.kind.ask(client, [one.request for one in batch])
+                report(f"the server {self.kind.where} answers again")
+            answers = await self.kind.answers(client, [one.request for one in batch])
             for one, answer in zip(batch, answers, strict=True):
-                check_answer(one.request, answer, self.kind.exact)
+                check_answer(one.request, answer, self.kind.exact, self.vocabulary)
         except BrokenAnswerError as error:
-            self._broken += 1
-            if self._broken < BROKEN:
+            broken.append(error)
+            if len(broken) < BROKEN:
                 raise
             raise PolyprobeError(
-                f"the server {self.kind.served.url} gives no usable answer ({error}); {REMEDY}"
+                f"the server {self.kind.where} gives no usable answer ({error}); {REMEDY}"
             ) from error
         except NoAnswerError as error:
             if not self._doubted:
-                report(f"no answer from {self.kind.served.url} ({error}): trying again")
+                report(f"no answer from {self.kind.where} ({error}): trying again")
             self._doubted = True
             raise
-        self._broken = 0
-        self.sent += [len(batch), sum(len(one.request.ids) for one in batch)]
         return answers
 
 
@@ -145,7 +149,7 @@ def fill(read: np.ndarray, wanted: Wanted, answer: Answer) -> None:
         read[numbers] = answer.children.get(child, math.nan)
 
 
-def check_answer(request: Request, answer: Answer, exact: bool = True) -> None:
+def check_answer(request: Request, answer: Answer, exact: bool, vocabulary: int) -> None:
     """Refuse an answer that does not fit its request.
 
     Raises:
@@ -167,6 +171,8 @@ def check_answer(request: Request, answer: Answer, exact: bool = True) -> None:
         raise BrokenAnswerError("log-probabilities that are not finite")
     if any(x > ABOVE_ONE for x in numbers) or _sum(answer) > 1 + ABOVE_ONE:
         raise BrokenAnswerError("probabilities above one")
+    if answer.best is not None and answer.best < -math.log(vocabulary) - AGREE:
+        raise BrokenAnswerError("log-probabilities of another scale: even the largest is too small")
 
 
 def _sum(answer: Answer) -> float:

@@ -13,7 +13,7 @@ from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Req
 
 from .cover import Request
 from .engine import ServedEngine, check_answer
-from .kind import AGREE, Answer, Kind, LimitedError, RefusedError
+from .kind import AGREE, Answer, Kind, LimitedError, RefusedError, readable
 from .kinds import new_client
 
 SAMPLE = (
@@ -22,6 +22,8 @@ SAMPLE = (
 FEW = 5
 SHORT, LONG = 48, 400  # tokens of the inputs
 PROBE = "probe-"  # before the hash that a served model has instead of a revision
+LEAST = 8  # different tokens of the sample, and tokens of a prompt
+LEAST_NOISE = 1e-6  # nats
 SAME = 1e-2  # nats between two states of the same model
 
 
@@ -66,13 +68,14 @@ def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) ->
 
 
 async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) -> Handshake:
-    checks = Checks(engine.kind, tokenizer)
+    checks = Checks(engine.kind, tokenizer, engine.vocabulary)
     async with new_client() as client:
         try:
             found = await checks.all(client)
         except LimitedError as error:
             left = "only --scoring letters is left, if it gives the most probable tokens"
-            raise _refusal(engine.kind, f"an answer has {error}; {left}") from error
+            refusal = _refusal(engine.kind, f"an answer has {error}; {left}")
+            raise LimitedServerError(str(refusal)) from error
         except BrokenAnswerError as error:
             raise _refusal(engine.kind, f"an answer has {error}") from error
         except RefusedError as error:
@@ -80,7 +83,7 @@ async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) 
         except NoAnswerError as error:
             raise _refusal(engine.kind, f"it does not answer: {error}") from error
 
-    if before:
+    if len(before) == len(found.probe):  # of the same kind of server, else the settings differ
         _check_same(engine.kind, found, found.probe, before)
         found = found._replace(probe=[*before])
 
@@ -95,18 +98,21 @@ def _check_same(
     kind: Kind, found: Handshake, now: Sequence[float], before: Sequence[float]
 ) -> None:
     """Refuse a server that has another model than before."""
-    worst = np.inf if len(now) != len(before) else np.abs(np.subtract(now, before)).max()
+    worst = np.abs(np.subtract(now, before)).max()
     if worst > max(SAME, 4 * found.rounding):
         raise PolyprobeError(
-            f"the server {kind.served.url} has another model behind the name "
+            f"the server {kind.where} has another model behind the name "
             f"{kind.served.model!r} than before (log-probabilities differ by {worst:.3g}); scores "
             "so far are kept: serve the same model, or choose another --output"
         )
 
 
 def _refusal(kind: Kind, problem: str) -> PolyprobeError:
-    where = f"{kind.served.url} ({kind.name})"
-    return PolyprobeError(f"the server {where} cannot score candidates: {problem}")
+    return PolyprobeError(f"the server {kind.where} cannot score candidates: {problem}")
+
+
+class LimitedServerError(PolyprobeError):
+    """A server that lacks log-probabilities, but is not known to be wrong."""
 
 
 class Checks:
@@ -116,12 +122,18 @@ class Checks:
     as far as the server can; `second` and `third` are others to mix it with.
     """
 
-    def __init__(self, kind: Kind, tokenizer: Any) -> None:
-        self._kind = kind
+    def __init__(self, kind: Kind, tokenizer: Any, vocabulary: int) -> None:
+        self._kind, self._vocabulary = kind, vocabulary
         limit = kind.served.limit or LONG
         self.text = SAMPLE
         self.bare = tuple(tokenizer(SAMPLE, add_special_tokens=False)["input_ids"])
         self.bos = tokenizer.bos_token_id
+        if limit < LEAST or len(set(self.bare)) < LEAST:
+            raise _refusal(
+                kind,
+                f"it reads {limit} tokens, and a text in twelve scripts has {len(set(self.bare))} "
+                f"different ones; the checks need {LEAST}",
+            )
         ids = self.bare[: min(SHORT, limit - 2)]
         whole = (token for token in dict.fromkeys(ids) if "\ufffd" not in tokenizer.decode([token]))
         n_children = min(FEW, kind.reach.children) if kind.exact else 0
@@ -130,15 +142,18 @@ class Checks:
         self.second = Request(ids[: len(ids) // 2], others, path)
         self.third = Request(ids[::-1], others, path)
         self.begun = self.second._replace(ids=(self.bos or 0, *self.second.ids))
-        repeated = (ids * (LONG // len(ids) + 1))[: min(LONG, limit - 2)]
-        self.long = Request(repeated, others[:2], path)
-        turned = (*repeated[5::-1], *repeated[6:])
-        self.other = self.long._replace(ids=turned)
+        # The end repeats the beginning, so that a model that sees it expects what follows there.
+        size = min(LONG, limit - 2) - len(ids)
+        middle = (ids[::-1] * (LONG // len(ids) + 1))[: max(0, size)]
+        half = len(ids) // 2
+        self.long = Request((*ids[:half], *middle, *ids[: half - 1]), others, path)
+        self.other = self.long._replace(ids=(*ids[half : 2 * half], *self.long.ids[half:]))
 
     async def all(self, client: Any) -> Handshake:
         """Return the outcome of all checks."""
         kind = self._kind
-        differ = await kind.differ(client, self.text, self.bare, self.bos)
+        with readable():
+            differ = await kind.differ(client, self.text, self.bare, self.bos)
         if differ:
             raise _refusal(
                 kind,
@@ -161,25 +176,29 @@ class Checks:
                 "a request gives other log-probabilities alone than among others "
                 f"(they differ by {rounding:.3g}): answers may be of other prompts",
             )
+        noise = max(LEAST_NOISE, 4 * rounding)
         long, other = [(await self.ask(client, [one]))[0] for one in (self.long, self.other)]
-        if _numbers(self.long, long)[-1] == _numbers(self.other, other)[-1]:
+        if _apart(self.long, long, other) <= noise:
             raise _refusal(
                 kind,
                 f"the end of a prompt of {len(self.long.ids)} tokens does not depend on its "
                 "beginning: the prompt is cut",
             )
-        [begun] = await self.ask(client, [self.begun])
-        same = _numbers(self.begun, begun)[-1] == _numbers(self.second, singles[1])[-1]
-        if same and self.bos is not None:
-            raise _refusal(kind, "a prompt with a BOS gives the same as without: it adds one")
-        await self._compare_routes(client, singles[0])
-        passed = ("tokens", "counts", "numbers", "order", "length", "routes")
-        return Handshake(await self.values(client), float(rounding), passed)
+        passed = ["tokens", "counts", "numbers", "order", "length"]
+        if self.bos is not None:
+            [begun] = await self.ask(client, [self.begun])
+            if _apart(self.second, singles[1], begun) <= max(SAME, noise):
+                raise _refusal(kind, "a prompt with a BOS gives the same as without: it adds one")
+            passed.append("bos")
+        if kind.reach.children and kind.exact:
+            await self._compare_routes(client, singles[0])
+            passed.append("routes")
+        return Handshake(await self.values(client), float(rounding), tuple(passed))
 
     async def _compare_routes(self, client: Any, alone: Answer) -> None:
         """Compare two ways to the same log-probability, where the server has two."""
         ids, kind = self.first.ids, self._kind
-        for at in (len(ids) // 2, len(ids) - 1) if kind.reach.children and kind.exact else ():
+        for at in (len(ids) // 2, len(ids) - 1):
             children = tuple(dict.fromkeys((*self.first.children, ids[at])))
             [many] = await self.ask(client, [Request(ids[:at], children)])
             [one] = await self.ask(client, [Request(ids[:at], (ids[at],))])
@@ -204,13 +223,25 @@ class Checks:
         parts = [requests[k : k + size] for k in range(0, len(requests), size)]
         found = []
         for part in parts:
-            found += await sender.send(partial(self._kind.ask, client, part))
+            found += await sender.send(partial(self._kind.answers, client, part))
         for request, answer in zip(requests, found, strict=True):
-            check_answer(request, answer, self._kind.exact)
+            check_answer(request, answer, self._kind.exact, self._vocabulary)
         return found
+
+
+def _apart(request: Request, first: Answer, second: Answer) -> float:
+    """Return the largest difference at the ends of two prompts: children, else the last tokens."""
+    a, b = ([*answer.path[-3:], *_children(request, answer)] for answer in (first, second))
+    return float(np.abs(np.subtract(a, b)).max())
+
+
+def _children(request: Request, answer: Answer) -> list[float]:
+    """Return the log-probabilities of the children, or the largest ones."""
+    if request.children or request.path:
+        return [answer.children[child] for child in request.children]
+    return sorted(answer.children.values(), reverse=True)[:FEW]
 
 
 def _numbers(request: Request, answer: Answer) -> list[float]:
     """Return the log-probabilities that a request asked for, else the largest ones."""
-    found = [*answer.path, *(answer.children[child] for child in request.children)]
-    return found or sorted(answer.children.values(), reverse=True)[:FEW]
+    return [*answer.path, *_children(request, answer)]

@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from polyprobe.system.errors import one_line
-from polyprobe.system.sending import BrokenAnswerError, http_failures
+from polyprobe.system.sending import BrokenAnswerError, hide_password, http_failures
 
 from .cover import Reach, Request, Wanted
 
@@ -20,11 +21,13 @@ class Answer(NamedTuple):
         path: of each of `ids[1:]`; empty if they were not asked for.
         children: by token; a server may leave out some and add others.
         n_tokens: number of tokens of the prompt as the server counts them; None if it does not say.
+        best: of the most probable token behind the prompt; None if it is unknown.
     """
 
     path: list[float]
     children: dict[int, float]
     n_tokens: int | None
+    best: float | None = None
 
 
 class Served(NamedTuple):
@@ -35,7 +38,7 @@ class Served(NamedTuple):
         model: the name of the model in requests.
         version: of the server, for the signature.
         limit: the largest number of tokens of a prompt; None if the server does not say.
-        about: what identifies the weights, if the server says it.
+        about: what identifies the weights, if the server says it; for the signature.
         vocabulary: number of tokens, if the server says it.
     """
 
@@ -66,7 +69,16 @@ class Kind(ABC):
 
     def __init__(self, served: Served) -> None:
         self.served = served
-        self.posts = 0  # HTTP requests that were answered
+
+    @property
+    def where(self) -> str:
+        """Return address and kind, for messages."""
+        return f"{hide_password(self.served.url)} ({self.name})"
+
+    async def answers(self, client: Any, requests: Sequence[Request]) -> list[Answer]:
+        """Return the answers of `ask`; those of another form are a BrokenAnswerError."""
+        with readable():
+            return await self.ask(client, requests)
 
     @classmethod
     @abstractmethod
@@ -89,7 +101,7 @@ class Kind(ABC):
         """
         named = answer.get("model") if isinstance(answer, dict) else None
         if named not in (None, self.served.model):
-            raise BrokenAnswerError(f"the answer is of model {named!r}")
+            raise BrokenAnswerError(f"the name of another model, {named!r}")
 
     def batches(self, wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
         """Yield neighbours that share an HTTP request: with equal `path` and few children."""
@@ -113,13 +125,12 @@ class Kind(ABC):
 
     async def post(self, client: Any, path: str, body: Mapping[str, Any]) -> Any:
         """Return the JSON of an answer; failures are those of `http_failures`."""
-        name = f"the server {self.served.url}"
+        name = f"the server {hide_password(self.served.url)}"
         with http_failures(name, {400: "it does not know what was asked"}):
             response = await client.post(f"{self.served.url}{path}", json=body)
             if response.status_code == 400:
                 raise RefusedError(one_line(ValueError(response.text)))
             response.raise_for_status()
-            self.posts += 1
             return response.json()
 
 
@@ -142,6 +153,15 @@ class RefusedError(Exception):
     """A request that the server refuses (HTTP 400), with its reason."""
 
 
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn the errors of an answer that has another form than expected into BrokenAnswerError."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise BrokenAnswerError("another form than that of this kind of server") from error
+
+
 def choices_of(answer: Any, n: int) -> list[dict[str, Any]]:
     """Return the n choices of an OpenAI-compatible answer by index.
 
@@ -157,7 +177,7 @@ def choices_of(answer: Any, n: int) -> list[dict[str, Any]]:
 
 async def get(client: Any, url: str) -> Any:
     """Return the JSON at an address, None if there is none."""
-    with http_failures(f"the server {url}", {401: "set POLYPROBE_API_KEY"}):
+    with http_failures(f"the server {hide_password(url)}", {401: "set POLYPROBE_API_KEY"}):
         response = await client.get(url)
         if response.status_code in (404, 405, 501):
             return None

@@ -5,17 +5,24 @@ from functools import partial
 from typing import Any
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Requests, check_address
+from polyprobe.system.sending import (
+    BrokenAnswerError,
+    NoAnswerError,
+    Pace,
+    Requests,
+    check_address,
+    hide_password,
+)
 
 from .completions import Completions
-from .kind import Kind
+from .kind import Kind, readable
 from .llamacpp import LlamaCpp
 from .vllm import Vllm
 
 # In the order of asking: the last one takes every server with OpenAI's completions.
 KINDS: tuple[type[Kind], ...] = (Vllm, LlamaCpp, Completions)
 KEY = "POLYPROBE_API_KEY"
-TIMEOUT = 600.0  # seconds until an answer is complete: a server may have a queue
+TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
 
 
 def new_client() -> Any:
@@ -23,6 +30,8 @@ def new_client() -> Any:
     import httpx
 
     key = os.environ.get(KEY)
+    if key and not (key.isascii() and key.isprintable()):
+        raise PolyprobeError(f"{KEY} has characters that no key has; set it again")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return httpx.AsyncClient(timeout=TIMEOUT, headers=headers)
 
@@ -38,10 +47,12 @@ async def connect(url: str, model: str) -> Kind:
     async with new_client() as client:
         for kind in KINDS:
             try:
-                served = await requests.send(partial(kind.find, client, base, model))
+                with readable():
+                    served = await requests.send(partial(kind.find, client, base, model))
             except (NoAnswerError, BrokenAnswerError) as error:
                 raise PolyprobeError(
-                    f"no model server answers at {base} ({error}); start it, or correct --server"
+                    f"no model server answers at {hide_password(base)} ({error}); start it, or "
+                    "correct --server"
                 ) from error
             if served:
                 return kind(served)

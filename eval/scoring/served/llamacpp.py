@@ -33,12 +33,12 @@ class LlamaCpp(Kind):
         props = await get(client, f"{url}/props")
         if not isinstance(props, dict) or "total_slots" not in props:
             return None
-        listed = next(iter((await models_of(client, url)).values()), {})
+        name, listed = next(iter((await models_of(client, url)).items()), ("", {}))
         meta = listed.get("meta") or {}
         kind = props.get("model_ftype") or meta.get("ftype") or ""
         limit = (props.get("default_generation_settings") or {}).get("n_ctx")
         version = f"{props.get('build_info', 'unknown')} {kind}".strip().replace(" ", "-")
-        about = f"{meta.get('n_params', '')} {kind}".strip()
+        about = f"{name.rpartition('/')[2]} {meta.get('n_params', '')}".strip().replace(" ", "-")
         return Served(url, model, version, limit, about, meta.get("n_vocab"))
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
@@ -69,7 +69,7 @@ class LlamaCpp(Kind):
                     client, one.ids, await self._comma(client), whole
                 )
                 found = {**given, **found}
-        return [Answer([], found, n_tokens)]
+        return [Answer([], found, n_tokens, max(found.values(), default=None))]
 
     async def _comma(self, client: Any) -> int:
         """Return a token of whole characters."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from polyprobe.system.sending import BrokenAnswerError
+
 from .completions import Completions
 from .cover import Reach, Request
 from .kind import AGREE, Answer, RefusedError, Served, choices_of
@@ -39,7 +41,10 @@ class TopCompletions(Completions):
         """Return the answer to each request; children that are not among the first are left out."""
         found = await self._top(client, [one.ids for one in requests])
         pairs = zip(requests, found, strict=True)
-        return [Answer([], self._name(one.children, tops), None) for one, tops in pairs]
+        return [
+            Answer([], self._name(one.children, tops), None, max(tops.values(), default=None))
+            for one, tops in pairs
+        ]
 
     def _name(self, children: Sequence[int], tops: Mapping[str, float]) -> dict[int, float]:
         """Return the log-probabilities by token; tokens that nobody asked for are below 0."""
@@ -67,6 +72,12 @@ class TopCompletions(Completions):
             self.most = FEW
             return await self._top(client, prompts)
         self.check_model(answer)
+        counted = (answer.get("usage") or {}).get("prompt_tokens")
+        sent = sum(map(len, prompts))
+        if counted is not None and not isinstance(prompts[0], str) and counted != sent:
+            raise BrokenAnswerError(f"{counted} tokens in prompts of {sent}")
         choices = choices_of(answer, len(prompts))
         tops = [((one.get("logprobs") or {}).get("top_logprobs") or [{}])[-1] for one in choices]
-        return [top or {} for top in tops]
+        if not all(tops):
+            raise BrokenAnswerError("no most probable tokens")
+        return tops

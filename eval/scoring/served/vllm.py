@@ -17,7 +17,6 @@ class Vllm(Kind):
     name = "vllm"
     reach = Reach(path=True, children=MOST)
     prompts = 64
-    parallel = 4
 
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> Served | None:
@@ -71,4 +70,5 @@ def _read(request: Request, choice: dict[str, Any]) -> Answer:
     tops = ((choice.get("logprobs") or {}).get("top_logprobs") or [{}])[0]
     children = {int(name.removeprefix("token_id:")): value for name, value in tops.items()}
     prompt = choice.get("prompt_token_ids")
-    return Answer(path, children, None if prompt is None else len(prompt))
+    n_tokens = None if prompt is None else len(prompt)
+    return Answer(path, children, n_tokens, max(children.values(), default=None))

@@ -13,6 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
 DIALECTS = ("vllm", "llama.cpp", "completions")
+NOISE = 1e-5  # nats, of a server that computes in float32 in batches
 CUT = 64  # tokens that a server keeps which cuts prompts
 
 
@@ -29,7 +30,8 @@ def tokenizer():
 class StandIn(ThreadingHTTPServer):
     """Answers as a dialect does, from the model's own forward, one prompt at a time.
 
-    `lies` may hold: no echo, bos, hidden bos, tokenizer, truncated, nan, swapped, top, other model.
+    `lies` may hold: no echo, bos, hidden bos, tokenizer, truncated, hidden cut, nan, swapped, top,
+    other model, other scale; noise is not a lie.
     """
 
     daemon_threads = True
@@ -66,6 +68,15 @@ class StandIn(ThreadingHTTPServer):
                 found = self.model(torch.tensor([ids])).logits[0].float().log_softmax(1)
                 self.known[key] = found
             rows = self.known[key]
+        if "hidden cut" in self.lies and len(ids) > CUT:
+            rows = rows.clone()
+            for k in range(len(ids) - 4, len(ids)):
+                cut = self.model(torch.tensor([ids[k + 1 - CUT : k + 1]])).logits[0, -1]
+                rows[k] = cut.float().log_softmax(0)
+        if "noise" in self.lies:
+            rows = rows + NOISE * torch.randn(rows.shape)
+        if "other scale" in self.lies:
+            rows = rows - 50
         if "nan" in self.lies:
             rows = rows * float("nan")
         return ids, rows

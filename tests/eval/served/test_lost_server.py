@@ -10,11 +10,12 @@ import pytest
 
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.scoring.served import engine
+from polyprobe.eval.scoring.served.handshake import SAMPLE
 from polyprobe.eval.scoring.served.vllm import Vllm
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
 
-from .stand_in import dying, load, serving
+from .stand_in import dying, load, serving, tokenizer
 
 ASKED = {"languages": ["en", "es", "ru"], "sample": 40}
 
@@ -48,6 +49,7 @@ def test_twenty_deaths_change_no_byte(tmp_path, capfd, monkeypatch):
     assert "answers again" in capfd.readouterr().err
 
 
+@pytest.mark.acceptance
 def test_a_server_that_is_gone_ends_the_run_in_one_line_and_loses_no_task(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "PACE", Pace(tries=3, first_wait=0.01, longest_wait=0.02))
     with serving() as server:
@@ -93,6 +95,8 @@ def test_another_model_behind_the_name_is_noticed_when_a_run_is_resumed(tmp_path
     ("more", "words"),
     [
         ({"server": "127.0.0.1:8000"}, "invalid address of --server"),
+        ({"server": "http://[::1"}, "invalid address of --server"),
+        ({"server": ""}, "--server is empty"),
         ({"server": "http://127.0.0.1:9"}, "no model server answers at http://127.0.0.1:9"),
         ({"dtype": "bfloat16"}, "--dtype is for models in this process"),
         ({"devices": 2}, "--devices is for models in this process"),
@@ -126,3 +130,25 @@ def test_an_option_of_models_in_this_process_is_refused_before_torch_is_imported
 def test_a_name_that_the_server_does_not_have(tmp_path):
     with serving() as server, pytest.raises(PolyprobeError, match="no model 'gpt2'.*has: geolm"):
         evaluate_model("gpt2", "geofacts", server=server.url, tokenizer="geolm", output=tmp_path)
+
+
+def test_a_model_that_differs_outside_of_the_checks_does_not_resume_a_run(tmp_path):
+    other = deepcopy(load())
+    sample = {*tokenizer()(SAMPLE)["input_ids"]}
+    unseen = [k for k in range(other.config.vocab_size) if k not in sample]
+    weight = other.get_input_embeddings().weight.data
+    weight[unseen] = weight[unseen[1:] + unseen[:1]].clone()
+    asked = {"sample": 5, "output": tmp_path}
+    with serving("llama.cpp") as server:
+        evaluate_model("geolm", "geofacts", server=server.url, languages=["en"], **asked)
+    noticed = pytest.raises(PolyprobeError, match="other scores than those of 'en'.*another model")
+    with serving("llama.cpp", model=other) as server, noticed:
+        evaluate_model("geolm", "geofacts", server=server.url, languages=["es"], **asked)
+
+
+def test_a_run_of_this_process_is_not_continued_by_a_server(tmp_path):
+    asked = {"sample": 5, "output": tmp_path, "languages": ["en"]}
+    evaluate_model("geolm", "geofacts", **asked)
+    holds = pytest.raises(PolyprobeError, match="holds another run")
+    with serving() as server, holds:
+        evaluate_model("geolm", "geofacts", server=server.url, **asked)

@@ -31,9 +31,11 @@ LIES = {
         "completions": "tokens in a prompt of",
     },
     "hidden bos": dict.fromkeys(DIALECTS, "it adds one"),
+    "hidden cut": dict.fromkeys(DIALECTS, "the prompt is cut"),
+    "other scale": dict.fromkeys(("vllm", "llama.cpp"), "another scale"),
     "tokenizer": dict.fromkeys(DIALECTS, "tokens of a text in twelve scripts"),
     "truncated": {
-        "vllm": "tokens in a prompt of",
+        "vllm": "of tokens that were not sent",
         "llama.cpp": "tokens in a prompt of",
         "completions": "tokens in a prompt of",
     },
@@ -44,7 +46,7 @@ LIES = {
         "completions": "alone than among others",
     },
     "top": {"vllm": "which was named", "llama.cpp": "which was named"},
-    "other model": dict.fromkeys(("vllm", "completions"), "the answer is of model 'another'"),
+    "other model": dict.fromkeys(("vllm", "completions"), "the name of another model, 'another'"),
 }
 
 
@@ -61,11 +63,16 @@ def test_a_server_gives_the_scores_of_the_model(dialect, scoring):
 
 
 @pytest.mark.parametrize(
-    ("lie", "dialect", "words"),
-    [(lie, dialect, words) for lie, by in LIES.items() for dialect, words in by.items()],
+    ("lie", "dialect", "words", "noise"),
+    [
+        (lie, dialect, words, noise)
+        for lie, by in LIES.items()
+        for dialect, words in by.items()
+        for noise in (("", "noise") if lie.startswith("hidden") else ("",))
+    ],
 )
-def test_a_server_that_lies_is_refused_in_one_sentence(lie, dialect, words):
-    with serving(dialect, {lie}) as server:
+def test_a_server_that_lies_is_refused_in_one_sentence(lie, dialect, words, noise):
+    with serving(dialect, {lie, noise}) as server:
         with pytest.raises(PolyprobeError, match=words) as caught:
             load_scorer("geolm", server=server.url)
         assert server.url in str(caught.value)
@@ -80,7 +87,8 @@ def test_an_honest_server_passes_with_its_checks_in_the_signature(dialect, tmp_p
         results = evaluate_model("geolm", "geofacts", output=tmp_path / "served", **asked)
     settings = Run(tmp_path / "served").settings()
     assert f"server:{dialect}" in settings.signature
-    assert "handshake:tokens+counts+numbers+order+length+routes" in settings.signature
+    routes = "" if dialect == "completions" else "+routes"
+    assert f"handshake:tokens+counts+numbers+order+length+bos{routes}" in settings.signature
     assert settings.signature in str(results["signature"])
     own = evaluate_model("geolm", "geofacts", languages=["en", "es"], sample=5, cache=False)
     assert results["accuracy"] == own["accuracy"]
@@ -138,6 +146,7 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path, capfd):
     with serving() as server:
         run_evaluation("geolm", "geofacts", server=server.url, dry_run=True, **asked)
         line = capfd.readouterr().err
+        assert not (tmp_path / "run").exists()
         before = server.posts, server.prompts, server.tokens
         asked |= {"limit": 20}
         run_evaluation("geolm", "geofacts", server=server.url, dry_run=True, **asked)
@@ -147,7 +156,6 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path, capfd):
         sent = server.posts, server.prompts, server.tokens
     shown = "2,025 queries to score, 0 known: 258 requests with 16,335 prompts, 202,768 tokens"
     assert shown in line
-    assert not (tmp_path / "run" / "scores" / "none").exists()
     numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9,]*[0-9]", small)]
     probes = [3, 3, 3 * 48]  # one behind the only task of each language
     assert numbers[2:] == [
