@@ -388,8 +388,9 @@ class Run:
             batch_tokens=new.batch_tokens,
             config=old.config or new.config,  # older versions did not name the default
         )
-        for name, was in asdict(before).items():
-            now = asdict(widened)[name]
+        old_values, new_values = _flat(before), _flat(widened)
+        for name in {**old_values, **new_values}:
+            was, now = old_values.get(name), new_values.get(name)
             if now != was:
                 raise PolyprobeError(
                     f"{self.folder} holds another run ({name}: {was!r}, asked for {now!r}); "
@@ -402,6 +403,11 @@ class Run:
                 "since; choose another --output"
             )
         return widened
+
+
+def _flat(settings: Settings) -> dict[str, Any]:
+    """Return the settings by name, those of `further` among them."""
+    return {**asdict(replace(settings, further={})), **settings.further}
 
 
 class FinishedRun(NamedTuple):

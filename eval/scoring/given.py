@@ -75,6 +75,11 @@ def configuration_of(model: Any) -> Any:
 
 def name_of(model: Any) -> str:
     """Return the name of a model or scorer: of its checkpoint, or its class."""
+    if isinstance(model, Scorer) and model.model is None:
+        raise PolyprobeError(
+            "a scorer of a served model has no weights to recognise it by; give the model's name "
+            "with server= instead"
+        )
     model = unwrap(model.model if isinstance(model, Scorer) else model)
     return f"{model.config.name_or_path or type(model).__name__} (in memory)"
 

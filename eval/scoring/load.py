@@ -148,7 +148,7 @@ def _load_named(
     server: None = None,
 ) -> Loaded:
     if tokenizer is not None:
-        raise PolyprobeError(f"'{model}' has its own tokenizer; give one with a model object only")
+        raise PolyprobeError(f"'{model}' has its own tokenizer; leave it out, or add --server")
     check_option("--dtype", dtype, DTYPES)
     check_option("--scoring", scoring, tuple(SCORINGS))
     check_permutations(permutations, scoring)
@@ -206,6 +206,14 @@ def _load_served(
     """
     check_option("--scoring", scoring, tuple(SCORINGS))
     check_permutations(permutations, scoring)
+    _check_protocol(CAUSAL, scoring, bos, chosen, model)
+    if not is_name(tokenizer or model):
+        raise PolyprobeError(
+            f"a served model was given with a {type(tokenizer).__name__} as tokenizer; give the "
+            "name or folder of one"
+        )
+    with explain_missing_extras("--server"):
+        kind = run(connect(server, model))
     place = find_place(tokenizer or model, revision)
     try:
         place = place.pin("tokenizer_config.json")
@@ -224,12 +232,10 @@ def _load_served(
                 f"warning: {place.label} has no configuration of a model; whether prompts begin "
                 "with a BOS is taken from the tokenizer (--bos always or never)"
             )
-    with explain_missing_extras("--server"):
-        kind = run(connect(server, model))
-    _check_protocol(CAUSAL, scoring, bos, chosen, model)
     chat = render_chat(own, chosen, model) if chosen else None
     n_tokens = max(own.get_vocab().values(), default=0) + 1
     engine = ServedEngine(kind, n_tokens, model_type)
+    say(f"checking the server {kind.where}")
     try:
         found = shake(engine, own, before[1] if before else ())
     except LimitedServerError:

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
 from polyprobe.system.extras import require
+from polyprobe.system.sending import check_address
 
 FREE = "xfactr"
 ALL, MASKED = "all models", "masked models"
@@ -277,6 +278,7 @@ def check_server(options: Mapping[str, Any]) -> None:
         return
     if not str(server).strip():
         raise PolyprobeError("--server is empty; give an address such as http://127.0.0.1:8000")
+    check_address("--server", str(server))
     for name, default in LOCAL.items():
         if options.get(name, default) != default:
             raise PolyprobeError(

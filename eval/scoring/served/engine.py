@@ -50,7 +50,7 @@ class ServedEngine:
         self.positions = kind.served.limit or 10**30
         self.unread = [0, 0]
         self.check: Callable[[Any], Any] | None = None  # of a server that may be another one
-        self._doubted = False
+        self._away = False
 
     @property
     def exact(self) -> bool:
@@ -118,11 +118,12 @@ class ServedEngine:
         self, client: Any, batch: Sequence[Wanted], broken: list[Exception]
     ) -> list[Answer]:
         """Return the answers to a batch; `broken` collects those that cannot be used."""
-        doubted, self._doubted = self._doubted, False
         try:
-            if doubted and self.check:
+            if self._away and self.check:
                 await self.check(client)
-                report(f"the server {self.kind.where} answers again")
+                if self._away:
+                    report(f"the server {self.kind.where} answers again")
+                self._away = False
             answers = await self.kind.answers(client, [one.request for one in batch])
             for one, answer in zip(batch, answers, strict=True):
                 check_answer(one.request, answer, self.kind.exact, self.vocabulary)
@@ -134,9 +135,9 @@ class ServedEngine:
                 f"the server {self.kind.where} gives no usable answer ({error}); {REMEDY}"
             ) from error
         except NoAnswerError as error:
-            if not self._doubted:
+            if not self._away:
                 report(f"no answer from {self.kind.where} ({error}): trying again")
-            self._doubted = True
+            self._away = True
             raise
         return answers
 

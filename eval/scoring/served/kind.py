@@ -126,7 +126,7 @@ class Kind(ABC):
     async def post(self, client: Any, path: str, body: Mapping[str, Any]) -> Any:
         """Return the JSON of an answer; failures are those of `http_failures`."""
         name = f"the server {hide_password(self.served.url)}"
-        with http_failures(name, {400: "it does not know what was asked"}):
+        with http_failures(name, {404: "give the address without a path"}):
             response = await client.post(f"{self.served.url}{path}", json=body)
             if response.status_code == 400:
                 raise RefusedError(one_line(ValueError(response.text)))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from polyprobe.system.progress import report
 from polyprobe.system.sending import BrokenAnswerError
 
 from .cover import Reach, Request
@@ -39,6 +40,8 @@ class LlamaCpp(Kind):
         limit = (props.get("default_generation_settings") or {}).get("n_ctx")
         version = f"{props.get('build_info', 'unknown')} {kind}".strip().replace(" ", "-")
         about = f"{name.rpartition('/')[2]} {meta.get('n_params', '')}".strip().replace(" ", "-")
+        if model not in (name, name.rpartition("/")[2], *listed.get("aliases", ())):
+            report(f"note: llama.cpp ignores the name {model!r}; its model is {name!r}")
         return Served(url, model, version, limit, about, meta.get("n_vocab"))
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:

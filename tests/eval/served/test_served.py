@@ -141,6 +141,15 @@ def test_a_chat_is_rendered_here_and_sent_as_ids(tmp_path):
         assert np.abs(np.subtract(ours, theirs)).max() < 2e-5
 
 
+def test_a_scorer_of_a_served_model_is_no_model_of_a_run():
+    with serving() as server:
+        scorer = load_scorer("geolm", server=server.url)
+        with pytest.raises(PolyprobeError, match="give the model's name with server="):
+            evaluate_model(scorer, "geofacts", sample=2)
+        with pytest.raises(PolyprobeError, match="give the name or folder of one"):
+            load_scorer("geolm", server=server.url, tokenizer=scorer.tokenizer)
+
+
 def test_a_dry_run_counts_what_is_then_sent(tmp_path, capfd):
     asked = {"languages": ["en", "es", "ru"], "output": tmp_path / "run"}
     with serving() as server:
