@@ -77,7 +77,7 @@ def test_resuming_needs_the_same_conversation(model, facts, tmp_path):
     evaluate_model(model, facts, languages=["en"], system="A", **asked)
     before = scores(tmp_path / "run")
     for other in ({"system": "B"}, {"system": "A", "user": "B"}, {"system": None}):
-        with pytest.raises(PolyprobeError, match="holds another run .further: {'chat': "):
+        with pytest.raises(PolyprobeError, match="holds another run .chat: "):
             evaluate_model(model, facts, **asked, **other)
     with pytest.raises(PolyprobeError, match="holds another run"):
         evaluate_model(model, facts, output=tmp_path / "run")

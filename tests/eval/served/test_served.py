@@ -165,7 +165,7 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path, capfd):
         sent = server.posts, server.prompts, server.tokens
     shown = "2,025 queries to score, 0 known: 258 requests with 16,335 prompts, 202,768 tokens"
     assert shown in line
-    numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9,]*[0-9]", small)]
+    numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9,]*[0-9]", small.splitlines()[-1])]
     probes = [3, 3, 3 * 48]  # one behind the only task of each language
     assert numbers[2:] == [
         s - b - 2 * c - p for s, b, c, p in zip(sent, before, checks, probes, strict=True)
