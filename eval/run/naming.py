@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyprobe.system.errors import PolyprobeError
 
-from .folder import Run
+from .folder import Run, Settings
 
 _WEIGHTS = ("model", "base", "adapter", "quantize", "code")
 _MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scoring", "chat", "dtype")
@@ -16,12 +16,12 @@ _MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scorin
 def name_runs(runs: Sequence[Run]) -> list[str]:
     """Return a short and unique name for each run.
 
-    A name is the model's, without the owner. Runs of the same model also have the end of their
+    A name is the model's, without the owner, and its adapter's. Runs of the same model also have the end of their
     folder's path, and equal folders a number.
     """
     if not runs:
         raise PolyprobeError("no run given; name at least one run folder")
-    full = [run.settings().model_name for run in runs]
+    full = [_name_weights(run.settings()) for run in runs]
     names = [name.partition("/")[2] if name.count("/") == 1 else name for name in full]
     names = full if len({*names}) < len({*full}) else names
     folders = _shorten([run.folder.resolve() for run in runs])
@@ -34,6 +34,14 @@ def name_runs(runs: Sequence[Run]) -> list[str]:
         name if named.count(name) == 1 else f"{name} {named[: i + 1].count(name)}"
         for i, name in enumerate(named)
     ]
+
+
+def _name_weights(settings: Settings) -> str:
+    """Return the model's name with that of an adapter: `geolm + lora`."""
+    adapter = settings.further.get("adapter", "").partition("@")[0]
+    return (
+        f"{settings.model_name} + {adapter.rpartition('/')[2]}" if adapter else settings.model_name
+    )
 
 
 def _shorten(folders: Sequence[Path]) -> list[str]:
