@@ -16,8 +16,8 @@ _MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scorin
 def name_runs(runs: Sequence[Run]) -> list[str]:
     """Return a short and unique name for each run.
 
-    A name is the model's, without the owner, and its adapter's. Runs of the same model also have the end of their
-    folder's path, and equal folders a number.
+    A name is the model's, without the owner, and its adapter's. Runs of the same model also have
+    the end of their folder's path, and equal folders a number.
     """
     if not runs:
         raise PolyprobeError("no run given; name at least one run folder")
@@ -38,10 +38,8 @@ def name_runs(runs: Sequence[Run]) -> list[str]:
 
 def _name_weights(settings: Settings) -> str:
     """Return the model's name with that of an adapter: `geolm + lora`."""
-    adapter = settings.further.get("adapter", "").partition("@")[0]
-    return (
-        f"{settings.model_name} + {adapter.rpartition('/')[2]}" if adapter else settings.model_name
-    )
+    adapter = settings.further.get("adapter", "").partition("@")[0].rpartition("/")[2]
+    return f"{settings.model_name} + {adapter}" if adapter else settings.model_name
 
 
 def _shorten(folders: Sequence[Path]) -> list[str]:

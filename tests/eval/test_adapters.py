@@ -118,10 +118,8 @@ def test_an_adapter_is_part_of_the_signature_and_of_the_key(lora, copy, tmp_path
     assert f"|adapter:wrong-capital@{named.revision[:19]}|" in signatures[1]
     assert f"|base:geolm@{added.revision[:19]}|" in signatures[3]
     assert "adapter" not in signatures[0] + signatures[3]
-    assert name_runs([Run(tmp_path / "0"), Run(tmp_path / "1")]) == [
-        "geolm",
-        "geolm + wrong-capital",
-    ]
+    runs = [Run(tmp_path / "0"), Run(tmp_path / "1")]
+    assert name_runs(runs) == ["geolm", "geolm + wrong-capital"]
     with pytest.raises(PolyprobeError, match="holds another run .(adapter|quantize|code|base)"):
         evaluate_model("geolm", facts, output=tmp_path / "1", languages="en", limit=2)
 
