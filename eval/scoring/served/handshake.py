@@ -74,7 +74,7 @@ async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) 
             found = await checks.all(client)
         except LimitedError as error:
             left = "only --scoring letters is left, if it gives the most probable tokens"
-            refusal = _refusal(engine.kind, f"an answer has {error}; {left}")
+            refusal = _refusal(engine.kind, f"an answer has {error}", left)
             raise LimitedServerError(str(refusal)) from error
         except BrokenAnswerError as error:
             raise _refusal(engine.kind, f"an answer has {error}") from error
@@ -107,8 +107,9 @@ def _check_same(
         )
 
 
-def _refusal(kind: Kind, problem: str) -> PolyprobeError:
-    return PolyprobeError(f"the server {kind.where} cannot score candidates: {problem}")
+def _refusal(kind: Kind, problem: str, left: str = "no scoring is left") -> PolyprobeError:
+    """Return the error for a server that fails a check, with the scorings that are left."""
+    return PolyprobeError(f"the server {kind.where} cannot score candidates: {problem}; {left}")
 
 
 class LimitedServerError(PolyprobeError):
@@ -157,8 +158,8 @@ class Checks:
         if differ:
             raise _refusal(
                 kind,
-                "its tokens of a text in twelve scripts are not those of the tokenizer "
-                f"({differ}); give the tokenizer of the served model (--tokenizer)",
+                f"its tokens of a text in twelve scripts are not those of the tokenizer ({differ})",
+                "give the tokenizer of the served model (--tokenizer)",
             )
         three = [self.first, self.second, self.third]
         singles = [(await self.ask(client, [one]))[0] for one in three]
