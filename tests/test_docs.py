@@ -140,7 +140,7 @@ def address(request, site):
     [
         ("corrected RankC", "glossary.html", "the part of RankC that depends on the subject"),
         ("adjusted", "glossary.html", "RankC adjusted for chance, fact by fact"),
-        ("chat", "faq.html", "without its chat template"),
+        ("chat", "scoring.html", "Chat models"),
         ("HF_HUB_OFFLINE", "offline.html", "the Hub is not asked"),
     ],
 )
