@@ -304,7 +304,8 @@ def test_the_loss_of_the_only_node_is_one_line_with_what_was_kept(tmp_path):
     """Ray itself prints the node's log, or waits; the next run scores the rest alone."""
     run, env = tmp_path / "run", {**os.environ, "POLYPROBE_CACHE": str(tmp_path / "cache")}
     asked = [sys.executable, "-c", "from polyprobe.cli import main; main()", "eval", "geolm",
-             "--dataset", "geofacts", "--languages", "en,es,fr", "--output", str(run)]  # fmt: skip
+             "--dataset", "geofacts", "--languages", "en,es,fr,de,it,pt,nl,ca,ru,el,zh,fi",
+             "--output", str(run)]  # fmt: skip
     started = subprocess.Popen(
         [*asked, "--ray", "local"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -328,7 +329,7 @@ def test_the_loss_of_the_only_node_is_one_line_with_what_was_kept(tmp_path):
     [stored] = list_stores(tmp_path / "cache")
     assert stored.rows == done
     subprocess.run(asked, env=env, capture_output=True, check=True)
-    assert len([*run.glob("scores/*.parquet")]) == 3
+    assert len([*run.glob("scores/*.parquet")]) == 12
 
 
 @needs_ray
