@@ -25,6 +25,9 @@ import sys, time, xllamacpp
 params = xllamacpp.CommonParams()
 params.model.path, params.port, params.hostnames = sys.argv[1], int(sys.argv[2]), ["127.0.0.1"]
 params.n_ctx, params.n_parallel, params.cpuparams.n_threads = 4096, 4, 2
+if sys.argv[3] == "float32":
+    params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+    params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
 server = xllamacpp.Server(params)
 time.sleep(10**6)
 """
@@ -48,10 +51,13 @@ def serve_vllm(folder: Path, name: str, *options: str) -> Iterator[str]:
 
 
 @contextmanager
-def serve_llama(file: Path) -> Iterator[str]:
-    """Yield the address of llama.cpp's server of a GGUF file."""
-    port = _free_port()
-    with _running(["-c", LLAMA, str(file), str(port)], port, "/v1/models", {}) as url:
+def serve_llama(file: Path, port: int | None = None, cache: str = "default") -> Iterator[str]:
+    """Yield the address of llama.cpp's server of a GGUF file.
+
+    `cache`: `float32` for keys and values as in this process; llama.cpp's default is float16.
+    """
+    port = port or _free_port()
+    with _running(["-c", LLAMA, str(file), str(port), cache], port, "/v1/models", {}) as url:
         yield url
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.donors import annotate, choose_donors
-from polyprobe.eval.run.folder import FinishedRun, Run, Settings
+from polyprobe.eval.run.folder import AGREE, FinishedRun, Run, Settings
 from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
 from polyprobe.eval.scoring.given import name_of
 from polyprobe.eval.scoring.load import Loaded, is_name, load
@@ -48,7 +48,6 @@ from polyprobe.system.files import locked
 from polyprobe.system.progress import report as say
 
 REPEATED = 5  # rows of a run to resume that a served model scores again
-APART = 0.1  # nats: more than rounding on any server
 
 
 def evaluate_model(
@@ -195,17 +194,17 @@ def run_evaluation(
                 announce = None
                 if loaded.scorer.model is None:  # requests to a server may cost money
                     announce = partial(forecast, scorer=loaded.scorer)
-                engine = loaded.scorer.engine if announce else None
                 del loaded  # free its memory for workers elsewhere
                 fill_scores(run, todo, store, workers, announce)
-                if engine and engine.unread[0]:
-                    missing, asked_for = engine.unread
-                    say(
-                        f"warning: {missing:,} of {asked_for:,} letters were not among the most "
-                        "probable tokens of the server; they count as 1 nat below the least one"
-                    )
             remove_own_store(run)
-            return FinishedRun(run, compute_results(run), texts)
+            results = compute_results(run)
+            for language, share in results.get("letters_read", {}).items():
+                if share < 1:
+                    say(
+                        f"warning: {1 - share:.1%} of the letters in {language} were not among the "
+                        "most probable tokens of the server; they count as 1 nat below the least"
+                    )
+            return FinishedRun(run, results, texts)
 
 
 def _questions(
@@ -214,7 +213,8 @@ def _questions(
     """Return the rows of each language as they are asked, and those that have no scores yet."""
     tables, first = asked.tables, settings.languages[0]
     protocol = protocol_of(settings.scoring)
-    if first not in tables and (protocol.whole_relation or settings.donor):
+    served = settings.device == SERVED
+    if first not in tables and (protocol.whole_relation or settings.donor or served):
         tables = load_facts(dataset, asked.config, [first, *tables])  # scored by an earlier call
     texts = as_asked(tables, settings.scoring, first)
     asking = {language: texts[language] for language in run.missing(asked.tables)}
@@ -226,19 +226,24 @@ def _questions(
 def _score_again(
     run: Run, scorer: Scorer, texts: Mapping[str, pa.Table], rows: Sequence[int]
 ) -> None:
-    """Refuse a served model that does not repeat some scores of the run's first language."""
+    """Refuse a served model that does not repeat some scores of the run's first language.
+
+    A score that is a sum may differ by `AGREE` for each token.
+    """
     first = run.settings().languages[0]
     if run.missing([first]) or first not in texts:
         return
     some = [*range(0, len(rows), max(1, len(rows) // REPEATED))][:REPEATED]
     asked = texts[first].take([rows[k] for k in some])
     now = scorer.score(asked["prompt"].to_pylist(), asked["candidates"].to_pylist())
-    before = run.read(first)["scores"].take(some).to_pylist()
-    pairs = [
-        (a, b) for xs, ys in zip(now, before, strict=True) for a, b in zip(xs, ys, strict=True)
-    ]
-    worst = max(abs(a - b) for a, b in pairs)
-    if worst > APART:
+    before, tokens = (run.read(first)[x].take(some).to_pylist() for x in ("scores", "n_tokens"))
+    summed = scorer.scoring == "object"
+    worst = max(
+        abs(a - b) / (n if summed else 1)
+        for row in zip(now, before, tokens, strict=True)
+        for a, b, n in zip(*row, strict=True)
+    )
+    if worst > AGREE:
         raise PolyprobeError(
             f"the server gives other scores than those of {first!r} in {run.folder} (they differ "
             f"by {worst:.3g}): it has another model; serve the same one, or choose another --output"

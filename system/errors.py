@@ -35,7 +35,8 @@ known: float32, bfloat16, float16
     """
     if value not in known:
         listed = ", ".join(known)
-        raise PolyprobeError(f"unknown {option} {value!r};{guess(value, known)} known: {listed}")
+        near = guess(str(value), known)
+        raise PolyprobeError(f"unknown {option} {value!r};{near} known: {listed}")
 
 
 def guess(name: str, known: Collection[str]) -> str:

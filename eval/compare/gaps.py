@@ -17,8 +17,10 @@ from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
 
-# Parts of the signature that belong to the protocol.
+# Parts of the signature that belong to the protocol, and to the choice of rows: of two runs, the
+# common rows are compared.
 PROTOCOL = {"scoring", "chat"}
+CHOICE = {"other languages", "rows", "relations", "exclude"}
 
 
 class Gap(NamedTuple):
@@ -67,8 +69,8 @@ class Gaps(NamedTuple):
 
 
 def differ_in_protocol(runs: Sequence[Run]) -> bool:
-    """Return whether runs differ in their protocol, and otherwise at most in further languages."""
-    names = list_differing(runs).keys() - {"other languages"}
+    """Return whether runs differ in their protocol, and otherwise at most in the chosen rows."""
+    names = list_differing(runs).keys() - CHOICE
     return bool(names) and names <= PROTOCOL
 
 

@@ -37,11 +37,14 @@ class RunPart(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Return the counts of undefined values and the position bias of options, if any."""
+        """Return the counts of undefined values, and the position bias and missing letters."""
         found = self.results.get("position_bias", {})
         ranges = ", ".join(f"{name} {number(values['range'])}" for name, values in found.items())
         bias = [f"position bias in nats: {ranges}"] if ranges else []
-        return [*list_left_out(self.results), *bias]
+        read = self.results.get("letters_read", {})
+        shares = ", ".join(f"{name} {share:.1%}" for name, share in read.items() if share < 1)
+        letters = [f"letters that the server showed: {shares}"] if shares else []
+        return [*list_left_out(self.results), *bias, *letters]
 
     @property
     def relations(self) -> Table:

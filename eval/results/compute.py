@@ -34,7 +34,7 @@ from . import CLUSTERS
 from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
 from .floors import find_floors
-from .positions import has_positions, measure_positions
+from .positions import has_positions, measure_positions, share_read
 from .relations import estimate_relations, split_figures
 
 Estimates = dict[str, dict[str, Any]]
@@ -97,6 +97,9 @@ def find_results(
         figures = summarize_predictions(tables, bootstrap._asdict())
     else:
         figures = summarize(read_facts(run, tables), settings.scoring, bootstrap)
+    if protocol_of(settings.scoring).options:
+        shares = {x: share_read(table, settings.scoring) for x, table in tables.items()}
+        figures["letters_read"] = shares
     figures["left_out"]["rows"] = left_out
     subset = {"subset": None if choice == ALL_ROWS else choice.as_json()}
     resampled = {"resampling": bootstrap._asdict()}

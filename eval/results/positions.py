@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from polyprobe.eval.run.folder import EFFECTS
 from polyprobe.eval.scoring.options import LETTERS
@@ -17,6 +18,16 @@ from .facts import ScoredFacts
 def has_positions(facts: ScoredFacts) -> bool:
     """Return whether the effects of positions were estimated, in every language."""
     return all(table[EFFECTS].null_count < len(table) for table in facts.tables.values())
+
+
+def share_read(table: pa.Table, scoring: str) -> float:
+    """Return the share of letters that were read; a server may show the most probable ones only.
+
+    `n_tokens` has how many were read of each candidate, in `letters-k3` of 3 orders.
+    """
+    read = table["n_tokens"].to_pylist()
+    orders = int(scoring.partition("-k")[2] or len(LETTERS))
+    return sum(map(sum, read)) / sum(len(row) * min(len(row), orders) for row in read)
 
 
 def measure_positions(

@@ -28,6 +28,9 @@ from .protocol import protocol_of
 FORMAT = "1"
 SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
 EFFECTS = "position_effects"
+# Nats between answers of one served model: more than rounding of activations to 8 bits, less than
+# any mistake.
+AGREE = 0.3
 GO_ON = "what was written before is kept: make room and run the same command again"
 SCORES = pa.schema(
     [
@@ -70,7 +73,7 @@ def fill_columns(table: pa.Table) -> pa.Table:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that scores depend on."""
+    """Return the versions of the packages that the scores of every model depend on."""
     return {name: version(name) for name in ("polyprobe", "torch", "transformers")}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyprobe.system.errors import PolyprobeError
 
-from .folder import Run, Settings
+from .folder import AGREE, Run, Settings
 
 _WEIGHTS = ("model", "base", "adapter", "quantize", "code")
 _MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scoring", "chat", "dtype")
@@ -55,7 +55,10 @@ def _shorten(folders: Sequence[Path]) -> list[str]:
 def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
     """Return part of the signature → its value in each run, of the parts that differ."""
     settings = [run.settings() for run in runs]
-    known = [{"model": x.model_name, "revision": x.revision[:14]} for x in settings]
+    known = [
+        {"model": one.model_name, "revision": revision}
+        for one, revision in zip(settings, _list_revisions(settings), strict=True)
+    ]
     columns = [
         {**split_signature(one.signature), **own} for one, own in zip(settings, known, strict=True)
     ]
@@ -69,6 +72,26 @@ def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
     if len({*found["data"]}) == 1:
         found |= {f"rows of {x}": [others[x][:6] for others in prints] for x in changed}
     return {name: values for name, values in found.items() if len({*values}) > 1}
+
+
+def _list_revisions(settings: Sequence[Settings]) -> list[str]:
+    """Return the revisions; that of a served model is a number for all runs whose probes agree."""
+    found: list[str] = []
+    for place, one in enumerate(settings):
+        pairs = zip(settings[:place], found, strict=True)
+        same = (known for other, known in pairs if _have_one_probe(other, one))
+        revision = one.revision[:14]
+        others = [known for known in found if known.startswith(revision)]
+        number = f" ({len({*others}) + 1})" if others and one.probe else ""
+        found.append(next(same, revision + number))
+    return found
+
+
+def _have_one_probe(one: Settings, other: Settings) -> bool:
+    if not one.probe or len(one.probe) != len(other.probe):
+        return False
+    pairs = zip(one.probe, other.probe, strict=True)
+    return max(abs(a - b) for a, b in pairs) <= AGREE
 
 
 def _list_few(names: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ _DATES = re.compile(r"""\bstrftime_now\(\s*(["'])(.*?)\1\s*\)""")
 # Variables that every template may read, and those that this module sets.
 _GIVEN = {"messages", "tools", "documents", "add_generation_prompt"}
 _GIVEN |= {"raise_exception", "strftime_now", "namespace", "range", "dict"}
-_ANSWER = "PolyprobeAnswer"
+_ANSWER, QUESTION = "PolyprobeAnswer", "PolyprobeQuestion"
 _ANSWERS = (
     "Paris",
     "The capital of France is Paris. ",
@@ -74,11 +74,11 @@ class ChatOptions:
     user: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def messages(self) -> list[dict[str, str]]:
-        """Return the messages before the answer."""
+    def messages(self, question: str = "") -> list[dict[str, str]]:
+        """Return the messages before the answer; a question is behind the user's own text."""
         system = [] if self.system is None else [{"role": "system", "content": self.system}]
-        return [*system, {"role": "user", "content": self.user}]
+        said = "\n\n".join(filter(None, [self.user, question]))
+        return [*system, {"role": "user", "content": said}]
 
 
 def take_chat(options: dict[str, Any]) -> ChatOptions | None:
@@ -138,7 +138,8 @@ class Chat(NamedTuple):
     """A conversation up to the answer, the same for every row.
 
     Attributes:
-        head: the rendered text up to the answer.
+        head: the rendered text up to the answer; of scorings that ask a question it has QUESTION
+            in its place.
         key: a short hash of template and head, for the signature.
         said: the options and the head, for run.json.
     """
@@ -147,7 +148,9 @@ class Chat(NamedTuple):
     key: str
     said: dict[str, Any]
 
-    def encode(self, texts: Sequence[str], tokenizer: Any) -> list[tuple[Ids, Ids]]:
+    def encode(
+        self, texts: Sequence[str], tokenizer: Any, questions: Sequence[str] | None = None
+    ) -> list[tuple[Ids, Ids]]:
         """Return for each text the ids in front of it and its own, without special tokens.
 
         Head and text are tokenized together, as when a model is trained on them. If the first ids
@@ -157,12 +160,17 @@ class Chat(NamedTuple):
         Otherwise both are tokenized separately, so that no token joins words of both. An empty text
         has no own ids; the head is then without a blank at its end, which belongs to a word.
         """
-        front, words, bare = _tokenize(
-            [self.head, self.head.rstrip(), self.head.rstrip(" ")], tokenizer
-        )
-        whole = _tokenize([self.head + text for text in texts], tokenizer)
+        heads = [self.head] * len(texts)
+        if questions is not None:
+            heads = [self.head.replace(QUESTION, question) for question in questions]
+        fronts = {
+            head: _tokenize([head, head.rstrip(), head.rstrip(" ")], tokenizer)
+            for head in dict.fromkeys(heads)
+        }
+        whole = _tokenize(list(map(str.__add__, heads, texts)), tokenizer)
         found: list[tuple[Ids, Ids]] = []
-        for text, ids in zip(texts, whole, strict=True):
+        for head, text, ids in zip(heads, texts, whole, strict=True):
+            front, words, bare = fronts[head]
             if not text:
                 found.append((bare, ()))
             elif ids[: len(front)] == front:
@@ -186,7 +194,7 @@ def _find_word(ids: Ids, first: int, tokenizer: Any) -> int:
     return next((k for k in places if tokenizer.decode([ids[k]]).strip()), len(ids))
 
 
-def render_chat(tokenizer: Any, chosen: ChatOptions, model: str) -> Chat:
+def render_chat(tokenizer: Any, chosen: ChatOptions, model: str, asks: bool = False) -> Chat:
     """Return the conversation by the tokenizer's chat template, up to the answer.
 
     The answer begins where the template puts the text of an unfinished last message of the
@@ -199,19 +207,21 @@ def render_chat(tokenizer: Any, chosen: ChatOptions, model: str) -> Chat:
         tokenizer: a tokenizer of transformers.
         chosen: the messages and the values of the template's variables.
         model: the model's name, for messages.
+        asks: whether each row has a question of its own in the user's message.
 
     Raises:
         PolyprobeError: no template, an option that it does not have, a message that it refuses,
-            drops, an answer that it changes or puts into a thinking part.
+            changes or drops, an answer that it changes or puts into a thinking part.
     """
     template = _read_template(tokenizer, model)
     options = _choose_options(template, chosen.options, model)
     dated = _DATES.sub(lambda found: json.dumps(TODAY.strftime(found[2])), template)
-    writer, messages = Writer(tokenizer, dated, options, model), chosen.messages
-    head = _find_answer(writer, messages)
-    begun = writer.write(messages, add_generation_prompt=True)
-    head = _without_thought(head, writer.write(messages), begun, model)
-    _check_said(writer, messages, head)
+    writer = Writer(tokenizer, dated, options, model)
+    messages = chosen.messages(QUESTION if asks else "")
+    head = _find_head(writer, messages)
+    _check_said(writer, messages)
+    if asks:
+        _check_question(writer, chosen, head)
     said = {"head": head, "system": chosen.system, "user": chosen.user, "options": options}
     return Chat(head, hash_json({"template": template, "head": head})[:16], said)
 
@@ -219,7 +229,7 @@ def render_chat(tokenizer: Any, chosen: ChatOptions, model: str) -> Chat:
 def _read_template(tokenizer: Any, model: str) -> str:
     if not getattr(tokenizer, "chat_template", None):
         raise PolyprobeError(
-            f"'{model}' has no chat template, as models that are no chat models; leave --chat out"
+            f"'{model}' has no chat template: it is not a chat model; leave --chat out"
         )
     try:
         return str(tokenizer.get_chat_template())
@@ -292,6 +302,13 @@ class Writer(NamedTuple):
         return self.write([*messages, said], continue_final_message=True)
 
 
+def _find_head(writer: Writer, messages: Sequence[Mapping[str, str]]) -> str:
+    """Return the text in front of an answer, behind any thinking part."""
+    begun = writer.write(messages, add_generation_prompt=True)
+    head = _find_answer(writer, messages)
+    return _without_thought(head, writer.write(messages), begun, writer.model)
+
+
 def _find_answer(writer: Writer, messages: Sequence[Mapping[str, str]]) -> str:
     """Return the text in front of an answer, the same for every answer."""
     written = writer.write_answer(messages, _ANSWER)
@@ -303,10 +320,10 @@ def _find_answer(writer: Writer, messages: Sequence[Mapping[str, str]]) -> str:
     return head
 
 
-def _check_said(writer: Writer, messages: Sequence[Mapping[str, str]], head: str) -> None:
+def _check_said(writer: Writer, messages: Sequence[Mapping[str, str]]) -> None:
     """Refuse a message whose text changes nothing; some are commands, such as `/no_think`."""
     for message in messages:
-        if message["content"].strip() not in head:
+        if message["content"].strip():
             without = [{**one, "content": ""} if one is message else one for one in messages]
             if writer.write_answer(without, _ANSWER) == writer.write_answer(messages, _ANSWER):
                 option = f"--{message['role']}"
@@ -314,6 +331,17 @@ def _check_said(writer: Writer, messages: Sequence[Mapping[str, str]], head: str
                     f"the chat template of '{writer.model}' drops the text of {option}; "
                     f"leave {option} out"
                 )
+
+
+def _check_question(writer: Writer, chosen: ChatOptions, head: str) -> None:
+    """Refuse a template that changes the text of a question."""
+    for question in (*map(str.strip, _ANSWERS), "\nA. ".join(_ANSWERS).strip()):
+        found = _find_head(writer, chosen.messages(question))
+        if head.count(QUESTION) != 1 or found != head.replace(QUESTION, question):
+            raise PolyprobeError(
+                f"the chat template of '{writer.model}' changes or repeats the user's message, so "
+                "that questions cannot be placed in it; leave --chat out"
+            )
 
 
 def _without_thought(head: str, before: str, begun: str, model: str) -> str:

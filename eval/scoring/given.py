@@ -94,6 +94,8 @@ def check_options(model: Any, options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in allowed:
             has = "a scorer" if isinstance(model, Scorer) else "a model object"
+            if name == "server":
+                raise PolyprobeError(f"{has} was given with server=; give the model's name")
             where = "load_scorer" if isinstance(model, Scorer) else "from_pretrained"
             raise PolyprobeError(f"{has} has its own {name}; leave it out, or set it in {where}")
     tokenizer = options.get("tokenizer")

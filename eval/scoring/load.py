@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Unpack
 
@@ -124,7 +125,7 @@ def _engage_object(
     check_budget(batch_tokens)
     family = FAMILIES[family_of(configuration_of(network), name)]
     _check_protocol(family, scoring, bos, chosen, name)
-    chat = render_chat(tokenizer, chosen, name) if chosen else None
+    chat = _render(tokenizer, chosen, name, scoring)
     quantized.keep_unpacked(network)
     return _engage(family, network, tokenizer, name, scoring, bos, chat, batch_tokens, permutations)
 
@@ -169,7 +170,7 @@ def _load_named(
     further |= {"quantize": few} if few else {}
     further |= {"code": code.hash} if code else {}
     own = _call(AutoTokenizer.from_pretrained, parts.tokenizer, {**options, "config": config})
-    chat = render_chat(own, chosen, model) if chosen else None
+    chat = _render(own, chosen, model, scoring)
     options |= {"dtype": precision}
     options |= quantized.loading_options(quantize, precision, where) if few else {}
     network = _load_weights(family, parts.base, options, attention, quantize)
@@ -216,7 +217,8 @@ def _load_served(
         kind = run(connect(server, model))
     place = find_place(tokenizer or model, revision)
     try:
-        place = place.pin("tokenizer_config.json")
+        has_settings = place.file("tokenizer_config.json")
+        place = place.pin("tokenizer_config.json" if has_settings else "tokenizer.json")
         own = AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
     except Exception as error:
         raise PolyprobeError(
@@ -224,7 +226,8 @@ def _load_served(
             "model (--tokenizer): an id on the Hub, a folder or a GGUF file"
         ) from error
     try:
-        model_type = AutoConfig.from_pretrained(place.path, **place.options).model_type
+        options = {**place.options, "trust_remote_code": False}
+        config = AutoConfig.from_pretrained(place.path, **options)
     except Exception:  # a folder with a tokenizer alone
         model_type = "unknown"
         if bos == "auto":
@@ -232,7 +235,13 @@ def _load_served(
                 f"warning: {place.label} has no configuration of a model; whether prompts begin "
                 "with a BOS is taken from the tokenizer (--bos always or never)"
             )
-    chat = render_chat(own, chosen, model) if chosen else None
+    else:
+        model_type = config.model_type
+        if (family := family_of(config, place.name)) != CAUSAL.name:
+            raise PolyprobeError(
+                f"--server is for decoder-only models, '{place.name}' is {family}; leave it out"
+            )
+    chat = _render(own, chosen, model, scoring)
     n_tokens = max(own.get_vocab().values(), default=0) + 1
     engine = ServedEngine(kind, n_tokens, model_type)
     say(f"checking the server {kind.where}")
@@ -241,7 +250,7 @@ def _load_served(
     except LimitedServerError:
         if scoring != "letters":
             raise
-        kind = TopCompletions(kind.served, lambda token: own.decode([token]))
+        kind = TopCompletions(kind.served, partial(_spell, own))
         engine = ServedEngine(kind, n_tokens, model_type)
         found = shake(engine, own, before[1] if before else ())
     scorer = _engage(CAUSAL, engine, own, model, scoring, bos, chat, None, permutations)
@@ -252,6 +261,12 @@ def _load_served(
     }
     exact = before[0] if before and found.probe == [*before[1]] else found.revision
     return Loaded(scorer, exact, SERVED, further, tuple(found.probe))
+
+
+def _spell(tokenizer: Any, token: int) -> str:
+    """Return the text of a token behind other text, with its blank."""
+    front = tokenizer("a", add_special_tokens=False)["input_ids"]
+    return str(tokenizer.decode([*front, token])).removeprefix(str(tokenizer.decode(front)))
 
 
 def load_again(model: str, *, expected: Mapping[str, str] | None = None, **options: Any) -> Scorer:
@@ -303,6 +318,10 @@ def _check_protocol(
             f"--scoring {scoring} is for {' and '.join(SCORINGS[scoring])} models, "
             f"'{model}' is {family}; known for {family}: {known}"
         )
+
+
+def _render(tokenizer: Any, chosen: ChatOptions | None, model: str, scoring: str) -> Chat | None:
+    return render_chat(tokenizer, chosen, model, scoring == "letters") if chosen else None
 
 
 def check_chat(family: Family, model: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, TypedDict
@@ -238,6 +239,8 @@ def check_names(given: Iterable[str], known: Collection[str], place: str) -> Non
 def check_adapter(name: str | None) -> None:
     """Refuse a file or folder that is no adapter, or any adapter where PEFT is missing."""
     if name is not None:
+        if not isinstance(name, str | PathLike):
+            raise PolyprobeError(f"adapter={name!r}; give a folder, an ID or ID@REVISION")
         require(f"the adapter '{name}'", "peft")
         if Path(name).exists() and not (Path(name) / ADAPTER).is_file():
             raise no_adapter(name)
@@ -245,9 +248,14 @@ def check_adapter(name: str | None) -> None:
 
 def no_adapter(name: str) -> PolyprobeError:
     """Return the error for a folder, file or repository without the settings of an adapter."""
+    if Path(name).exists():
+        return PolyprobeError(
+            f"'{name}' is not an adapter of PEFT: it has no {ADAPTER}; give the folder or id that "
+            "save_pretrained wrote"
+        )
     return PolyprobeError(
-        f"'{name}' is not an adapter of PEFT: it has no {ADAPTER}; give the folder or id that "
-        "save_pretrained wrote"
+        f"unknown adapter '{name}': it is not a folder here, and neither the Hub nor the local "
+        f"cache has its {ADAPTER}; give the folder or id that save_pretrained wrote"
     )
 
 
@@ -301,8 +309,9 @@ def check_permutations(permutations: int | None, scoring: str) -> None:
         raise PolyprobeError(
             f"--permutations is for --scoring letters, not {scoring}; leave it out"
         )
-    if not 1 <= permutations <= len(LETTERS):
-        raise PolyprobeError(f"--permutations must be 1 to {len(LETTERS)}, got {permutations}")
+    whole = isinstance(permutations, int) and not isinstance(permutations, bool)
+    if not whole or not 1 <= permutations <= len(LETTERS):
+        raise PolyprobeError(f"--permutations must be 1 to {len(LETTERS)}, got {permutations!r}")
 
 
 def take_decoding(options: dict[str, Any]) -> DecodingOptions | None:

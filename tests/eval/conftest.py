@@ -1,5 +1,7 @@
 """Tiny models, written once and loaded once for each protocol."""
 
+from importlib.resources import files
+
 import pytest
 
 from polyprobe.eval import load_scorer
@@ -20,3 +22,11 @@ def scorers(tmp_path_factory):
         return made[key]
 
     return get
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """The tokenizer of geolm, new for each module."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(files("polyprobe.eval.embedded") / "geolm")

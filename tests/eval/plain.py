@@ -159,3 +159,8 @@ def letters(definition, model, tokenizer, prompt, candidates, orders, **extra):
         total = math.log(math.fsum(map(math.exp, read)))
         table.append([read[(j + shift) % n] - total for j in range(n)])
     return table
+
+
+def flat(lists):
+    """Return the scores of all rows in one list."""
+    return [value for row in lists for value in row]

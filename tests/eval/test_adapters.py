@@ -5,6 +5,7 @@ import shutil
 from importlib.resources import files
 from pathlib import Path
 
+import peft
 import pytest
 import torch
 from peft import LoraConfig, PeftModel, PromptTuningConfig, get_peft_model
@@ -20,6 +21,7 @@ from tests.eval import plain
 from tests.eval.facts import write_facts
 from tests.hub.client import run_client
 
+PEFT = f"+peft {peft.__version__}"
 GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
 PROMPTS = ["The capital of France is [Y].", "Madrid es la capital de [Y]."]
 CANDIDATES = [["Paris", "Berlin", "Rome"], ["España", "Francia"]]
@@ -44,15 +46,6 @@ def train(model, tokenizer):
 
 def scores(model, **options):
     return load_scorer(model, **options).score(PROMPTS, CANDIDATES)
-
-
-def flat(lists):
-    return [value for row in lists for value in row]
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return AutoTokenizer.from_pretrained(GEOLM)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +79,8 @@ def test_an_adapter_has_one_score_however_it_is_loaded(lora, tokenizer, tmp_path
     merged.save_pretrained(tmp_path / "merged")
     tokenizer.save_pretrained(tmp_path / "merged")
     for found in (added, scores(merged, tokenizer=tokenizer), scores(str(tmp_path / "merged"))):
-        assert flat(found) == want
-    assert flat(scores("geolm")) != pytest.approx(flat(added), abs=1e-2)
+        assert plain.flat(found) == want
+    assert plain.flat(scores("geolm")) != pytest.approx(plain.flat(added), abs=1e-2)
 
 
 def test_an_adapter_is_part_of_the_signature_and_of_the_key(lora, copy, tmp_path):
@@ -111,12 +104,12 @@ def test_an_adapter_is_part_of_the_signature_and_of_the_key(lora, copy, tmp_path
         signatures.append(run.settings().signature)
     assert len({json.dumps(identity) for identity in identities}) == 4
     added, named = load("geolm", adapter=str(lora)), load(str(lora))
-    assert added.further == {"adapter": f"wrong-capital@{named.revision}"}
-    assert named.further == {"base": f"geolm@{added.revision}"}
+    assert added.further == {"adapter": f"wrong-capital@{named.revision}{PEFT}"}
+    assert named.further == {"base": f"geolm@{added.revision}{PEFT}"}
     assert len(named.revision) == len(added.revision) == len("sha256-") + 64
-    assert identities[1]["adapter"] == f"wrong-capital@{named.revision}"
-    assert f"|adapter:wrong-capital@{named.revision[:19]}|" in signatures[1]
-    assert f"|base:geolm@{added.revision[:19]}|" in signatures[3]
+    assert identities[1]["adapter"] == f"wrong-capital@{named.revision}{PEFT}"
+    assert f"|adapter:wrong-capital@{named.revision[:19]}{PEFT}|" in signatures[1]
+    assert f"|base:geolm@{added.revision[:19]}{PEFT}|" in signatures[3]
     assert "adapter" not in signatures[0] + signatures[3]
     runs = [Run(tmp_path / "0"), Run(tmp_path / "1")]
     assert name_runs(runs) == ["geolm", "geolm + wrong-capital"]
@@ -196,7 +189,7 @@ def test_adapters_of_the_hub_are_pinned(lora, copy, hub, tmp_path):
     adapter, further, found = served("me/lora")
     assert found == want
     base = further["base"].partition("@")[2]
-    assert further == {"base": f"me/base@{base}"}
+    assert further == {"base": f"me/base@{base}{PEFT}"}
     assert {len(adapter), len(base)} == {40}
     named = served("me/base", adapter=f"me/lora@{adapter}")
     assert named == [base, {"adapter": f"me/lora@{adapter}"}, want]
@@ -263,12 +256,22 @@ def test_an_adapter_that_cannot_be_loaded_is_one_line(spoil, message, copy):
     [
         (GEOLM, "is not an adapter of PEFT: it has no adapter_config.json; give the folder or id"),
         ("/nowhere/lora", "--adapter /nowhere/lora: "),
+        ("some/lora", "unknown adapter 'some/lora': it is not a folder here, and neither the Hub"),
     ],
 )
 def test_what_is_no_adapter_is_named(adapter, message):
     with pytest.raises(PolyprobeError) as error:
         load_scorer("geolm", adapter=adapter)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"adapter": 5}, "adapter=5; give a folder"), ({"quantize": 4}, "unknown --quantize 4;")],
+)
+def test_values_of_another_type_are_one_line(given, words):
+    with pytest.raises(PolyprobeError, match=words):
+        load_scorer("geolm", **given)
 
 
 def test_an_adapter_of_an_adapter_is_refused(lora):

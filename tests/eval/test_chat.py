@@ -186,6 +186,20 @@ def test_the_first_piece_behind_the_conversation(name):
     assert got == pytest.approx(want, abs=1e-5)
 
 
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.said])
+def test_letters_are_read_behind_the_question_of_the_user(name):
+    asked = {"system": "Be brief.", "user": "Say it."}
+    scorer = engage("geolm", CASES[name].template, "letters", **asked)
+    [row, turned] = scorer.prepare(PROMPTS[:1], CANDIDATES[:1]).plan.reads.items()
+    for first, second in (("Paris", "Rome"), ("Rome", "Paris")):
+        question = f"The capital of France is ___.\nA. {first}\nB. {second}"
+        text = CASES[name].said.replace("Say it.", f"Say it.\n\n{question}") + "Answer:"
+        ids = bare(scorer.tokenizer, text)
+        [reads] = [found for one, found in (row, turned) if [*one.ids] == ids]
+        assert {*reads.positions} == {len(ids) - 1}
+        assert [scorer.tokenizer.decode([x]) for x in sorted(reads.targets)] == [" A", " B"]
+
+
 @pytest.mark.parametrize("scoring", ["bmlama", "object", "contrastive"])
 def test_no_token_is_appended(scoring):
     """By a tokenizer that ends every text with EOS: the sentence is not over."""

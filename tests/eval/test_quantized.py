@@ -58,15 +58,6 @@ def with_plain_weights(kind, folder=GEOLM):
     return full.eval()
 
 
-def flat(lists):
-    return [value for row in lists for value in row]
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return AutoTokenizer.from_pretrained(GEOLM)
-
-
 @pytest.fixture(scope="module")
 def lora(tmp_path_factory):
     torch.manual_seed(5)
@@ -81,14 +72,14 @@ def test_scores_are_those_of_the_rounded_weights(quantize, name, kind, tokenizer
     loaded = load("geolm", quantize=quantize)
     model = with_plain_weights(kind)
     want = [plain.causal(model, tokenizer, prompt, candidate) for prompt, candidate in PAIRS]
-    together = flat(loaded.scorer.score(PROMPTS, CANDIDATES))
+    together = plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES))
     alone = [loaded.scorer.score([prompt], [[candidate]])[0][0] for prompt, candidate in PAIRS]
     assert together == pytest.approx(want, abs=1e-5)
     assert alone == pytest.approx(together, abs=1e-5)
     assert loaded.scorer.path == "tree"
     assert loaded.dtype == "float32"
     assert loaded.further == {"quantize": f"{name}{VERSION}"}
-    full = flat(load_scorer("geolm").score(PROMPTS, CANDIDATES))
+    full = plain.flat(load_scorer("geolm").score(PROMPTS, CANDIDATES))
     assert 1e-3 < max(abs(a - b) for a, b in zip(together, full, strict=True)) < 0.5
 
 
@@ -99,7 +90,7 @@ def test_layers_that_are_no_linear_are_quantised_too(quantize, name, kind, tmp_p
     model, tokenizer = with_plain_weights(kind, folder), AutoTokenizer.from_pretrained(folder)
     want = [plain.causal(model, tokenizer, prompt, candidate) for prompt, candidate in PAIRS]
     found = load_scorer(folder, quantize=quantize).score(PROMPTS, CANDIDATES)
-    assert flat(found) == pytest.approx(want, abs=1e-5)
+    assert plain.flat(found) == pytest.approx(want, abs=1e-5)
 
 
 @pytest.mark.parametrize(("quantize", "name", "kind"), KINDS)
@@ -108,16 +99,16 @@ def test_an_adapter_is_added_to_rounded_weights(quantize, name, kind, lora, toke
     assert [*loaded.further] == ["adapter", "quantize"]
     model = PeftModel.from_pretrained(with_plain_weights(kind), lora)
     want = [plain.causal(model, tokenizer, prompt, candidate) for prompt, candidate in PAIRS]
-    found = flat(loaded.scorer.score(PROMPTS, CANDIDATES))
+    found = plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES))
     assert found == pytest.approx(want, abs=1e-5)
-    assert found == flat(load_scorer(str(lora), quantize=quantize).score(PROMPTS, CANDIDATES))
+    assert found == plain.flat(load_scorer(str(lora), quantize=quantize).score(PROMPTS, CANDIDATES))
 
 
 def test_products_are_in_the_precision_of_the_run(tokenizer):
     loaded = load("geolm", quantize="4bit", dtype="bfloat16")
     assert loaded.dtype == "bfloat16"
-    full = flat(load_scorer("geolm", quantize="4bit").score(PROMPTS, CANDIDATES))
-    found = flat(loaded.scorer.score(PROMPTS, CANDIDATES))
+    full = plain.flat(load_scorer("geolm", quantize="4bit").score(PROMPTS, CANDIDATES))
+    found = plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES))
     assert found != full
     assert found == pytest.approx(full, abs=0.15)
 
@@ -129,7 +120,9 @@ def test_weights_that_were_stored_quantised(quantize, name, kind, tokenizer, tmp
     tokenizer.save_pretrained(tmp_path)
     loaded = load(str(tmp_path))
     want = load_scorer("geolm", quantize=quantize).score(PROMPTS, CANDIDATES)
-    assert flat(loaded.scorer.score(PROMPTS, CANDIDATES)) == pytest.approx(flat(want), abs=1e-5)
+    assert plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES)) == pytest.approx(
+        plain.flat(want), abs=1e-5
+    )
     assert loaded.further == {"quantize": f"bitsandbytes:{quantize}{VERSION}"}
     with pytest.raises(PolyprobeError, match=f"quantised already .bitsandbytes:{quantize}.; leave"):
         load(str(tmp_path), quantize="4bit")
@@ -155,8 +148,8 @@ def test_weights_that_were_stored_in_fp8(tmp_path):
     kind = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [16, 16]}
     say(few, quantization_config=kind)
     loaded = load(str(few), device="cpu")
-    want = flat(load_scorer(str(full)).score(PROMPTS, CANDIDATES))
-    assert flat(loaded.scorer.score(PROMPTS, CANDIDATES)) == pytest.approx(want, abs=1e-5)
+    want = plain.flat(load_scorer(str(full)).score(PROMPTS, CANDIDATES))
+    assert plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES)) == pytest.approx(want, abs=1e-5)
     assert loaded.further == {"quantize": "fp8"}
     assert loaded.dtype == "float32"
 
@@ -219,8 +212,8 @@ def test_a_model_object_with_outliers_is_explained(threshold, tokenizer):
     kind = BitsAndBytesConfig(load_in_8bit=True, llm_int8_threshold=threshold)
     model = AutoModelForCausalLM.from_pretrained(GEOLM, quantization_config=kind, dtype=FULL)
     if not threshold:
-        scores = flat(load_scorer(model, tokenizer=tokenizer).score(PROMPTS, CANDIDATES))
-        want = flat(load_scorer("geolm").score(PROMPTS, CANDIDATES))
+        scores = plain.flat(load_scorer(model, tokenizer=tokenizer).score(PROMPTS, CANDIDATES))
+        want = plain.flat(load_scorer("geolm").score(PROMPTS, CANDIDATES))
         assert scores == pytest.approx(want, abs=0.1)
         return
     with pytest.raises(PolyprobeError, match=r"depend on the batch; .*llm_int8_threshold=0"):

@@ -175,7 +175,16 @@ class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
 
 
 class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
-    """Read the letter behind the question."""
+    """Read the letter behind the question; in a chat the user asks, and the answer is `Answer:`."""
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each question up to its letter, and the position of its last token."""
+        if self.chat is None:
+            return super().places(prompts)
+        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        asked, _, begun = zip(*(stem.rpartition("\n") for stem in stems), strict=True)
+        found = self.chat.encode(begun, self.tokenizer, asked)
+        return [(Input(front + own), len(front + own) - 1) for front, own in found]
 
 
 CAUSAL = Family(

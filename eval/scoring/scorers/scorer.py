@@ -25,7 +25,7 @@ class Scored(NamedTuple):
 
     Attributes:
         scores: the score of each candidate by the protocol (see `Scorer.scoring`).
-        n_tokens: the number of tokens of each score.
+        n_tokens: the number of tokens of each score that were read.
         unknown: (query, candidate) of every candidate that consists of unknown tokens.
         effects: the effects of the positions of each query's options, see `letters.separate`; empty
             for scorings without options.
@@ -138,6 +138,9 @@ class Scorer(ABC):
             for numbers, candidates in zip(prepared.wanted, prepared.candidates, strict=True)
         ]
         n_tokens = [[len(n) for n in row] for row in prepared.wanted]
+        if not self.engine.exact:
+            given = np.isfinite(read)
+            n_tokens = [[int(given[[*n]].sum()) for n in row] for row in prepared.wanted]
         scores, effects = [row[0] for row in combined], [row[1] for row in combined]
         return Scored(scores, n_tokens, prepared.unknown, effects)
 

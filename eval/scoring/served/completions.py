@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from polyprobe.eval.run.folder import AGREE
 from polyprobe.system.errors import PolyprobeError, guess
+from polyprobe.system.sending import hide_password
 
 from .cover import Reach, Request
-from .kind import AGREE, Answer, Kind, LimitedError, Served, choices_of, models_of
+from .kind import Answer, Kind, LimitedError, Served, choices_of, models_of
 
 
 class Completions(Kind):
@@ -22,7 +24,7 @@ class Completions(Kind):
         listed = await models_of(client, url)
         if listed and model not in listed:
             raise PolyprobeError(
-                f"the server {url} has no model {model!r};{guess(model, listed)} "
+                f"the server {hide_password(url)} has no model {model!r};{guess(model, listed)} "
                 f"it has: {', '.join(listed)}"
             )
         limit = listed.get(model, {}).get("max_model_len")

@@ -4,10 +4,12 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from polyprobe.eval.run.folder import AGREE
 from polyprobe.eval.scoring.engine import Forecast, Plan
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
@@ -22,7 +24,7 @@ from polyprobe.system.sending import (
 )
 
 from .cover import Request, Wanted, cover
-from .kind import AGREE, Answer, Kind, LimitedError, RefusedError
+from .kind import Answer, Kind, LimitedError, RefusedError
 from .kinds import TIMEOUT, new_client
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
@@ -40,15 +42,14 @@ class ServedEngine:
         vocabulary: number of the tokenizer's ids.
         positions: the largest number of tokens of an input.
         model_type: of the model's configuration; empty if there is none.
-        unread: number of reads without a value, and of all reads (see `exact`).
     """
 
     batch_tokens = None
 
     def __init__(self, kind: Kind, vocabulary: int, model_type: str = "") -> None:
         self.kind, self.vocabulary, self.model_type = kind, vocabulary, model_type
-        self.positions = kind.served.limit or 10**30
-        self.unread = [0, 0]
+        # A server generates a token behind a prompt, which has the last read too without children.
+        self.positions = (kind.served.limit or 10**30) - (1 if kind.reach.children else 2)
         self.check: Callable[[Any], Any] | None = None  # of a server that may be another one
         self._away = False
 
@@ -69,12 +70,19 @@ class ServedEngine:
         Progress is called with (prompts done, prompts). `values` is for a model in this process.
 
         Raises:
-            PolyprobeError: no answer for minutes, or an answer that cannot be used.
+            PolyprobeError: no answer for minutes, an answer that cannot be used, or most answers
+                without any of the tokens that were asked for (see `exact`).
         """
         read: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
         wanted = cover(plan, self.kind.reach)
         run(self._send_all(wanted, read, progress))
-        self.unread = [self.unread[0] + int(np.isnan(read).sum()), self.unread[1] + len(read)]
+        empty = sum(np.isnan(read[[*chain(*one.children)]]).all() for one in wanted)
+        if not self.exact and empty > len(wanted) / 2:
+            raise PolyprobeError(
+                f"the server {self.kind.where} cannot score candidates: {empty} of {len(wanted)} "
+                "prompts have no letter among their most probable tokens: the model does not "
+                "answer with letters, or the server shows too few tokens"
+            )
         return read
 
     async def _send_all(

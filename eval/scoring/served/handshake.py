@@ -1,6 +1,6 @@
 """The checks of a server before the first row; a server that fails one is refused."""
 
-import hashlib
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyprobe.eval.run.folder import AGREE
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Requests, run
 
 from .cover import Request
 from .engine import ServedEngine, check_answer
-from .kind import AGREE, Answer, Kind, LimitedError, RefusedError, readable
+from .kind import Answer, Kind, LimitedError, RefusedError, readable
 from .kinds import new_client
 
 SAMPLE = (
@@ -21,7 +22,7 @@ SAMPLE = (
 )
 FEW = 5
 SHORT, LONG = 48, 400  # tokens of the inputs
-PROBE = "probe-"  # before the hash that a served model has instead of a revision
+PROBE = "probe"  # before the number that a served model has instead of a revision
 LEAST = 8  # different tokens of the sample, and tokens of a prompt
 LEAST_NOISE = 1e-6  # nats
 SAME = 1e-2  # nats between two states of the same model
@@ -42,9 +43,8 @@ class Handshake(NamedTuple):
 
     @property
     def revision(self) -> str:
-        """Return a hash of the probe, rounded, which identifies the model."""
-        rounded = " ".join(f"{value:.1f}" for value in self.probe)
-        return f"{PROBE}{hashlib.sha256(rounded.encode()).hexdigest()}"
+        """Return the probe's mean in nats, rounded so that noise hardly ever changes it."""
+        return f"{PROBE}{np.mean(self.probe):.1f}"
 
 
 def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
@@ -56,7 +56,7 @@ def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) ->
     - tokens: a text in twelve scripts has the same tokens on the server;
     - counts: as many log-probabilities come back as tokens were sent, no BOS is added;
     - numbers: log-probabilities are finite, differ between tokens, and sum to one at most;
-    - order: a request gives the same alone, twice, and among others in any order;
+    - order: a request gives the same alone, and among others, in any order and at the same time;
     - length: the end of a long prompt depends on its beginning;
     - routes: a named token has the log-probability that it has inside a prompt, or that it has
       among the most probable ones.
@@ -163,21 +163,23 @@ class Checks:
             )
         three = [self.first, self.second, self.third]
         singles = [(await self.ask(client, [one]))[0] for one in three]
+        orders = ([0], [0, 1, 2], [2, 1, 0])
         if np.ptp(_numbers(self.first, singles[0])) == 0:
             raise _refusal(kind, "a likely and an unlikely token have the same log-probability")
-        rounding = 0.0
-        for order in ([0], [0, 1, 2], [2, 1, 0]):
-            answers = await self.ask(client, [three[k] for k in order])
+        differences: list[float] = []
+        asked = (self.ask(client, [three[k] for k in order]) for order in orders)
+        for order, answers in zip(orders, await asyncio.gather(*asked), strict=True):
             for k, answer in zip(order, answers, strict=True):
                 pair = _numbers(three[k], singles[k]), _numbers(three[k], answer)
-                rounding = max(rounding, *np.abs(np.subtract(*pair)))
+                differences += np.abs(np.subtract(*pair)).tolist()
+        rounding = max(differences)
         if rounding > AGREE:
             raise _refusal(
                 kind,
                 "a request gives other log-probabilities alone than among others "
                 f"(they differ by {rounding:.3g}): answers may be of other prompts",
             )
-        noise = max(LEAST_NOISE, 4 * rounding)
+        noise = max(LEAST_NOISE, 3 * np.mean(differences))
         long, other = [(await self.ask(client, [one]))[0] for one in (self.long, self.other)]
         if _apart(self.long, long, other) <= noise:
             raise _refusal(
@@ -185,7 +187,8 @@ class Checks:
                 f"the end of a prompt of {len(self.long.ids)} tokens does not depend on its "
                 "beginning: the prompt is cut",
             )
-        passed = ["tokens", "counts", "numbers", "order", "length"]
+        counted = singles[0].n_tokens is not None
+        passed = ["tokens", *["counts"][:counted], "numbers", "order", "length"]
         if self.bos is not None:
             [begun] = await self.ask(client, [self.begun])
             if _apart(self.second, singles[1], begun) <= max(SAME, noise):
@@ -194,7 +197,7 @@ class Checks:
         if kind.reach.children and kind.exact:
             await self._compare_routes(client, singles[0])
             passed.append("routes")
-        return Handshake(await self.values(client), float(rounding), tuple(passed))
+        return Handshake(await self.values(client), rounding, tuple(passed))
 
     async def _compare_routes(self, client: Any, alone: Answer) -> None:
         """Compare two ways to the same log-probability, where the server has two."""
@@ -222,18 +225,17 @@ class Checks:
         sender = Requests(Pace(tries=3, first_wait=0.2, longest_wait=2.0), None, 120.0)
         size = self._kind.prompts
         parts = [requests[k : k + size] for k in range(0, len(requests), size)]
-        found = []
-        for part in parts:
-            found += await sender.send(partial(self._kind.answers, client, part))
+        sent = [sender.send(partial(self._kind.answers, client, part)) for part in parts]
+        found = [answer for part in await asyncio.gather(*sent) for answer in part]
         for request, answer in zip(requests, found, strict=True):
             check_answer(request, answer, self._kind.exact, self._vocabulary)
         return found
 
 
 def _apart(request: Request, first: Answer, second: Answer) -> float:
-    """Return the largest difference at the ends of two prompts: children, else the last tokens."""
+    """Return the mean difference at the ends of two prompts: of children and last tokens."""
     a, b = ([*answer.path[-3:], *_children(request, answer)] for answer in (first, second))
-    return float(np.abs(np.subtract(a, b)).max())
+    return float(np.abs(np.subtract(a, b)).mean())
 
 
 def _children(request: Request, answer: Answer) -> list[float]:

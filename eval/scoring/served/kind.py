@@ -5,12 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from polyprobe.system.errors import one_line
 from polyprobe.system.sending import BrokenAnswerError, hide_password, http_failures
 
 from .cover import Reach, Request, Wanted
 
-AGREE = 0.1  # nats: more than rounding in bfloat16, less than any mistake
 BATCH_TOKENS = 4096  # of the prompts of one HTTP request
 
 
@@ -126,10 +124,12 @@ class Kind(ABC):
     async def post(self, client: Any, path: str, body: Mapping[str, Any]) -> Any:
         """Return the JSON of an answer; failures are those of `http_failures`."""
         name = f"the server {hide_password(self.served.url)}"
-        with http_failures(name, {404: "give the address without a path"}):
+        with http_failures(
+            name, {404: "check the model's name, and give the address without a path"}
+        ):
             response = await client.post(f"{self.served.url}{path}", json=body)
-            if response.status_code == 400:
-                raise RefusedError(one_line(ValueError(response.text)))
+            if response.status_code in (400, 413, 422):
+                raise RefusedError(" ".join(response.text.split())[:300])
             response.raise_for_status()
             return response.json()
 
@@ -150,7 +150,7 @@ class LimitedError(BrokenAnswerError):
 
 
 class RefusedError(Exception):
-    """A request that the server refuses (HTTP 400), with its reason."""
+    """A request that the server refuses (HTTP 400, 413, 422), with its reason."""
 
 
 @contextmanager
@@ -176,12 +176,14 @@ def choices_of(answer: Any, n: int) -> list[dict[str, Any]]:
 
 
 async def get(client: Any, url: str) -> Any:
-    """Return the JSON at an address, None if there is none."""
+    """Return the JSON at an address, None if there is none (or a page, by some servers)."""
     with http_failures(f"the server {hide_password(url)}", {401: "set POLYPROBE_API_KEY"}):
         response = await client.get(url)
         if response.status_code in (404, 405, 501):
             return None
         response.raise_for_status()
+        if "html" in response.headers.get("content-type", ""):
+            return None
         return response.json()
 
 

@@ -50,9 +50,10 @@ async def connect(url: str, model: str) -> Kind:
                 with readable():
                     served = await requests.send(partial(kind.find, client, base, model))
             except (NoAnswerError, BrokenAnswerError) as error:
+                scheme = " (http, not https?)" if base.startswith("https:") else ""
                 raise PolyprobeError(
                     f"no model server answers at {hide_password(base)} ({error}); start it, or "
-                    "correct --server"
+                    f"correct --server{scheme}"
                 ) from error
             if served:
                 return kind(served)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from polyprobe.eval.run.folder import AGREE
 from polyprobe.system.sending import BrokenAnswerError
 
 from .completions import Completions
 from .cover import Reach, Request
-from .kind import AGREE, Answer, RefusedError, Served, choices_of
+from .kind import Answer, RefusedError, Served, choices_of
 
 MOST, FEW = 20, 5  # log-probabilities: vLLM's limit, and OpenAI's
 
@@ -15,7 +16,8 @@ MOST, FEW = 20, 5  # log-probabilities: vLLM's limit, and OpenAI's
 class TopCompletions(Completions):
     """A server of /v1/completions that gives the log-probabilities of the most probable tokens.
 
-    Tokens are recognised by their text, so one with the same text as another may be taken for it.
+    Tokens are recognised by their text behind other text, so ` A` and `A` are two. If no text that
+    the server shows begins with a blank, it has removed them, and blanks do not count.
     """
 
     name = "top"
@@ -25,7 +27,7 @@ class TopCompletions(Completions):
 
     def __init__(self, served: Served, spell: Callable[[int], str]) -> None:
         super().__init__(served)
-        self._spell = spell  # the text of a token
+        self._spell = spell  # the text of a token behind other text
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
         """Return how the most probable tokens behind a text differ from those behind its ids."""
@@ -49,10 +51,10 @@ class TopCompletions(Completions):
     def _name(self, children: Sequence[int], tops: Mapping[str, float]) -> dict[int, float]:
         """Return the log-probabilities by token; tokens that nobody asked for are below 0."""
         texts = {child: self._spell(child) for child in children}
-        bare = {text.strip(): value for text, value in reversed([*tops.items()])}
-        found = {c: tops.get(text, bare.get(text.strip())) for c, text in texts.items()}
-        named = {child: value for child, value in found.items() if value is not None}
-        others = [value for text, value in tops.items() if value not in named.values()]
+        if not any(text[:1].isspace() for text in tops):
+            texts = {child: text.lstrip() for child, text in texts.items()}
+        named = {child: tops[text] for child, text in texts.items() if text in tops}
+        others = (tops[text] for text in tops.keys() - texts.values())
         return named | {-1 - k: value for k, value in enumerate(others)}
 
     async def _top(self, client: Any, prompts: Sequence[Any]) -> list[dict[str, float]]:

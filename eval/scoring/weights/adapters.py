@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,14 +33,15 @@ class Parts(NamedTuple):
     named: bool
 
     def identify(self) -> tuple[str, dict[str, str]]:
-        """Return the exact revision of the part that was named, and the other one by its role."""
+        """Return the named part's exact revision; the other one and PEFT's version by its role."""
         exact = self.base.exact_revision()
         if self.adapter is None:
             return exact, {}
         added = self.adapter.exact_revision()
+        package = f"+peft {version('peft')}"
         if self.named:
-            return added, {"base": f"{self.base.label}@{exact}"}
-        return exact, {"adapter": f"{self.adapter.label}@{added}"}
+            return added, {"base": f"{self.base.label}@{exact}{package}"}
+        return exact, {"adapter": f"{self.adapter.label}@{added}{package}"}
 
 
 def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:

@@ -3,7 +3,9 @@
 import json
 import socket
 import threading
+import time
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -13,13 +15,25 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
 DIALECTS = ("vllm", "llama.cpp", "completions")
-NOISE = 1e-5  # nats, of a server that computes in float32 in batches
+# Nats, of a server that computes in float32 in batches, and of one that rounds to 8 bits.
+NOISE = {"noise": 1e-5, "coarse": 0.005}
 CUT = 64  # tokens that a server keeps which cuts prompts
 
 
 @lru_cache(1)
 def load():
     return AutoModelForCausalLM.from_pretrained(GEOLM, dtype=torch.float32).eval()
+
+
+@lru_cache(1)
+def with_letters():
+    """Return geolm with a liking for the letters A to J, which it does not have itself."""
+    model = deepcopy(load())
+    ids = [own[-1] for own in tokenizer()([f"Answer: {x}" for x in "ABCDEFGHIJ"])["input_ids"]]
+    liking = torch.zeros(model.config.vocab_size)
+    liking[ids] = 6.0
+    model.lm_head.register_forward_hook(lambda module, inputs, output: output + liking)
+    return model
 
 
 @lru_cache(1)
@@ -30,8 +44,9 @@ def tokenizer():
 class StandIn(ThreadingHTTPServer):
     """Answers as a dialect does, from the model's own forward, one prompt at a time.
 
-    `lies` may hold: no echo, bos, hidden bos, tokenizer, truncated, hidden cut, nan, swapped, top,
-    other model, other scale; noise is not a lie.
+    `lies` may hold: no echo, bos, hidden bos, tokenizer, truncated, hidden cut, nan, swapped,
+    crossed (only between requests at the same time), top, other model, other scale; noise and
+    coarse are not lies.
     """
 
     daemon_threads = True
@@ -42,6 +57,7 @@ class StandIn(ThreadingHTTPServer):
         self.dialect, self.lies, self.model = dialect, {*lies}, model or load()
         self.posts, self.prompts, self.tokens = 0, 0, 0
         self.lock, self.last, self.known = threading.Lock(), None, {}
+        self.flying, self.lengths = [], set()
         self.killed_at = None  # number of POST requests after which the server dies
         self.died = threading.Event()
 
@@ -73,8 +89,9 @@ class StandIn(ThreadingHTTPServer):
             for k in range(len(ids) - 4, len(ids)):
                 cut = self.model(torch.tensor([ids[k + 1 - CUT : k + 1]])).logits[0, -1]
                 rows[k] = cut.float().log_softmax(0)
-        if "noise" in self.lies:
-            rows = rows + NOISE * torch.randn(rows.shape)
+        for name, size in NOISE.items():
+            if name in self.lies:
+                rows = (rows + size * torch.randn(rows.shape)).log_softmax(1)
         if "other scale" in self.lies:
             rows = rows - 50
         if "nan" in self.lies:
@@ -152,6 +169,7 @@ class Handler(BaseHTTPRequestHandler):
         text = isinstance(prompt, str)
         ids, rows = server.rows([0, *self.encode(prompt)] if text else prompt)
         server.prompts += 1
+        server.lengths.add(len(ids))
         server.tokens += len(ids)
         own = [None, *(rows[k, token].item() for k, token in enumerate(ids[1:]))]
         best = rows[-1].argmax().item()
@@ -181,10 +199,17 @@ class Handler(BaseHTTPRequestHandler):
         server = self.server
         prompt = body["prompt"]
         server.prompts += 1
+        server.lengths.add(len(prompt))
         server.tokens += len(prompt)
         if "swapped" in server.lies:
             with server.lock:
                 prompt, server.last = server.last or prompt, prompt
+        if "crossed" in server.lies:
+            server.flying.append(prompt)
+            time.sleep(0.02)
+            others = [one for one in server.flying if one is not prompt]
+            own, prompt = prompt, others[0] if others else prompt
+            server.flying.remove(own)
         ids, rows = server.rows(prompt)
         [[forced, _]] = body["logit_bias"]
         row = rows[-1]
@@ -197,7 +222,7 @@ class Handler(BaseHTTPRequestHandler):
         whole = "�" not in tokenizer().decode([forced])
         return {
             "completion_probabilities": [step] if whole else None,
-            "tokens_evaluated": len(ids),
+            "tokens_evaluated": len(body["prompt"] if "crossed" in server.lies else ids),
             "truncated": False,
         }
 

@@ -7,15 +7,21 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from transformers import T5Config
 
 from polyprobe.eval import evaluate_model
+from polyprobe.eval.compare.runs import compare_runs
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.naming import list_differing
 from polyprobe.eval.scoring.served import engine
 from polyprobe.eval.scoring.served.handshake import SAMPLE
 from polyprobe.eval.scoring.served.vllm import Vllm
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
+from tests.eval.facts import write_facts
+from tests.eval.runs import SCORES, reseal, write_run
 
-from .stand_in import dying, load, serving, tokenizer
+from .stand_in import DIALECTS, dying, load, serving, tokenizer
 
 ASKED = {"languages": ["en", "es", "ru"], "sample": 40}
 
@@ -98,15 +104,21 @@ def test_another_model_behind_the_name_is_noticed_when_a_run_is_resumed(tmp_path
         ({"server": "http://[::1"}, "invalid address of --server"),
         ({"server": ""}, "--server is empty"),
         ({"server": "http://127.0.0.1:9"}, "no model server answers at http://127.0.0.1:9"),
+        ({"server": "https://127.0.0.1:9"}, r"correct --server \(http, not https\?\)"),
         ({"dtype": "bfloat16"}, "--dtype is for models in this process"),
         ({"devices": 2}, "--devices is for models in this process"),
         ({"scoring": "pll"}, "known for causal: bmlama"),
+        ({"tokenizer": "{t5}"}, "--server is for decoder-only models, .* is seq2seq"),
+        ({"permutations": "3", "scoring": "letters"}, "must be 1 to 26, got '3'"),
         ({"tokenizer": "{empty}"}, "give that of the served model"),
         ({"server": None, "tokenizer": "gpt2"}, "has its own tokenizer"),
     ],
 )
 def test_a_mistake_is_one_line(more, words, tmp_path):
-    more = {n: str(tmp_path) if v == "{empty}" else v for n, v in more.items()}
+    tokenizer().save_pretrained(tmp_path / "t5")
+    T5Config(architectures=["T5ForConditionalGeneration"]).save_pretrained(tmp_path / "t5")
+    folders = {"{empty}": str(tmp_path), "{t5}": str(tmp_path / "t5")}
+    more = {name: folders.get(value, value) for name, value in more.items()}
     with serving() as server:
         asked = {"output": tmp_path / "run", "server": server.url, **more}
         with pytest.raises(PolyprobeError, match=words) as caught:
@@ -132,18 +144,49 @@ def test_a_name_that_the_server_does_not_have(tmp_path):
         evaluate_model("gpt2", "geofacts", server=server.url, tokenizer="geolm", output=tmp_path)
 
 
-def test_a_model_that_differs_outside_of_the_checks_does_not_resume_a_run(tmp_path):
+@pytest.mark.parametrize("donor", [True, False])
+def test_a_model_that_differs_outside_of_the_checks_does_not_resume_a_run(donor, tmp_path):
     other = deepcopy(load())
     sample = {*tokenizer()(SAMPLE)["input_ids"]}
     unseen = [k for k in range(other.config.vocab_size) if k not in sample]
     weight = other.get_input_embeddings().weight.data
     weight[unseen] = weight[unseen[1:] + unseen[:1]].clone()
-    asked = {"sample": 5, "output": tmp_path}
+    asked = {"sample": 5, "output": tmp_path, "donor": donor}
     with serving("llama.cpp") as server:
         evaluate_model("geolm", "geofacts", server=server.url, languages=["en"], **asked)
     noticed = pytest.raises(PolyprobeError, match="other scores than those of 'en'.*another model")
     with serving("llama.cpp", model=other) as server, noticed:
         evaluate_model("geolm", "geofacts", server=server.url, languages=["es"], **asked)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_server_that_rounds_to_few_bits_is_one_model(dialect, tmp_path):
+    """It passes the checks, its runs are resumed, and two protocols are compared."""
+    asked = {"languages": ["en"], "sample": 8, "cache": False}
+    protocols = ("bmlama", "object")
+    with serving(dialect, {"coarse"}) as server:
+        for scoring in protocols:
+            folder = tmp_path / scoring
+            for languages in (["en"], ["en", "es"]):
+                asked |= {"languages": languages, "scoring": scoring, "output": folder}
+                evaluate_model("geolm", "geofacts", server=server.url, **asked)
+    runs = [Run(tmp_path / scoring) for scoring in protocols]
+    assert len({run.settings().revision for run in runs}) == 1
+    assert runs[0].settings().probe != runs[1].settings().probe
+    assert list_differing(runs).keys() == {"scoring"}
+    assert compare_runs(*runs, n_resamples=50).gaps
+
+
+def test_two_models_with_one_mean_have_two_revisions(tmp_path):
+    facts = write_facts(tmp_path / "facts")
+    probes = {"one": [-2.0, -9.0], "noisy": [-2.1, -8.9], "other": [-9.0, -2.0]}
+    runs = []
+    for name, probe in probes.items():
+        folder = write_run(tmp_path / name, facts, SCORES).folder
+        reseal(folder, probe=probe, revision="probe-5.5")
+        runs.append(Run(folder))
+    assert list_differing(runs)["revision"] == ["probe-5.5", "probe-5.5", "probe-5.5 (2)"]
+    assert "revision" not in list_differing(runs[:2])
 
 
 def test_a_run_of_this_process_is_not_continued_by_a_server(tmp_path):

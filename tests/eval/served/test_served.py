@@ -1,5 +1,6 @@
 """Scores through servers equal those of the model in this process; servers that lie are refused."""
 
+import json
 import re
 
 import numpy as np
@@ -9,9 +10,11 @@ from transformers import AutoTokenizer
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.evaluate import run_evaluation
 from polyprobe.eval.run.folder import Run
+from polyprobe.eval.scoring.served import TopCompletions
+from polyprobe.eval.scoring.served.kind import Served
 from polyprobe.system.errors import PolyprobeError
 
-from .stand_in import DIALECTS, GEOLM, load, serving
+from .stand_in import DIALECTS, GEOLM, Handler, load, serving, tokenizer, with_letters
 
 PROMPTS = ["Country: Andorra. Continent: [Y].", "Столица Франции — [Y]", "[Y] is in 日本."]
 CANDIDATES = [
@@ -45,6 +48,7 @@ LIES = {
         "llama.cpp": "probabilities above one",
         "completions": "alone than among others",
     },
+    "crossed": {"llama.cpp": "probabilities above one"},
     "top": {"vllm": "which was named", "llama.cpp": "which was named"},
     "other model": dict.fromkeys(("vllm", "completions"), "the name of another model, 'another'"),
 }
@@ -68,7 +72,7 @@ def test_a_server_gives_the_scores_of_the_model(dialect, scoring):
         (lie, dialect, words, noise)
         for lie, by in LIES.items()
         for dialect, words in by.items()
-        for noise in (("", "noise") if lie.startswith("hidden") else ("",))
+        for noise in (("", "noise", "coarse") if lie.startswith("hidden") else ("",))
     ],
 )
 def test_a_server_that_lies_is_refused_in_one_sentence(lie, dialect, words, noise):
@@ -95,25 +99,56 @@ def test_an_honest_server_passes_with_its_checks_in_the_signature(dialect, tmp_p
     assert results["rankc"] == pytest.approx(own["rankc"])
 
 
-def test_letters_need_only_the_most_probable_tokens():
-    """Without `echo`; a letter that is not among them gets a floor."""
-    options = {"scoring": "letters"}
-    own = load_scorer("geolm", **options)
-    with serving("completions", {"no echo"}) as server:
+def test_letters_need_only_the_most_probable_tokens(tmp_path, capfd):
+    """Without `echo`; a letter that is not among them gets a floor, and their share is stored."""
+    asked = {"languages": ["en", "ru"], "sample": 12, "scoring": "letters", "cache": False}
+    own = load_scorer(with_letters(), tokenizer=tokenizer(), scoring="letters")
+    full = evaluate_model(own, "geofacts", languages=["en", "ru"], sample=12, cache=False)
+    assert set(full["letters_read"].values()) == {1}
+    with serving("completions", {"no echo"}, model=with_letters()) as server:
         with pytest.raises(PolyprobeError, match="only --scoring letters is left"):
             load_scorer("geolm", server=server.url)
-        served = load_scorer("geolm", server=server.url, **options)
+        served = load_scorer("geolm", server=server.url, scoring="letters")
         assert served.path == "top"
         found, read = [], served.engine.run
         served.engine.run = lambda *args: found.append(read(*args)) or found[-1]
-        scores = served.score(PROMPTS, CANDIDATES)
+        scored = served.score_counted(PROMPTS, CANDIDATES)
+        results = evaluate_model("geolm", "geofacts", server=server.url, output=tmp_path, **asked)
     own.engine.run, run = lambda *args: found.append(run(*args)) or found[-1], own.engine.run
     own.score(PROMPTS, CANDIDATES)
     theirs, ours = found
     given = np.isfinite(theirs)
-    assert given.sum() > 0
+    assert given.any()
     assert np.abs(theirs - ours)[given].max() < 2e-5
-    assert np.isfinite(np.concatenate(scores)).all()
+    assert np.isfinite(np.concatenate(scored.scores)).all()
+    assert sum(map(sum, scored.n_tokens)) == given.sum()
+    for language, share in results["letters_read"].items():
+        tokens = Run(tmp_path).read(language)["n_tokens"].to_pylist()
+        assert share == sum(map(sum, tokens)) / sum(len(row) ** 2 for row in tokens)
+        assert 0.5 < share < 1
+    assert "of the letters in ru were not among the most probable tokens" in capfd.readouterr().err
+
+
+def test_a_model_that_does_not_answer_with_letters_has_no_scores():
+    with serving("completions", {"no echo"}) as server:
+        served = load_scorer("geolm", server=server.url, scoring="letters")
+        with pytest.raises(PolyprobeError, match="6 of 10 prompts have no letter among their most"):
+            served.score(PROMPTS, CANDIDATES)
+
+
+@pytest.mark.parametrize(
+    ("shown", "named"),
+    [
+        ({" A": -1.0, " B": -2.0, "A": -3.0}, {0: -1.0, 1: -2.0}),
+        ({"A": -1.0, " B": -2.0}, {1: -2.0}),  # A is another token than the one with a blank
+        ({"A": -1.0, "B": -2.0}, {0: -1.0, 1: -2.0}),  # a server that removes blanks
+    ],
+)
+def test_tokens_are_recognised_by_their_text_with_its_blank(shown, named):
+    kind = TopCompletions(Served("http://127.0.0.1:9", "geolm", ""), [" A", " B"].__getitem__)
+    found = kind._name([0, 1], shown)
+    assert {token: value for token, value in found.items() if token >= 0} == named
+    assert sorted(found.values()) == sorted(shown.values())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -139,6 +174,80 @@ def test_a_chat_is_rendered_here_and_sent_as_ids(tmp_path):
         found = load_scorer("geolm", **asked).score(PROMPTS, CANDIDATES)
     for ours, theirs in zip(own, found, strict=True):
         assert np.abs(np.subtract(ours, theirs)).max() < 2e-5
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "page", "words"),
+    [
+        ("/version", 200, "<html>hello</html>", None),  # not vLLM, but a server all the same
+        ("/v1/completions", 422, "prompt: ids are refused", "refuses the request: prompt: ids are"),
+        ("/v1/completions", 413, "too large", "refuses the request: too large"),
+        ("/v1/completions", 404, "gone", "check the model's name, and give the address without"),
+    ],
+)
+def test_pages_and_refusals_of_other_servers(path, status, page, words, monkeypatch):
+    known = Handler.do_GET, Handler.do_POST
+
+    def answer(handler, method):
+        if handler.path != path:
+            method(handler)
+            return
+        handler.rfile.read(int(handler.headers["Content-Length"] or 0))
+        handler.send_response(status)
+        handler.send_header("Content-Type", "text/html")
+        handler.send_header("Content-Length", str(len(page)))
+        handler.end_headers()
+        handler.wfile.write(page.encode())
+
+    monkeypatch.setattr(Handler, "do_GET", lambda handler: answer(handler, known[0]))
+    monkeypatch.setattr(Handler, "do_POST", lambda handler: answer(handler, known[1]))
+    with serving("completions") as server:
+        if words is None:
+            assert load_scorer("geolm", server=server.url).path == "completions"
+            return
+        with pytest.raises(PolyprobeError, match=words):
+            load_scorer("geolm", server=server.url)
+
+
+def test_a_password_is_not_shown():
+    with serving("completions") as server:
+        url = server.url.replace("//", "//me:secret@")
+        with pytest.raises(PolyprobeError, match="has no model 'gpt2'") as caught:
+            load_scorer("gpt2", server=url, tokenizer="geolm")
+    assert "secret" not in str(caught.value)
+
+
+def test_the_configuration_of_a_tokenizer_runs_no_code(tmp_path, monkeypatch):
+    tokenizer().save_pretrained(tmp_path)
+    (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    classes = {"AutoConfig": "own.Config"}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "own", "auto_map": classes}))
+    monkeypatch.setattr("builtins.input", lambda *args: "y")
+    with serving() as server:
+        load_scorer("geolm", server=server.url, tokenizer=str(tmp_path))
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_longest_input_fits_the_context_of_the_server(dialect):
+    """A longer one is refused by its length, before any request."""
+    word, limit = " a", 512
+
+    with serving(dialect) as server:
+        served = load_scorer("geolm", server=server.url, scoring="object")
+
+        def score(n):
+            """Send an input of n tokens: a BOS, words, all of the candidate's but the last."""
+            own = served.tokenizer("Paris", add_special_tokens=False)["input_ids"]
+            served.score([f"{word * (n - len(own))}[Y]"], [["Paris"]])
+
+        most = limit - 1 - (dialect == "completions")
+        score(most)
+        assert max(server.lengths) == limit - 1  # and one token that the server generates
+        before = server.posts
+        with pytest.raises(PolyprobeError, match=f"{most + 1} tokens, the model reads {most}"):
+            score(most + 1)
+        assert server.posts == before
 
 
 def test_a_scorer_of_a_served_model_is_no_model_of_a_run():
