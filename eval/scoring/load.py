@@ -215,32 +215,7 @@ def _load_served(
         )
     with explain_missing_extras("--server"):
         kind = run(connect(server, model))
-    place = find_place(tokenizer or model, revision)
-    try:
-        has_settings = place.file("tokenizer_config.json")
-        place = place.pin("tokenizer_config.json" if has_settings else "tokenizer.json")
-        own = AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
-    except Exception as error:
-        raise PolyprobeError(
-            f"no tokenizer of {tokenizer or model!r} ({one_line(error)}); give that of the served "
-            "model (--tokenizer): an id on the Hub, a folder or a GGUF file"
-        ) from error
-    try:
-        options = {**place.options, "trust_remote_code": False}
-        config = AutoConfig.from_pretrained(place.path, **options)
-    except Exception:  # a folder with a tokenizer alone
-        model_type = "unknown"
-        if bos == "auto":
-            say(
-                f"warning: {place.label} has no configuration of a model; whether prompts begin "
-                "with a BOS is taken from the tokenizer (--bos always or never)"
-            )
-    else:
-        model_type = config.model_type
-        if (family := family_of(config, place.name)) != CAUSAL.name:
-            raise PolyprobeError(
-                f"--server is for decoder-only models, '{place.name}' is {family}; leave it out"
-            )
+    place, own, model_type = _read_tokenizer(tokenizer or model, revision, bos)
     chat = _render(own, chosen, model, scoring)
     n_tokens = max(own.get_vocab().values(), default=0) + 1
     engine = ServedEngine(kind, n_tokens, model_type)
@@ -261,6 +236,34 @@ def _load_served(
     }
     exact = before[0] if before and found.probe == [*before[1]] else found.revision
     return Loaded(scorer, exact, SERVED, further, tuple(found.probe))
+
+
+def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, Any, str]:
+    """Return the place of a served model's tokenizer, the tokenizer, and the type of the model."""
+    place = find_place(name, revision)
+    try:
+        has_settings = place.file("tokenizer_config.json")
+        place = place.pin("tokenizer_config.json" if has_settings else "tokenizer.json")
+        own = AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
+    except Exception as error:
+        raise PolyprobeError(
+            f"no tokenizer of {name!r} ({one_line(error)}); give that of the served model "
+            "(--tokenizer): an id on the Hub, a folder or a GGUF file"
+        ) from error
+    try:
+        config = AutoConfig.from_pretrained(place.path, trust_remote_code=False, **place.options)
+    except Exception:  # a folder with a tokenizer alone
+        if bos == "auto":
+            say(
+                f"warning: {place.label} has no configuration of a model; whether prompts begin "
+                "with a BOS is taken from the tokenizer (--bos always or never)"
+            )
+        return place, own, "unknown"
+    if (family := family_of(config, place.name)) != CAUSAL.name:
+        raise PolyprobeError(
+            f"--server is for decoder-only models, '{place.name}' is {family}; leave it out"
+        )
+    return place, own, config.model_type
 
 
 def _spell(tokenizer: Any, token: int) -> str:

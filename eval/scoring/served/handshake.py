@@ -179,7 +179,7 @@ class Checks:
                 "a request gives other log-probabilities alone than among others "
                 f"(they differ by {rounding:.3g}): answers may be of other prompts",
             )
-        noise = max(LEAST_NOISE, 3 * np.mean(differences))
+        noise = max(LEAST_NOISE, 3 * float(np.mean(differences)))
         long, other = [(await self.ask(client, [one]))[0] for one in (self.long, self.other)]
         if _apart(self.long, long, other) <= noise:
             raise _refusal(
