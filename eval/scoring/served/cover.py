@@ -37,9 +37,12 @@ class Node:
 
     Attributes:
         token: its last token.
+        parent: the beginning without it; None of the root.
+        children: the beginnings with one token more, by that token.
         reads: the numbers of the reads of `token` behind the parent.
         request: whether a request ends here or further down.
         asked: the children that are read by a request here.
+        path: whether the request here returns the log-probabilities of its own tokens.
     """
 
     __slots__ = ("asked", "children", "parent", "path", "reads", "request", "token")
