@@ -141,7 +141,7 @@ class ConsistencyCallback(TrainerCallback):
         if permutations:
             self._make = partial(self._make, permutations=permutations)
         if conversation:
-            self._make = self._in_chat(conversation)
+            self._make = self._in_chat(conversation, scoring)
         self._found: dict[str, float] | None = None  # of the current weights
         tables = load_facts(dataset, config, languages)
         table = next(iter(tables.values()))
@@ -193,11 +193,12 @@ class ConsistencyCallback(TrainerCallback):
             self._follow(state, control)
         metrics.update({f"eval_{name}": value for name, value in (self._found or {}).items()})
 
-    def _in_chat(self, conversation: ChatOptions) -> Callable[..., Scorer]:
+    def _in_chat(self, conversation: ChatOptions, scoring: str) -> Callable[..., Scorer]:
         """Return the scorer's class with the conversation."""
         family, name = FAMILIES[_family(self._model)], name_of(self._model)
         check_chat(family, name)
-        return partial(self._make, chat=render_chat(self._tokenizer, conversation, name))
+        chat = render_chat(self._tokenizer, conversation, name, scoring)
+        return partial(self._make, chat=chat)
 
     @property
     def _model(self) -> Any:

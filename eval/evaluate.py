@@ -213,9 +213,13 @@ def _questions(
     """Return the rows of each language as they are asked, and those that have no scores yet."""
     tables, first = asked.tables, settings.languages[0]
     protocol = protocol_of(settings.scoring)
-    served = settings.device == SERVED
-    if first not in tables and (protocol.whole_relation or settings.donor or served):
-        tables = load_facts(dataset, asked.config, [first, *tables])  # scored by an earlier call
+    needed = protocol.whole_relation or settings.donor
+    if first not in tables and (needed or settings.device == SERVED):  # scored by an earlier call
+        try:
+            tables = load_facts(dataset, asked.config, [first, *tables])
+        except PolyprobeError:
+            if needed:
+                raise
     texts = as_asked(tables, settings.scoring, first)
     asking = {language: texts[language] for language in run.missing(asked.tables)}
     if protocol.kind == "scores" and asking:
@@ -228,10 +232,11 @@ def _score_again(
 ) -> None:
     """Refuse a served model that does not repeat some scores of the run's first language.
 
-    A score that is a sum may differ by `AGREE` for each token.
+    A score that is a sum may differ by `AGREE` for each token. Without the values of all tokens
+    (`ServedEngine.exact`) rounding decides which are given, so scores are not compared.
     """
     first = run.settings().languages[0]
-    if run.missing([first]) or first not in texts:
+    if run.missing([first]) or first not in texts or not scorer.engine.exact:
         return
     some = [*range(0, len(rows), max(1, len(rows) // REPEATED))][:REPEATED]
     asked = texts[first].take([rows[k] for k in some])

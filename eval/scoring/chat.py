@@ -48,7 +48,7 @@ _DATES = re.compile(r"""\bstrftime_now\(\s*(["'])(.*?)\1\s*\)""")
 # Variables that every template may read, and those that this module sets.
 _GIVEN = {"messages", "tools", "documents", "add_generation_prompt"}
 _GIVEN |= {"raise_exception", "strftime_now", "namespace", "range", "dict"}
-_ANSWER, QUESTION = "PolyprobeAnswer", "PolyprobeQuestion"
+_ANSWER, QUESTION, _OTHER = "PolyprobeAnswer", "PolyprobeQuestion", "PolyprobeOther"
 _ANSWERS = (
     "Paris",
     "The capital of France is Paris. ",
@@ -162,6 +162,8 @@ class Chat(NamedTuple):
         """
         heads = [self.head] * len(texts)
         if questions is not None:
+            if self.head.count(QUESTION) != 1:
+                raise ValueError("a conversation without a place for questions")
             heads = [self.head.replace(QUESTION, question) for question in questions]
         fronts = {
             head: _tokenize([head, head.rstrip(), head.rstrip(" ")], tokenizer)
@@ -194,7 +196,7 @@ def _find_word(ids: Ids, first: int, tokenizer: Any) -> int:
     return next((k for k in places if tokenizer.decode([ids[k]]).strip()), len(ids))
 
 
-def render_chat(tokenizer: Any, chosen: ChatOptions, model: str, asks: bool = False) -> Chat:
+def render_chat(tokenizer: Any, chosen: ChatOptions, model: str, scoring: str = "bmlama") -> Chat:
     """Return the conversation by the tokenizer's chat template, up to the answer.
 
     The answer begins where the template puts the text of an unfinished last message of the
@@ -207,7 +209,7 @@ def render_chat(tokenizer: Any, chosen: ChatOptions, model: str, asks: bool = Fa
         tokenizer: a tokenizer of transformers.
         chosen: the messages and the values of the template's variables.
         model: the model's name, for messages.
-        asks: whether each row has a question of its own in the user's message.
+        scoring: in `letters` each row has a question of its own in the user's message.
 
     Raises:
         PolyprobeError: no template, an option that it does not have, a message that it refuses,
@@ -217,6 +219,7 @@ def render_chat(tokenizer: Any, chosen: ChatOptions, model: str, asks: bool = Fa
     options = _choose_options(template, chosen.options, model)
     dated = _DATES.sub(lambda found: json.dumps(TODAY.strftime(found[2])), template)
     writer = Writer(tokenizer, dated, options, model)
+    asks = scoring == "letters"
     messages = chosen.messages(QUESTION if asks else "")
     head = _find_head(writer, messages)
     _check_said(writer, messages)
@@ -324,8 +327,8 @@ def _check_said(writer: Writer, messages: Sequence[Mapping[str, str]]) -> None:
     """Refuse a message whose text changes nothing; some are commands, such as `/no_think`."""
     for message in messages:
         if message["content"].strip():
-            without = [{**one, "content": ""} if one is message else one for one in messages]
-            if writer.write_answer(without, _ANSWER) == writer.write_answer(messages, _ANSWER):
+            others = [{**one, "content": _OTHER} if one is message else one for one in messages]
+            if writer.write_answer(others, _ANSWER) == writer.write_answer(messages, _ANSWER):
                 option = f"--{message['role']}"
                 raise PolyprobeError(
                     f"the chat template of '{writer.model}' drops the text of {option}; "

@@ -125,7 +125,7 @@ def _engage_object(
     check_budget(batch_tokens)
     family = FAMILIES[family_of(configuration_of(network), name)]
     _check_protocol(family, scoring, bos, chosen, name)
-    chat = _render(tokenizer, chosen, name, scoring)
+    chat = render_chat(tokenizer, chosen, name, scoring) if chosen else None
     quantized.keep_unpacked(network)
     return _engage(family, network, tokenizer, name, scoring, bos, chat, batch_tokens, permutations)
 
@@ -170,7 +170,7 @@ def _load_named(
     further |= {"quantize": few} if few else {}
     further |= {"code": code.hash} if code else {}
     own = _call(AutoTokenizer.from_pretrained, parts.tokenizer, {**options, "config": config})
-    chat = _render(own, chosen, model, scoring)
+    chat = render_chat(own, chosen, model, scoring) if chosen else None
     options |= {"dtype": precision}
     options |= quantized.loading_options(quantize, precision, where) if few else {}
     network = _load_weights(family, parts.base, options, attention, quantize)
@@ -216,7 +216,7 @@ def _load_served(
     with explain_missing_extras("--server"):
         kind = run(connect(server, model))
     place, own, model_type = _read_tokenizer(tokenizer or model, revision, bos)
-    chat = _render(own, chosen, model, scoring)
+    chat = render_chat(own, chosen, model, scoring) if chosen else None
     n_tokens = max(own.get_vocab().values(), default=0) + 1
     engine = ServedEngine(kind, n_tokens, model_type)
     say(f"checking the server {kind.where}")
@@ -259,9 +259,10 @@ def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, A
                 "with a BOS is taken from the tokenizer (--bos always or never)"
             )
         return place, own, "unknown"
-    if (family := family_of(config, place.name)) != CAUSAL.name:
+    names = getattr(config, "architectures", None) or [""]
+    if config.is_encoder_decoder or names[0].endswith(FAMILIES["masked"].suffixes):
         raise PolyprobeError(
-            f"--server is for decoder-only models, '{place.name}' is {family}; leave it out"
+            f"--server is for decoder-only models, '{place.name}' is {names[0]}; leave it out"
         )
     return place, own, config.model_type
 
@@ -321,10 +322,6 @@ def _check_protocol(
             f"--scoring {scoring} is for {' and '.join(SCORINGS[scoring])} models, "
             f"'{model}' is {family}; known for {family}: {known}"
         )
-
-
-def _render(tokenizer: Any, chosen: ChatOptions | None, model: str, scoring: str) -> Chat | None:
-    return render_chat(tokenizer, chosen, model, scoring == "letters") if chosen else None
 
 
 def check_chat(family: Family, model: str) -> None:

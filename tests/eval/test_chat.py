@@ -367,6 +367,20 @@ def test_templates_that_cannot_be_used(name):
     assert "\n" not in str(error.value)
 
 
+def test_questions_need_a_message_that_is_not_changed():
+    tokenizer = copy.deepcopy(make("geolm")[1])
+    loud = "(m.content | upper if m.role == 'user' else m.content)"
+    tokenizer.chat_template = SAYS.replace("m.content", loud)
+    with pytest.raises(PolyprobeError, match="changes or repeats the user's message"):
+        render_chat(tokenizer, ChatOptions(), "m", "letters")
+    refused = "{% if not m.content %}{{ raise_exception('empty') }}{% endif %}"
+    tokenizer.chat_template = SAYS.replace("{{", refused + "{{", 1)
+    head = render_chat(tokenizer, ChatOptions(), "m", "letters").head
+    assert head.count("PolyprobeQuestion") == 1
+    with pytest.raises(PolyprobeError, match="refuses this conversation .empty"):
+        render_chat(tokenizer, ChatOptions(), "m")
+
+
 REFUSED = {
     "--system is for --chat": {"system": "Hi"},
     "--user is for --chat": {"user": "Hi", "chat": False},

@@ -175,17 +175,18 @@ def test_a_conversation_has_room(model):
         scorer.score([PROMPTS["en"].format("France")], [["Paris"]])
 
 
-def test_the_callback_measures_what_a_run_does(facts, tmp_path):
+@pytest.mark.parametrize("scoring", ["bmlama", "letters"])
+def test_the_callback_measures_what_a_run_does(scoring, facts, tmp_path):
     folder = save_once(tmp_path / "models", "gpt2")
     write_template(folder)
     trainer, _ = make_trainer(folder, tmp_path / "out", max_steps=1)
-    chosen = {"chat": True, "system": "Be brief."}
+    chosen = {"chat": True, "system": "Be brief.", "scoring": scoring}
     follow(trainer, facts, every=1, **chosen)
     trainer.train()
     [logged] = [ours(logs) for logs in trainer.state.log_history if ours(logs)][:1]
     want = saved_figures(trainer, facts, tmp_path / "saved", **chosen)
     assert {name: logged[name] for name in want} == pytest.approx(want, abs=1e-9)
-    assert saved_figures(trainer, facts, tmp_path / "plain") != want
+    assert saved_figures(trainer, facts, tmp_path / "plain", scoring=scoring) != want
     with pytest.raises(PolyprobeError, match="--system is for --chat"):
         follow(trainer, facts, system="A")
     with pytest.raises(PolyprobeError, match="has no such variable"):

@@ -181,8 +181,8 @@ class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
         """Return each question up to its letter, and the position of its last token."""
         if self.chat is None:
             return super().places(prompts)
-        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
-        asked, _, begun = zip(*(stem.rpartition("\n") for stem in stems), strict=True)
+        parts = [prompt[: prompt.index(SLOT)].rstrip().rpartition("\n") for prompt in prompts]
+        begun, asked = [part[2] for part in parts], [part[0] for part in parts]
         found = self.chat.encode(begun, self.tokenizer, asked)
         return [(Input(front + own), len(front + own) - 1) for front, own in found]
 

@@ -31,6 +31,7 @@ from .kinds import TIMEOUT, new_client
 PACE = Pace(tries=12, first_wait=0.5, longest_wait=120.0)
 REMEDY = "scores so far are kept: start the server and run the same command again"
 BROKEN = 3  # answers to the same request that cannot be used
+ENOUGH = 30  # prompts before a server is refused because most are without an answer
 ABOVE_ONE = 1e-3  # of a sum of probabilities, by rounding
 
 
@@ -52,6 +53,7 @@ class ServedEngine:
         self.positions = (kind.served.limit or 10**30) - (1 if kind.reach.children else 2)
         self.check: Callable[[Any], Any] | None = None  # of a server that may be another one
         self._away = False
+        self._prompts = self._silent = 0  # of servers that are not exact
 
     @property
     def exact(self) -> bool:
@@ -76,14 +78,20 @@ class ServedEngine:
         read: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
         wanted = cover(plan, self.kind.reach)
         run(self._send_all(wanted, read, progress))
-        empty = sum(np.isnan(read[[*chain(*one.children)]]).all() for one in wanted)
-        if not self.exact and empty > len(wanted) / 2:
-            raise PolyprobeError(
-                f"the server {self.kind.where} cannot score candidates: {empty} of {len(wanted)} "
-                "prompts have no letter among their most probable tokens: the model does not "
-                "answer with letters, or the server shows too few tokens"
-            )
+        if not self.exact:
+            self._check_given(read, wanted)
         return read
+
+    def _check_given(self, read: np.ndarray, wanted: Sequence[Wanted]) -> None:
+        """Refuse a server that gave none of the tokens of most prompts so far."""
+        self._prompts += len(wanted)
+        self._silent += sum(np.isnan(read[[*chain(*one.children)]]).all() for one in wanted)
+        if self._prompts >= ENOUGH and self._silent > self._prompts / 2:
+            raise PolyprobeError(
+                f"the server {self.kind.where} cannot score candidates: {self._silent:,} of "
+                f"{self._prompts:,} prompts have no letter among their most probable tokens: the "
+                "model does not answer with letters, or the server shows too few tokens"
+            )
 
     async def _send_all(
         self, wanted: Sequence[Wanted], read: np.ndarray, progress: Callable[[int, int], None]

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,7 +99,7 @@ def _check_same(
 ) -> None:
     """Refuse a server that has another model than before."""
     worst = np.abs(np.subtract(now, before)).max()
-    if worst > max(SAME, 4 * found.rounding):
+    if worst > min(AGREE, max(SAME, 4 * found.rounding)):
         raise PolyprobeError(
             f"the server {kind.where} has another model behind the name "
             f"{kind.served.model!r} than before (log-probabilities differ by {worst:.3g}); scores "
@@ -167,11 +167,10 @@ class Checks:
         if np.ptp(_numbers(self.first, singles[0])) == 0:
             raise _refusal(kind, "a likely and an unlikely token have the same log-probability")
         differences: list[float] = []
-        asked = (self.ask(client, [three[k] for k in order]) for order in orders)
-        for order, answers in zip(orders, await asyncio.gather(*asked), strict=True):
-            for k, answer in zip(order, answers, strict=True):
-                pair = _numbers(three[k], singles[k]), _numbers(three[k], answer)
-                differences += np.abs(np.subtract(*pair)).tolist()
+        answers = await self.ask(client, *([three[k] for k in order] for order in orders))
+        for k, answer in zip(chain(*orders), answers, strict=True):
+            pair = _numbers(three[k], singles[k]), _numbers(three[k], answer)
+            differences += np.abs(np.subtract(*pair)).tolist()
         rounding = max(differences)
         if rounding > AGREE:
             raise _refusal(
@@ -220,14 +219,22 @@ class Checks:
         [found] = await self.ask(client, [self.first])
         return _numbers(self.first, found)
 
-    async def ask(self, client: Any, requests: Sequence[Request]) -> list[Answer]:
-        """Return the checked answers, in one HTTP request if the kind has batches."""
+    async def ask(self, client: Any, *batches: Sequence[Request]) -> list[Answer]:
+        """Return the checked answers; each batch is one HTTP request, if the kind has batches.
+
+        HTTP requests are sent at the same time, as many as in a run.
+        """
         sender = Requests(Pace(tries=3, first_wait=0.2, longest_wait=2.0), None, 120.0)
         size = self._kind.prompts
-        parts = [requests[k : k + size] for k in range(0, len(requests), size)]
-        sent = [sender.send(partial(self._kind.answers, client, part)) for part in parts]
-        found = [answer for part in await asyncio.gather(*sent) for answer in part]
-        for request, answer in zip(requests, found, strict=True):
+        parts = [batch[k : k + size] for batch in batches for k in range(0, len(batch), size)]
+        free = asyncio.Semaphore(self._kind.parallel)
+
+        async def send(part: Sequence[Request]) -> list[Answer]:
+            async with free:
+                return await sender.send(partial(self._kind.answers, client, part))
+
+        found = [answer for part in await asyncio.gather(*map(send, parts)) for answer in part]
+        for request, answer in zip(chain(*batches), found, strict=True):
             check_answer(request, answer, self._kind.exact, self._vocabulary)
         return found
 

@@ -17,7 +17,7 @@ class TopCompletions(Completions):
     """A server of /v1/completions that gives the log-probabilities of the most probable tokens.
 
     Tokens are recognised by their text behind other text, so ` A` and `A` are two. If no text that
-    the server shows begins with a blank, it has removed them, and blanks do not count.
+    the server has shown begins with a blank, it removes them, and blanks do not count.
     """
 
     name = "top"
@@ -28,6 +28,7 @@ class TopCompletions(Completions):
     def __init__(self, served: Served, spell: Callable[[int], str]) -> None:
         super().__init__(served)
         self._spell = spell  # the text of a token behind other text
+        self._blanks = False  # whether the server shows any
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
         """Return how the most probable tokens behind a text differ from those behind its ids."""
@@ -51,7 +52,7 @@ class TopCompletions(Completions):
     def _name(self, children: Sequence[int], tops: Mapping[str, float]) -> dict[int, float]:
         """Return the log-probabilities by token; tokens that nobody asked for are below 0."""
         texts = {child: self._spell(child) for child in children}
-        if not any(text[:1].isspace() for text in tops):
+        if not self._blanks:
             texts = {child: text.lstrip() for child, text in texts.items()}
         named = {child: tops[text] for child, text in texts.items() if text in tops}
         others = (tops[text] for text in tops.keys() - texts.values())
@@ -82,4 +83,5 @@ class TopCompletions(Completions):
         tops = [((one.get("logprobs") or {}).get("top_logprobs") or [{}])[-1] for one in choices]
         if not all(tops):
             raise BrokenAnswerError("no most probable tokens")
+        self._blanks |= any(text.startswith(" ") for shown in tops for text in shown)
         return tops

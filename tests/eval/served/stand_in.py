@@ -15,8 +15,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
 DIALECTS = ("vllm", "llama.cpp", "completions")
-# Nats, of a server that computes in float32 in batches, and of one that rounds to 8 bits.
-NOISE = {"noise": 1e-5, "coarse": 0.005}
+# Nats, of a server that computes in float32 in batches, and of two that compute in few bits.
+NOISE = {"noise": 1e-5, "coarse": 0.005, "rough": 0.03}
 CUT = 64  # tokens that a server keeps which cuts prompts
 
 
@@ -45,8 +45,8 @@ class StandIn(ThreadingHTTPServer):
     """Answers as a dialect does, from the model's own forward, one prompt at a time.
 
     `lies` may hold: no echo, bos, hidden bos, tokenizer, truncated, hidden cut, nan, swapped,
-    crossed (only between requests at the same time), top, other model, other scale; noise and
-    coarse are not lies.
+    crossed (only between requests at the same time), top, other model, other scale; noise,
+    coarse and rough are not lies.
     """
 
     daemon_threads = True

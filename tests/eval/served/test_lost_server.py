@@ -7,6 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from datasets import Dataset, DatasetDict
 from transformers import T5Config
 
 from polyprobe.eval import evaluate_model
@@ -16,12 +17,13 @@ from polyprobe.eval.run.naming import list_differing
 from polyprobe.eval.scoring.served import engine
 from polyprobe.eval.scoring.served.handshake import SAMPLE
 from polyprobe.eval.scoring.served.vllm import Vllm
+from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, reseal, write_run
 
-from .stand_in import DIALECTS, dying, load, serving, tokenizer
+from .stand_in import DIALECTS, dying, load, serving, tokenizer, with_letters
 
 ASKED = {"languages": ["en", "es", "ru"], "sample": 40}
 
@@ -108,7 +110,10 @@ def test_another_model_behind_the_name_is_noticed_when_a_run_is_resumed(tmp_path
         ({"dtype": "bfloat16"}, "--dtype is for models in this process"),
         ({"devices": 2}, "--devices is for models in this process"),
         ({"scoring": "pll"}, "known for causal: bmlama"),
-        ({"tokenizer": "{t5}"}, "--server is for decoder-only models, .* is seq2seq"),
+        (
+            {"tokenizer": "{t5}"},
+            "--server is for decoder-only models, .* is T5ForConditionalGeneration",
+        ),
         ({"permutations": "3", "scoring": "letters"}, "must be 1 to 26, got '3'"),
         ({"tokenizer": "{empty}"}, "give that of the served model"),
         ({"server": None, "tokenizer": "gpt2"}, "has its own tokenizer"),
@@ -175,6 +180,31 @@ def test_a_server_that_rounds_to_few_bits_is_one_model(dialect, tmp_path):
     assert runs[0].settings().probe != runs[1].settings().probe
     assert list_differing(runs).keys() == {"scoring"}
     assert compare_runs(*runs, n_resamples=50).gaps
+
+
+def test_sums_over_many_tokens_may_differ_by_more(tmp_path):
+    """Of a score's tokens each may differ as one does; Thai objects have many."""
+    asked = {"sample": 8, "scoring": "object", "cache": False, "output": tmp_path}
+    with serving("vllm", {"rough"}) as server:
+        for languages in (["th"], ["th", "en"]):
+            evaluate_model("geolm", "geofacts", server=server.url, languages=languages, **asked)
+    assert max(map(max, Run(tmp_path).read("th")["n_tokens"].to_pylist())) > 20
+
+
+def test_letters_at_the_edge_of_what_is_shown_do_not_end_a_run(tmp_path):
+    asked = {"sample": 8, "scoring": "letters", "cache": False, "output": tmp_path}
+    with serving("completions", {"no echo", "rough"}, model=with_letters()) as server:
+        for languages in (["en"], ["en", "ru"]):
+            evaluate_model("geolm", "geofacts", server=server.url, languages=languages, **asked)
+
+
+def test_a_first_language_that_is_not_at_hand_is_not_scored_again(tmp_path):
+    asked = {"sample": 5, "cache": False, "output": tmp_path, "donor": False}
+    with serving() as server:
+        for language in ("en", "es"):
+            rows = {language: Dataset(load_facts("geofacts", languages=[language])[language])}
+            evaluate_model("geolm", DatasetDict(rows), server=server.url, **asked)
+    assert len([*tmp_path.glob("scores/*.parquet")]) == 2
 
 
 def test_two_models_with_one_mean_have_two_revisions(tmp_path):

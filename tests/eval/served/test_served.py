@@ -1,7 +1,9 @@
 """Scores through servers equal those of the model in this process; servers that lie are refused."""
 
+import asyncio
 import json
 import re
+from unittest.mock import AsyncMock
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.evaluate import run_evaluation
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.scoring.served import TopCompletions
+from polyprobe.eval.scoring.served.cover import Request
 from polyprobe.eval.scoring.served.kind import Served
 from polyprobe.system.errors import PolyprobeError
 
@@ -132,8 +135,9 @@ def test_letters_need_only_the_most_probable_tokens(tmp_path, capfd):
 def test_a_model_that_does_not_answer_with_letters_has_no_scores():
     with serving("completions", {"no echo"}) as server:
         served = load_scorer("geolm", server=server.url, scoring="letters")
-        with pytest.raises(PolyprobeError, match="6 of 10 prompts have no letter among their most"):
-            served.score(PROMPTS, CANDIDATES)
+        served.score(PROMPTS, CANDIDATES)  # too few to judge
+        with pytest.raises(PolyprobeError, match=r"\d+ of 50 prompts have no letter among their"):
+            served.score([f"{k}. {p}" for k in range(4) for p in PROMPTS], CANDIDATES * 4)
 
 
 @pytest.mark.parametrize(
@@ -141,12 +145,15 @@ def test_a_model_that_does_not_answer_with_letters_has_no_scores():
     [
         ({" A": -1.0, " B": -2.0, "A": -3.0}, {0: -1.0, 1: -2.0}),
         ({"A": -1.0, " B": -2.0}, {1: -2.0}),  # A is another token than the one with a blank
-        ({"A": -1.0, "B": -2.0}, {0: -1.0, 1: -2.0}),  # a server that removes blanks
+        ({"A": -1.0, "B": -2.0, "\n": -3.0}, {0: -1.0, 1: -2.0}),  # a server that removes blanks
     ],
 )
-def test_tokens_are_recognised_by_their_text_with_its_blank(shown, named):
+def test_tokens_are_recognised_by_their_text_with_its_blank(shown, named, monkeypatch):
     kind = TopCompletions(Served("http://127.0.0.1:9", "geolm", ""), [" A", " B"].__getitem__)
-    found = kind._name([0, 1], shown)
+    whole = {"choices": [{"index": 0, "logprobs": {"top_logprobs": [shown]}}]}
+    monkeypatch.setattr(kind, "post", AsyncMock(return_value=whole))
+    [answer] = asyncio.run(kind.ask(None, [Request((5, 6), (0, 1))]))
+    found = answer.children
     assert {token: value for token, value in found.items() if token >= 0} == named
     assert sorted(found.values()) == sorted(shown.values())
 
