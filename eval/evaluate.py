@@ -241,7 +241,8 @@ def _score_again(
     some = [*range(0, len(rows), max(1, len(rows) // REPEATED))][:REPEATED]
     asked = texts[first].take([rows[k] for k in some])
     now = scorer.score(asked["prompt"].to_pylist(), asked["candidates"].to_pylist())
-    before, tokens = (run.read(first)[x].take(some).to_pylist() for x in ("scores", "n_tokens"))
+    stored = run.read(first).take(some)
+    before, tokens = stored["scores"].to_pylist(), stored["n_tokens"].to_pylist()
     summed = scorer.scoring == "object"
     worst = max(
         abs(a - b) / (n if summed else 1)

@@ -55,12 +55,9 @@ def _shorten(folders: Sequence[Path]) -> list[str]:
 def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
     """Return part of the signature → its value in each run, of the parts that differ."""
     settings = [run.settings() for run in runs]
-    known = [
-        {"model": one.model_name, "revision": revision}
-        for one, revision in zip(settings, _list_revisions(settings), strict=True)
-    ]
     columns = [
-        {**split_signature(one.signature), **own} for one, own in zip(settings, known, strict=True)
+        {**split_signature(one.signature), "model": one.model_name, "revision": revision}
+        for one, revision in zip(settings, _list_revisions(settings), strict=True)
     ]
     names = dict.fromkeys(name for column in columns for name in column)
     found = {name: [column.get(name, "–") for column in columns] for name in names}

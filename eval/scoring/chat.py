@@ -135,11 +135,11 @@ def parse_chat_options(given: Sequence[str] | None) -> dict[str, Any]:
 
 
 class Chat(NamedTuple):
-    """A conversation up to the answer, the same for every row.
+    """A conversation up to the answer, the same for every row except for a question.
 
     Attributes:
-        head: the rendered text up to the answer; of scorings that ask a question it has QUESTION
-            in its place.
+        head: the rendered text up to the answer, with QUESTION in the place of each row's question
+            (scoring `letters`).
         key: a short hash of template and head, for the signature.
         said: the options and the head, for run.json.
     """
@@ -159,6 +159,11 @@ class Chat(NamedTuple):
         without its last blanks, the tokens behind them that are not only blanks are the text's.
         Otherwise both are tokenized separately, so that no token joins words of both. An empty text
         has no own ids; the head is then without a blank at its end, which belongs to a word.
+
+        Args:
+            texts: the beginnings of answers.
+            tokenizer: a tokenizer of transformers.
+            questions: of each text, if the head has a place for them.
         """
         heads = [self.head] * len(texts)
         if questions is not None:
@@ -338,13 +343,15 @@ def _check_said(writer: Writer, messages: Sequence[Mapping[str, str]]) -> None:
 
 def _check_question(writer: Writer, chosen: ChatOptions, head: str) -> None:
     """Refuse a template that changes the text of a question."""
-    for question in (*map(str.strip, _ANSWERS), "\nA. ".join(_ANSWERS).strip()):
-        found = _find_head(writer, chosen.messages(question))
-        if head.count(QUESTION) != 1 or found != head.replace(QUESTION, question):
-            raise PolyprobeError(
-                f"the chat template of '{writer.model}' changes or repeats the user's message, so "
-                "that questions cannot be placed in it; leave --chat out"
-            )
+    questions = (*map(str.strip, _ANSWERS), "\nA. ".join(_ANSWERS).strip())
+    if head.count(QUESTION) != 1 or any(
+        _find_head(writer, chosen.messages(question)) != head.replace(QUESTION, question)
+        for question in questions
+    ):
+        raise PolyprobeError(
+            f"the chat template of '{writer.model}' changes or repeats the user's message, so "
+            "that questions cannot be placed in it; leave --chat out"
+        )
 
 
 def _without_thought(head: str, before: str, begun: str, model: str) -> str:

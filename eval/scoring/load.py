@@ -242,8 +242,7 @@ def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, A
     """Return the place of a served model's tokenizer, the tokenizer, and the type of the model."""
     place = find_place(name, revision)
     try:
-        has_settings = place.file("tokenizer_config.json")
-        place = place.pin("tokenizer_config.json" if has_settings else "tokenizer.json")
+        place = place.pin("tokenizer_config.json").pin("tokenizer.json")
         own = AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
     except Exception as error:
         raise PolyprobeError(

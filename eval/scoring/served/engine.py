@@ -42,7 +42,7 @@ class ServedEngine:
         kind: the server.
         vocabulary: number of the tokenizer's ids.
         positions: the largest number of tokens of an input.
-        model_type: of the model's configuration; empty if there is none.
+        model_type: of the model's configuration; `unknown` if there is none.
     """
 
     batch_tokens = None

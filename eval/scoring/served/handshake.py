@@ -1,6 +1,6 @@
 """The checks of a server before the first row; a server that fails one is refused."""
 
-import asyncio
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain, islice
@@ -10,7 +10,14 @@ import numpy as np
 
 from polyprobe.eval.run.folder import AGREE
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace, Requests, run
+from polyprobe.system.sending import (
+    BrokenAnswerError,
+    NoAnswerError,
+    Pace,
+    Requests,
+    run,
+    run_copies,
+)
 
 from .cover import Request
 from .engine import ServedEngine, check_answer
@@ -50,7 +57,7 @@ class Handshake(NamedTuple):
 def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
     """Return the outcome of all checks.
 
-    `before` is the probe of a run to resume. The engine repeats the probe behind each plan and
+    `before` is the probe of a run to resume. The engine repeats the probe after each plan and
     whenever the server was away.
 
     - tokens: a text in twelve scripts has the same tokens on the server;
@@ -58,6 +65,7 @@ def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) ->
     - numbers: log-probabilities are finite, differ between tokens, and sum to one at most;
     - order: a request gives the same alone, and among others, in any order and at the same time;
     - length: the end of a long prompt depends on its beginning;
+    - bos: a BOS in front of a prompt changes its log-probabilities;
     - routes: a named token has the log-probability that it has inside a prompt, or that it has
       among the most probable ones.
 
@@ -163,10 +171,10 @@ class Checks:
             )
         three = [self.first, self.second, self.third]
         singles = [(await self.ask(client, [one]))[0] for one in three]
-        orders = ([0], [0, 1, 2], [2, 1, 0])
         if np.ptp(_numbers(self.first, singles[0])) == 0:
             raise _refusal(kind, "a likely and an unlikely token have the same log-probability")
         differences: list[float] = []
+        orders = ([0], [0, 1, 2], [2, 1, 0])
         answers = await self.ask(client, *([three[k] for k in order] for order in orders))
         for k, answer in zip(chain(*orders), answers, strict=True):
             pair = _numbers(three[k], singles[k]), _numbers(three[k], answer)
@@ -227,13 +235,16 @@ class Checks:
         sender = Requests(Pace(tries=3, first_wait=0.2, longest_wait=2.0), None, 120.0)
         size = self._kind.prompts
         parts = [batch[k : k + size] for batch in batches for k in range(0, len(batch), size)]
-        free = asyncio.Semaphore(self._kind.parallel)
+        answers: list[list[Answer]] = [[] for _ in parts]
+        waiting = deque(range(len(parts)))
 
-        async def send(part: Sequence[Request]) -> list[Answer]:
-            async with free:
-                return await sender.send(partial(self._kind.answers, client, part))
+        async def work() -> None:
+            while waiting:
+                k = waiting.popleft()
+                answers[k] = await sender.send(partial(self._kind.answers, client, parts[k]))
 
-        found = [answer for part in await asyncio.gather(*map(send, parts)) for answer in part]
+        await run_copies(work, self._kind.parallel)
+        found = [*chain(*answers)]
         for request, answer in zip(chain(*batches), found, strict=True):
             check_answer(request, answer, self._kind.exact, self._vocabulary)
         return found

@@ -1,6 +1,7 @@
 """Completions without `echo`: only the most probable tokens behind a prompt, enough for letters."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from polyprobe.eval.run.folder import AGREE
@@ -27,7 +28,7 @@ class TopCompletions(Completions):
 
     def __init__(self, served: Served, spell: Callable[[int], str]) -> None:
         super().__init__(served)
-        self._spell = spell  # the text of a token behind other text
+        self._spell = cache(spell)  # the text of a token behind other text
         self._blanks = False  # whether the server shows any
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
