@@ -62,10 +62,15 @@ def write_configs(folder: Path, name: str, wanted: Sequence[str], mirror: Path |
     check_folder(folder, name, recipe.CONFIGS)
     for config in recipe.CONFIGS:
         recover(folder, config)
-    for number, config in enumerate(wanted, 1):
-        report(f"building {name}/{config} ({number} of {len(wanted)})")
-        write_config(folder, config, recipe.build(config, mirror))
-        write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
+    built = 0
+    try:
+        for built, config in enumerate(wanted):
+            report(f"building {name}/{config} ({built + 1} of {len(wanted)})")
+            write_config(folder, config, recipe.build(config, mirror))
+        built = len(wanted)
+    finally:
+        if built:
+            write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
 
 
 def plan_balanced(request: "Request", mirror: Path | None = None) -> "pl.DataFrame":

@@ -28,12 +28,19 @@ DESCRIPTIONS = {
     "datasets)",
     "object_last": "whether only punctuation follows `[Y]` (`-sentence` only)",
     "confidence": "similarity of the answer's label and its form, 0-100 (`-sentence` only)",
+    "prompts": "a sentence for each candidate, null where all candidates share `prompt`",
+    "dataset_id": "identifier of the released row",
+    "reviewed": "whether a person reviewed the template",
+    "label_from": "source of the label of the object in this language",
+    "popularity": "how often the fact occurs in T-REx",
 }
 SECOND_ANSWERS = "second_answers"
 FLAGS = {
     "answer_in_subject": "a correct candidate's label occurs in the subject's label, as whole "
     "words, in at least one language of the configuration",
     SECOND_ANSWERS: "many distractors are also correct (all rows of P530, diplomatic relations)",
+    "inverted": "the prompt asks for the subject",
+    "ends_in_answer": "the text before the slot ends in the correct answer",
 }
 """Values of the column `flags`, and their meanings."""
 
@@ -72,13 +79,33 @@ REPAIRED = pa.schema([(name, _ARROW[kind]) for name, kind in Row.__annotations__
 SCHEMA = pa.schema([*REPAIRED][:-3])  # without `repairs`, `published_row` and `flags`
 FLAGGED = pa.schema([*SCHEMA, REPAIRED.field("flags")])
 SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
+# Columns of datasets that follow a release row by row.
+RELEASED = pa.schema(
+    [
+        *FLAGGED,
+        ("prompts", pa.list_(pa.string())),
+        ("dataset_id", pa.string()),
+        ("reviewed", pa.bool_()),
+        ("label_from", pa.string()),
+        ("popularity", pa.int32()),
+    ]
+)
 
 
-def to_table(rows: Iterable[Row]) -> pa.Table:
-    """Return the rows as an Arrow table, in the given order.
+def arrange(table: pa.Table) -> pa.Table:
+    """Return the columns of `RELEASED` that a table has, in that order and with those types."""
+    fields = [field for field in RELEASED if field.name in table.column_names]
+    return table.select([field.name for field in fields]).cast(pa.schema(fields))
 
-    Its columns are those of `REPAIRED`, of `FLAGGED` if there are flags only, or of `SCHEMA`.
+
+def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:
+    """Return the rows as an Arrow table, in the given order; a table is arranged.
+
+    The columns of rows are those of `REPAIRED`, of `FLAGGED` if there are flags only, or of
+    `SCHEMA`.
     """
+    if isinstance(rows, pa.Table):
+        return arrange(rows)
     rows = list(rows)
     schema = SCHEMA if all(row.flags is None for row in rows) else FLAGGED
     if any(row.published_row for row in rows):

@@ -322,6 +322,7 @@ def flags_table(configs: Sequence[Config]) -> str:
     rows = [
         (f"`{flag}`", meaning, *(f"{config.flags[flag]:,}" for config in flagged))
         for flag, meaning in FLAGS.items()
+        if any(config.flags[flag] for config in flagged)
     ]
     return markdown_table(("flag", "meaning", *(f"`{c.name}`" for c in flagged)), rows)
 

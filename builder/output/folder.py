@@ -110,7 +110,7 @@ def recover(folder: Path, config: str) -> None:
 
 
 def write_config(
-    folder: Path, config: str, splits: Mapping[str, Sequence[Row]], notes: str = ""
+    folder: Path, config: str, splits: Mapping[str, Sequence[Row] | pa.Table], notes: str = ""
 ) -> None:
     """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none.
 

@@ -13,7 +13,8 @@ class Recipe(NamedTuple):
 
     `further` are earlier versions and other spellings, which are built only by name.
 
-    The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` and
+    The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}`
+    (a list of `Row`, or an Arrow table with columns of `columns.RELEASED`) and
     `describe(configs)`, which returns the parts of the card that only this dataset has.
     """
 

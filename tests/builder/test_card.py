@@ -10,7 +10,7 @@ from polyprobe.builder.output.card import Config as CardConfig
 from polyprobe.builder.output.card import SplitSize, render_card, size_category
 from polyprobe.builder.output.folder import is_built
 from polyprobe.builder.recipes import RECIPES, load_recipe
-from polyprobe.schema.columns import DESCRIPTIONS, REPAIRED, SCHEMA, SENTENCES
+from polyprobe.schema.columns import DESCRIPTIONS, RELEASED, REPAIRED, SCHEMA, SENTENCES
 
 DATASETS = Path(__file__).parents[2] / "datasets"
 
@@ -68,7 +68,9 @@ def test_licences_are_reported():
 
 
 def test_every_column_is_described():
-    assert list(DESCRIPTIONS) == list(dict.fromkeys([*REPAIRED.names, *SENTENCES.names]))
+    assert list(DESCRIPTIONS) == list(
+        dict.fromkeys([*REPAIRED.names, *SENTENCES.names, *RELEASED.names])
+    )
 
 
 @pytest.mark.parametrize(
