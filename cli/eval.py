@@ -108,10 +108,10 @@ def evaluate(
             callback=one_of(SCORING_NAMES),
             help="Scoring protocol: bmlama (equations 8-10); object, object-tokens, "
             "object-characters, object-bytes (the object alone: sum, or mean by length); "
-            "contrastive (the object's first sub-word); letters (the candidates as options A, B, "
-            "C …, the letter of each); for masked models pll, pll-word-l2r "
-            "(the sentence, one mask at a time), mpararel, mpararel-released (all masks at once), "
-            "xfactr (free decoding).",
+            "contrastive, contrastive-released (the object's first sub-word); letters "
+            "(the candidates as options A, B, C …, the letter of each); for masked models pll, "
+            "pll-word-l2r (the sentence, one mask at a time), mpararel, mpararel-released (all "
+            "masks at once), xfactr (free decoding).",
         ),
     ] = "bmlama",
     revision: Annotated[str | None, ModelOption(help="Branch, tag or commit of the model.")] = None,

@@ -31,15 +31,20 @@ from polyprobe.eval.scoring.options import (
 )
 from polyprobe.eval.scoring.scorers import Scorer
 from polyprobe.eval.work.fill import (
+    as_scores,
     choose_workers,
     fill_scores,
     forecast,
     has_store,
     open_store,
     plan_work,
+    queries_of,
     remove_own_store,
 )
+from polyprobe.eval.work.known_scores import as_known
 from polyprobe.eval.work.predictions import fill_predictions
+from polyprobe.schema.checks import PROMPTS
+from polyprobe.schema.columns import has_prompts
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.system.devices import limit_threads
@@ -89,7 +94,8 @@ def evaluate_model(
             and `sample`; default: rows with `second_answers`, unless `relations` are given.
         donor: also score each fact's candidates in the sentence of another subject, for the figures
             corrected for what does not depend on the subject (see `choose_donors`); without effect
-            where candidates are all objects of the relation, or decoded freely.
+            where candidates are all objects of the relation, decoded freely, or have each a prompt
+            of its own.
         options: revision, device, dtype and so on, see `ModelOptions`; devices, ray and cache, see
             `WorkerChoices`; for `xfactr` also initial, refinement, beam and so on, see
             `DecodingOptions`.
@@ -171,8 +177,8 @@ def run_evaluation(
         loading["batch_tokens"] = before.batch_tokens
     with limit_threads(who.threads):
         loaded = load(model, **loading)
-        check_askable(asked.tables, loaded.scorer.scoring)
         settings = asked.describe(loaded, decoding)
+        check_askable(asked.tables, settings.scoring)
         run.check_free()
         if dry_run:
             settings = run.join(settings)
@@ -240,7 +246,9 @@ def _score_again(
         return
     some = [*range(0, len(rows), max(1, len(rows) // REPEATED))][:REPEATED]
     asked = texts[first].take([rows[k] for k in some])
-    now = scorer.score(asked["prompt"].to_pylist(), asked["candidates"].to_pylist())
+    prompts, candidates = zip(*queries_of(asked), strict=True)
+    scored = scorer.score_counted(prompts, candidates)
+    now = as_scores(asked, as_known(scored))["scores"].to_pylist()
     stored = run.read(first).take(some)
     before, tokens = stored["scores"].to_pylist(), stored["n_tokens"].to_pylist()
     summed = scorer.scoring == "object"
@@ -290,7 +298,9 @@ class Asked(NamedTuple):
             revision=loaded.revision,
             dataset=self.dataset,
             config=self.config,
-            fingerprint={x: fingerprint(table, columns) for x, table in self.tables.items()},
+            fingerprint={
+                x: fingerprint(table, [*columns, PROMPTS]) for x, table in self.tables.items()
+            },
             languages=list(self.tables),
             limit=self.limit,
             sample=self.sample,
@@ -306,7 +316,10 @@ class Asked(NamedTuple):
             further={**loaded.further, **scorer.further},
             probe=[*loaded.probe],
             chat=scorer.chat.said if scorer.chat else None,
-            donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,
+            donor=self.donor
+            and protocol.kind == "scores"
+            and not protocol.whole_relation
+            and not any(map(has_prompts, self.tables.values())),
             **self.selection,
         )
 

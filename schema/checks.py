@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from polyprobe.system.errors import PolyprobeError
 
-from .columns import SLOT
+from .columns import REPEATED, SLOT, has_prompts
 
 COLUMNS = {
     "fact_id": "text",
@@ -17,6 +17,9 @@ COLUMNS = {
     "candidates": "lists of text",
     "answers": "lists of whole numbers",
 }
+REMEDY = "correct the dataset or rebuild it"
+ONE_SPLIT = f"{REMEDY}, or name one language (--languages), which needs no other split"
+PROMPTS = "prompts"  # a column that datasets may have: a prompt for each candidate
 
 
 def check(tables: dict[str, pa.Table], name: str) -> None:
@@ -34,7 +37,7 @@ def check(tables: dict[str, pa.Table], name: str) -> None:
             )
         for problem, part in PARALLEL.items():
             differ = np.asarray(pc.not_equal(part(tables[first]), part(table)))
-            _refuse(differ, table, place, f"the splits are not parallel: {problem}")
+            _refuse(differ, table, place, f"the splits are not parallel: {problem}", ONE_SPLIT)
 
 
 def _check_columns(schema: pa.Schema, place: str) -> None:
@@ -44,6 +47,10 @@ def _check_columns(schema: pa.Schema, place: str) -> None:
         kind = schema.field(column).type
         if _holds(kind) != expected:
             raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
+    if PROMPTS in schema.names:
+        kind = schema.field(PROMPTS).type
+        if _holds(kind) != COLUMNS["candidates"] and not pa.types.is_null(kind):
+            raise PolyprobeError(f"{place}: column {PROMPTS!r} is {kind}; expected lists of text")
 
 
 def _holds(kind: pa.DataType) -> str | None:
@@ -58,6 +65,20 @@ def _holds(kind: pa.DataType) -> str | None:
 def _bad_slot(table: pa.Table) -> np.ndarray:
     slots = pc.fill_null(pc.count_substring(table["prompt"], SLOT), 0)
     return np.asarray(pc.not_equal(slots, 1))
+
+
+def _other_number_of_prompts(table: pa.Table) -> np.ndarray:
+    if not has_prompts(table):
+        return np.zeros(len(table), dtype=bool)
+    sizes = (pc.list_value_length(table[column]) for column in (PROMPTS, "candidates"))
+    return np.asarray(pc.fill_null(pc.not_equal(*sizes), False))
+
+
+def _bad_slots(table: pa.Table) -> np.ndarray:
+    if not has_prompts(table):
+        return np.zeros(len(table), dtype=bool)
+    slots = pc.fill_null(pc.count_substring(pc.list_flatten(table[PROMPTS]), SLOT), 0)
+    return _rows_with(table[PROMPTS], np.asarray(pc.not_equal(slots, 1)))
 
 
 def _missing_value(table: pa.Table) -> np.ndarray:
@@ -92,7 +113,14 @@ def _repeated_candidate(table: pa.Table) -> np.ndarray:
     keys = np.column_stack([np.asarray(pc.list_parent_indices(lists)), np.asarray(labels)])
     repeated: np.ndarray = np.ones(len(keys), dtype=bool)
     repeated[np.unique(keys, axis=0, return_index=True)[1]] = False
-    return _rows_with(lists, repeated)
+    return _rows_with(lists, repeated) & ~_with_flag(table, REPEATED)
+
+
+def _with_flag(table: pa.Table, flag: str) -> np.ndarray:
+    if "flags" not in table.column_names:
+        return np.zeros(len(table), dtype=bool)
+    flagged = pc.equal(pc.list_flatten(table["flags"]), flag)
+    return _rows_with(table["flags"], np.asarray(pc.fill_null(flagged, False)))
 
 
 CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
@@ -101,6 +129,8 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     "there are no candidates": lambda table: _is_empty(table["candidates"]),
     "a candidate is empty": _empty_candidate,
     "a candidate occurs twice": _repeated_candidate,
+    "the number of prompts is not that of the candidates": _other_number_of_prompts,
+    f"each of the prompts must hold the slot {SLOT} exactly once": _bad_slots,
     "there is no right answer": lambda table: _is_empty(table["answers"]),
     "an answer is no index into the candidates": _answer_out_of_range,
 }
@@ -115,12 +145,14 @@ PARALLEL: dict[str, Callable[[pa.Table], pa.ChunkedArray]] = {
 """What must be equal in all splits."""
 
 
-def _refuse(bad: np.ndarray, table: pa.Table, place: str, problem: str) -> None:
+def _refuse(
+    bad: np.ndarray, table: pa.Table, place: str, problem: str, remedy: str = REMEDY
+) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise PolyprobeError(
             f"{place}, row {row} ({table['fact_id'][row].as_py()}): {problem} "
-            f"({int(bad.sum())} such rows); correct the dataset or rebuild it"
+            f"({int(bad.sum())} such rows); {remedy}"
         )
 
 

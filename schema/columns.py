@@ -35,12 +35,14 @@ DESCRIPTIONS = {
     "popularity": "how often the fact occurs in T-REx",
 }
 SECOND_ANSWERS = "second_answers"
+REPEATED = "repeated_candidate"
 FLAGS = {
     "answer_in_subject": "a correct candidate's label occurs in the subject's label, as whole "
     "words, in at least one language of the configuration",
     SECOND_ANSWERS: "many distractors are also correct (all rows of P530, diplomatic relations)",
     "inverted": "the prompt asks for the subject",
     "ends_in_answer": "the text before the slot ends in the correct answer",
+    REPEATED: "a candidate occurs twice, as released",
 }
 """Values of the column `flags`, and their meanings."""
 
@@ -92,10 +94,16 @@ RELEASED = pa.schema(
 )
 
 
+def has_prompts(table: pa.Table) -> bool:
+    """Return whether some row has a prompt for each candidate."""
+    return "prompts" in table.column_names and table["prompts"].null_count < len(table)
+
+
 def arrange(table: pa.Table) -> pa.Table:
     """Return the columns of `RELEASED` that a table has, in that order and with those types."""
     fields = [field for field in RELEASED if field.name in table.column_names]
-    return table.select([field.name for field in fields]).cast(pa.schema(fields))
+    schema = pa.schema(fields, metadata=table.schema.metadata)
+    return table.select(schema.names).cast(schema)
 
 
 def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:

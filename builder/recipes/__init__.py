@@ -48,6 +48,15 @@ RECIPES = {
             if wording != "-chatgpt" or language in ("cs", "hr", "ru", "uk")
         ),
     ),
+    "polyglot": Recipe(
+        "polyprobe.builder.recipes.polyglot.build",
+        "the rows of Polyglot or Not, with a stem for each counterfact",
+        (
+            *("bg", "ca", "cs", "da", "de", "en", "es", "fr", "hr", "hu"),
+            *("it", "nl", "pl", "pt", "ro", "ru", "sl", "sr", "sv", "uk"),
+            "parallel",
+        ),
+    ),
     "geofacts": Recipe(
         "polyprobe.builder.recipes.geofacts.build",
         "geographic facts with labels of Unicode CLDR",

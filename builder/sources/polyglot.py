@@ -8,9 +8,9 @@ in lower case. An object has one id in all rows of a relation, also one for homo
 does not distinguish. In 66% of the facts both subject and object have Wikidata ids.
 
 Defects:
-- Some rows have several stems, one for each entity, joined by ` <br> `. Only the first is taken,
-  that of the true entity. The column `false`, which also has lists, is not read, since distractors
-  are selected by id.
+- Some rows have several stems, one for each entity, joined by ` <br> `. `read_facts` takes only the
+  first, that of the true entity. It does not use the column `false`, which also has lists, since
+  balanced sets select distractors by id. The recipe `polyglot` keeps all.
 - 1,574 of 26,267 English rows ask for the subject (`Lima is the capital of`). Their facts and
   labels are kept, but their stems are not used as prompts.
 - Some stems end in the answer, because upstream did not cut off answers with a parenthesis. They
@@ -34,6 +34,7 @@ from polyprobe.builder.facts import FACTS, PROMPTS, Facts, count_changed
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from . import mpararel
@@ -50,7 +51,7 @@ REPOSITORY = Repository(
 # File names are `LANGUAGE-fact-completion-DATE.parquet`.
 PATHS = {PurePosixPath(path).name.partition("-")[0]: path for path in sorted(REPOSITORY.sha256)}
 LANGUAGES = tuple(sorted(PATHS))
-COLUMNS = ("dataset_id", "relation", "subject", "object", "true", "stem")
+COLUMNS = ("dataset_id", "relation", "subject", "object", "true", "false", "stem")
 ENTITIES = {"dataset_id": pl.String, **FACTS, "inverted": pl.Boolean}
 ENDS = ("subject", "object")
 TEXTS = (*ENDS, "true", "first")
@@ -81,16 +82,23 @@ def read_rows(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
     """Return the released rows: `language`, COLUMNS, `first` (stem), `several` (are there more)."""
     contents = read_files(REPOSITORY, [PATHS[language] for language in languages], mirror)
     pairs = zip(track(languages, "reading polyglot"), contents, strict=True)
-    rows = pl.concat(
-        pl.read_parquet(io.BytesIO(content), columns=list(COLUMNS)).select(
-            pl.lit(language).alias("language"), *COLUMNS
-        )
-        for language, content in pairs
-    )
+    rows = pl.concat(parse(language, content) for language, content in pairs)
     return rows.with_columns(
         first=pl.col("stem").str.split(SEPARATOR).list.first(),
         several=pl.col("stem").str.contains(SEPARATOR, literal=True),
     )
+
+
+def parse(language: str, content: bytes) -> pl.DataFrame:
+    """Return the rows of a released file; PolyprobeError for a file without a column."""
+    table = pl.read_parquet(io.BytesIO(content))
+    for name in COLUMNS:
+        if name not in table.columns:
+            raise PolyprobeError(
+                f"{REPOSITORY.name}: {PATHS[language]} has no column {name!r}; expected "
+                f"{', '.join(COLUMNS)}"
+            )
+    return table.select(pl.lit(language).alias("language"), *COLUMNS)
 
 
 def identify(english: pl.DataFrame, known: Facts) -> pl.DataFrame:

@@ -361,8 +361,10 @@ def _ends(fact: str) -> tuple[str, str]:
 
 
 def _has_paraphrases(facts: ScoredFacts, scoring: str) -> bool:
+    """Return whether facts have several rows, all rows of a fact with as many candidates."""
     ids = facts.table["fact_id"].to_pylist()
-    return len(set(ids)) < len(ids)
+    sizes = set(zip(ids, facts.sizes.tolist(), strict=True))
+    return len(sizes) == len(set(ids)) < len(ids)
 
 
 Measure = Callable[[ScoredFacts, str, Mapping[str, Any]], dict[str, Any]]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.schema.columns import SLOT
+from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.system.errors import PolyprobeError
 
 _TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
@@ -115,12 +115,22 @@ def _accept_all(table: pa.Table) -> pa.Table:
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
-    """Refuse tables without a column that the protocol needs.
+    """Refuse tables that the protocol cannot ask.
 
     Raises:
-        PolyprobeError: a table without the subject's label, for mParaRel.
+        PolyprobeError: a table without the subject's label, for mParaRel; a prompt for each
+            candidate, for protocols that ask all candidates in one prompt.
     """
-    for language, table in tables.items() if protocol_of(scoring).whole_relation else ():
+    protocol = protocol_of(scoring)
+    together = protocol.whole_relation or protocol.options or protocol.kind == "predictions"
+    for language, table in tables.items() if together else ():
+        if has_prompts(table):
+            raise PolyprobeError(
+                f"language '{language}': --scoring {scoring} needs one prompt for all candidates, "
+                "but the dataset has rows with a prompt for each candidate (column 'prompts'); use "
+                "--scoring contrastive, object or bmlama"
+            )
+    for language, table in tables.items() if protocol.whole_relation else ():
         kind = table.schema.field("subject").type if "subject" in table.column_names else None
         if kind is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             found = "it has none" if kind is None else f"it is {kind}"

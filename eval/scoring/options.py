@@ -24,6 +24,7 @@ SCORING_NAMES = {
     "object-characters": (ALL, "the same by the number of characters"),
     "object-bytes": (ALL, "the same by the number of bytes"),
     "contrastive": (ALL, "the object's first sub-word"),
+    "contrastive-released": (ALL, "the same, read where the released code reads it"),
     "letters": (ALL, "the candidates as options A, B, C …, the letter of each"),
     "pll": (MASKED, "the whole sentence, one token masked at a time"),
     "pll-word-l2r": (MASKED, "the same with the rest of the token's word masked"),
@@ -91,7 +92,8 @@ class ModelOptions(TypedDict, total=False):
             to 10 of the BMLAMA paper. `mpararel`: all masks at once, with every object of the
             relation as a candidate; `mpararel-released`: logits instead of probabilities.
             `object`: the sum over the object's tokens; `object-tokens`, `object-characters` and
-            `object-bytes`: divided by their number. `contrastive`: the object's first sub-word.
+            `object-bytes`: divided by their number. `contrastive`: the object's first sub-word;
+            `contrastive-released`: read where the released code reads T5, MPT, Falcon, … .
             `letters`: the candidates as options, the letter of each, see `LettersScorer`.
             `pll`: the sum over the whole sentence, with each token masked in turn; `pll-word-l2r`:
             with the rest of its word. `xfactr`: free decoding with a masked model, see

@@ -4,9 +4,11 @@ import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -15,6 +17,7 @@ from polyprobe.eval.run.folder import EFFECTS, SCORES, Run, Settings
 from polyprobe.eval.scoring.load import Loaded
 from polyprobe.eval.scoring.options import WorkerSettings
 from polyprobe.eval.scoring.scorers import Scored, Scorer
+from polyprobe.schema.columns import has_prompts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 from polyprobe.system.store import cache_folder
@@ -24,6 +27,7 @@ from .workers import Report, Task, score_here, score_in_processes, score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
 FORECAST = 32  # tasks that are planned for a forecast
+ASKED = ("prompt", "prompts", "candidates")
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
 Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
@@ -125,15 +129,22 @@ def forecast(work: Work, scorer: Scorer) -> str:
 
 
 def queries_of(table: pa.Table) -> list[Query]:
-    """Return the prompt and candidates of each row, then the second questions of those with one."""
+    """Return the prompt and candidates of each row, then the second questions of those with one.
+
+    A row with a prompt for each candidate is a query for each candidate, in that order.
+    """
     lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows share lists: one copy in memory
-    queries, second = [], []
-    names = [x for x in ("prompt", "candidates", DONOR_PROMPT) if x in table.column_names]
+    queries: list[Query] = []
+    second: list[Query] = []
+    names = [x for x in (*ASKED, DONOR_PROMPT) if x in table.column_names]
     for part in table.select(names).to_batches(max_chunksize=256):
         for row in part.to_pylist():
             candidates = tuple(row["candidates"])
             candidates = lists.setdefault(candidates, candidates)
-            queries.append((row["prompt"], candidates))
+            if row.get("prompts"):
+                queries += [(p, (c,)) for p, c in zip(row["prompts"], candidates, strict=True)]
+            else:
+                queries.append((row["prompt"], candidates))
             if row.get(DONOR_PROMPT):
                 second.append((row[DONOR_PROMPT], candidates))
     return [*queries, *second]
@@ -166,7 +177,9 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
     part: list[Query] = []
     size = 0
     for query in queries:
-        if part and size + len(query[1]) > CANDIDATES:
+        # Candidates with the same first sub-word tie only in one task.
+        same = part and query[0] == part[-1][0] and len(query[1]) == 1
+        if part and size + len(query[1]) > CANDIDATES and not same:
             yield part
             part, size = [], 0
         part.append(query)
@@ -204,7 +217,8 @@ def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
     `known` are those of `queries_of`. Columns that the table lacks (see `donors.annotate`) are
     null.
     """
-    own, second = known[: len(table)], iter(known[len(table) :])
+    found = iter(known)
+    own = [_join([*islice(found, n)]) if n else next(found) for n in _count_prompts(table)]
     given = [name for name in SCORES.names if name in table.column_names]
     columns = table.select(given).to_pydict()
     donors = columns.get(DONOR, [None] * len(table))
@@ -212,10 +226,25 @@ def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
         "scores": [k.scores for k in own],
         "n_tokens": [k.n_tokens for k in own],
         EFFECTS: [list(k.effects) or None for k in own],
-        "donor_scores": [next(second).scores if donor else None for donor in donors],
+        "donor_scores": [next(found).scores if donor else None for donor in donors],
     }
     empty = [None] * len(table)
     return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
+
+
+def _count_prompts(table: pa.Table) -> list[int]:
+    """Return the number of each row's own prompts, 0 for a row with one for all candidates."""
+    if not has_prompts(table):
+        return [0] * len(table)
+    sizes: list[int] = pc.fill_null(pc.list_value_length(table["prompts"]), 0).to_pylist()
+    return sizes
+
+
+def _join(queries: Sequence[Known]) -> Known:
+    """Return the scores of a row from those of its candidates, each in its own prompt."""
+    scores = [score for query in queries for score in query.scores]
+    n_tokens = [n for query in queries for n in query.n_tokens]
+    return Known(scores, n_tokens, [k for k, query in enumerate(queries) if query.unknown])
 
 
 def count_bars(console: Console) -> Progress:

@@ -9,7 +9,7 @@ import datasets
 import yaml
 
 from polyprobe.publish.hub import check_repository_name
-from polyprobe.schema.columns import SLOT
+from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.load import PARTS, load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
@@ -59,6 +59,12 @@ def read_configuration(
         raise PolyprobeError(f"no such folder: {folder}; give the folder of a dataset")
     place = folder.resolve()
     tables = load_facts(str(place), config, languages)
+    for language, table in tables.items():
+        if has_prompts(table):
+            raise PolyprobeError(
+                f"{folder}: language '{language}' has rows with a prompt for each candidate "
+                "(column 'prompts'), which tasks of harnesses cannot ask; use `polyprobe eval`"
+            )
     name, found = find_files(place, config)
     prefixes = {
         language: [prompt[: prompt.index(SLOT)] for prompt in table["prompt"].to_pylist()]

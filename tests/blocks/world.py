@@ -20,6 +20,7 @@ LANGUAGES = ("en", "fr", "es", "ru", "el", "hy", "zh")
 DATASETS = {
     "bmlama": ("17-repaired", "53-repaired", "17", "53"),
     "fluent-mlama": ("es", "es-sentence", "vi", "vi-sentence"),
+    "polyglot": ("fr",),
     "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
 }
 CARDS = ("datasets/", "builder/")
@@ -39,7 +40,7 @@ def write_datasets(folder: Path) -> None:
     for name, configs in DATASETS.items():
         parts = []
         for config in configs:
-            languages = (config[:2],) if name == "fluent-mlama" else LANGUAGES
+            languages = (config[:2],) if name in ("fluent-mlama", "polyglot") else LANGUAGES
             (folder / name / "data" / config).mkdir(parents=True)
             for language in languages:
                 file = folder / name / "data" / config / f"{language}.parquet"

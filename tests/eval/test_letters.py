@@ -70,7 +70,7 @@ def solve(table, shifts):
 def test_scores_are_means_over_all_orders_of_plain_forwards(kind, folders):
     scorer = load_scorer(folders(kind), scoring="letters")
     assert scorer.scoring == "letters"
-    queries = [q for q in ASKED if has_bos(kind) or not q[0].startswith("[Y]")]
+    queries = [q for q in ASKED if has_bos(kind, "letters") or not q[0].startswith("[Y]")]
     scored = scorer.score_counted([q for q, _ in queries], [c for _, c in queries])
     for k, (prompt, candidates) in enumerate(queries):
         n = len(candidates)

@@ -14,6 +14,7 @@ from .masked import (
 )
 from .part import LENGTHS
 from .queries import Queries
+from .released import CausalReleasedScorer, Seq2SeqReleasedScorer
 from .scorer import Family, Scored, Scorer
 from .seq2seq import SEQ2SEQ, Seq2SeqScorer
 
@@ -36,6 +37,11 @@ SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
         for scoring in LENGTHS
     },
     "contrastive": _OF_FAMILIES["contrastive"],
+    "contrastive-released": {
+        **_OF_FAMILIES["contrastive"],
+        "causal": CausalReleasedScorer,
+        "seq2seq": Seq2SeqReleasedScorer,
+    },
     "letters": _OF_FAMILIES["letters"],
     "pll": {"masked": PllScorer},
     "pll-word-l2r": {"masked": WordPllScorer},

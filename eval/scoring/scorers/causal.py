@@ -20,7 +20,7 @@ from .part import FirstPieceScorer, ObjectScorer
 from .queries import Queries
 from .scorer import Family, Scorer
 
-# Model types trained with a BOS that their tokenizer does not add; the authors' code adds it.
+# Model types whose tokenizer adds no BOS; the code of BMLAMA's authors adds it.
 ADDS_BOS = ("bloom",)
 
 
@@ -38,8 +38,8 @@ class CausalScorer(Scorer):
     token has no context, and the mean is over l - 1. Text behind the slot counts, and so does an
     EOS that the tokenizer appends.
 
-    `bos`: `auto` is the tokenizer's default, plus a BOS for the model types of `ADDS_BOS`;
-    `always` adds a BOS where there is none, `never` removes it.
+    `bos`: `auto` is what the protocol's authors did: the tokenizer's default, plus a BOS for the
+    model types of `adds_bos`; `always` adds a BOS where there is none, `never` removes it.
 
     `chat`: the sentence begins an answer. Its tokens are scored, none of the conversation's; the
     chat template decides on the BOS, and no EOS is appended.
@@ -47,6 +47,7 @@ class CausalScorer(Scorer):
 
     network = CausalNetwork
     scoring = "bmlama-eq10"
+    adds_bos: Sequence[str] = ADDS_BOS
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class CausalScorer(Scorer):
         if not sentences:
             return []
         bos = self.tokenizer.bos_token_id
-        adds = self.engine.model_type in ADDS_BOS
+        adds = self.engine.model_type in self.adds_bos
         encoded = self.tokenizer(sentences)["input_ids"]
         return [_with_bos(tuple(ids), bos, self.bos, adds) for ids in encoded]
 
@@ -165,8 +166,21 @@ class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
     """Read the first sub-word behind the stem.
 
     The stem is the prompt up to the slot without its trailing blank, which belongs to the
-    sub-word. Text behind the slot is neither seen nor scored.
+    sub-word. Text behind the slot is neither seen nor scored. With `bos="auto"` BLOOM has no BOS,
+    as in the authors' code; its runs are signed `bos:never`.
     """
+
+    adds_bos: Sequence[str] = ()
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        dropped = self.bos == "auto" and self.engine.model_type not in self.adds_bos
+        if (
+            dropped
+            and self.engine.model_type in ADDS_BOS
+            and self.tokenizer("a").input_ids[0] != (self.tokenizer.bos_token_id)
+        ):
+            self.bos = "never"
 
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
         """Return each stem and the position of its last token."""
@@ -176,6 +190,8 @@ class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
 
 class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
     """Read the letter behind the question; in a chat the user asks, and the answer is `Answer:`."""
+
+    adds_bos = ADDS_BOS
 
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
         """Return each question up to its letter, and the position of its last token."""

@@ -1,0 +1,1 @@
+"""The dataset polyglot: build and card."""

@@ -1,0 +1,167 @@
+"""Build polyglot: the rows of Schott, Furman and Bhat (EMNLP 2023, arXiv:2305.13675) as released.
+
+A configuration is one language, with one split of that name and the released rows in their order;
+nothing is drawn and nothing is left out. `parallel` has the facts that all languages have.
+
+- `candidates` are the fact and its released counterfacts, the fact first. A counterfact may occur
+  twice, or be the fact itself (flag `repeated_candidate`).
+- Where the release has a stem for each entity, `prompts` are those stems, in the order of the
+  candidates, and `prompt` is the fact's.
+- A prompt is a stem with a blank, the slot and a full stop, as the paper asks masked models.
+- Wikidata ids are those of `sources.polyglot`; the subject is the entity in the stem. A fact with
+  Wikidata ids at both ends is named by them, in the direction of its relation; any other by its
+  `dataset_id`, which is the same in all languages.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from polyprobe.builder.output.card import NOTES, Config, flags_table, markdown_table
+from polyprobe.builder.recipes import RECIPES
+from polyprobe.builder.sources import mpararel
+from polyprobe.builder.sources.polyglot import (
+    LANGUAGES,
+    SEPARATOR,
+    identify,
+    read_rows,
+    repair,
+)
+from polyprobe.schema.columns import REPEATED, SLOT
+from polyprobe.system.errors import PolyprobeError
+
+CONFIGS = RECIPES["polyglot"].configs
+DEFAULT_CONFIG = "en"
+PARALLEL = "parallel"
+FLAGS = ("inverted", "ends_in_answer", REPEATED)
+COUNTS = {
+    "own_prompts": "rows with a stem for each candidate",
+    "several_counterfacts": "rows with several counterfacts",
+    "linked": "rows with Wikidata ids at both ends",
+    "true_is_false": "rows whose fact is among its counterfacts",
+    "untranslated": "rows whose subject is spelled as in English",
+    "spoiled": "answers with another case than the column `object`",
+}
+"""Counts of a language on the card, with their meanings."""
+
+
+def describe(configs: Sequence[Config]) -> dict[str, str]:
+    """Return the dataset's own parts of the card: the audit of each language."""
+    counts = {config.name: config.notes["counts"] for config in configs}
+    rows = [
+        (meaning, *(f"{found[name]:,}" for found in counts.values()))
+        for name, meaning in COUNTS.items()
+    ]
+    return {"audit": markdown_table(("", *counts), rows), "flags": flags_table(configs)}
+
+
+def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
+    """Return the rows of a configuration by language.
+
+    Raises:
+        PolyprobeError: a row with another number of stems than entities, a file without a column.
+    """
+    languages = LANGUAGES if config == PARALLEL else (config,)
+    rows = make_rows(read_rows(mirror, languages), read_entities(mirror), read_english(mirror))
+    if config == PARALLEL:
+        rows = keep_parallel(rows)
+    return {x: to_arrow(rows.filter(language=x)) for x in languages}
+
+
+@lru_cache(maxsize=1)
+def read_english(mirror: Path | None) -> pl.DataFrame:
+    """Return the English rows, which all languages are translated from."""
+    return read_rows(mirror, ["en"])
+
+
+@lru_cache(maxsize=1)
+def read_entities(mirror: Path | None) -> pl.DataFrame:
+    """Return the ids of each row (`sources.polyglot.ENTITIES`)."""
+    return identify(read_english(mirror), mpararel.read_facts(mirror, ["en"]))
+
+
+def make_rows(
+    released: pl.DataFrame, entities: pl.DataFrame, english: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the columns of the dataset and those that are counted, in the released order."""
+    stems, false = (pl.col(name).str.split(SEPARATOR) for name in ("stem", "false"))
+    rows = released.with_columns(stems=stems, candidates=pl.concat_list("true", false))
+    check_stems(rows)
+    rows = rows.join(entities, on=["dataset_id", "relation"], how="left", maintain_order="left")
+    rows = repair(rows).join(
+        english.select("dataset_id", english_subject="subject"),
+        on="dataset_id",
+        how="left",
+        maintain_order="left",
+    )
+    linked = pl.all_horizontal(
+        ~pl.col(f"{end}_id").str.starts_with("polyglot:") for end in ("subject", "object")
+    )
+    repeated = pl.col("candidates").list.n_unique() < pl.col("candidates").list.len()
+    rows = rows.with_columns(
+        linked=linked,
+        true_is_false=pl.col("candidates").list.slice(1).list.contains(pl.col("true")),
+        untranslated=pl.col("subject") == pl.col("english_subject"),
+        several_counterfacts=pl.col("candidates").list.len() > 2,
+        own_prompts="several",
+    ).with_columns(repeated.alias(REPEATED))
+    prompts = pl.col("stems").list.eval(pl.element() + f" {SLOT}.")
+    fact = pl.concat_str("relation", "subject_id", "object_id", separator=":")
+    flags = [pl.when(pl.col(flag)).then(pl.lit(flag)) for flag in FLAGS]
+    asked, given = (
+        pl.when("inverted").then(f"{one}_id").otherwise(f"{other}_id")
+        for one, other in (("subject", "object"), ("object", "subject"))
+    )
+    shown = pl.when("inverted").then("object").otherwise("subject")
+    return rows.with_columns(
+        fact_id=pl.when("linked").then(fact).otherwise("polyglot:" + pl.col("dataset_id")),
+        subject_id=given,
+        object_id=asked,
+        subject=shown,
+        prompt=prompts.list.first(),
+        prompts=pl.when("several").then(prompts),
+        candidate_ids=pl.lit([], pl.List(pl.String)),
+        answers=pl.lit([0], pl.List(pl.Int32)),
+        answer_forms=pl.concat_list("true"),
+        template_id="polyglot:" + pl.col("relation"),
+        flags=pl.concat_list(flags).list.drop_nulls(),
+    )
+
+
+def check_stems(rows: pl.DataFrame) -> None:
+    """Refuse a row with several stems that are not one for each entity."""
+    numbers = pl.col("stems").list.len()
+    bad = rows.filter("several", numbers != pl.col("candidates").list.len())
+    if bad.height:
+        row = bad.row(0, named=True)
+        raise PolyprobeError(
+            f"polyglot: language '{row['language']}', row {row['dataset_id']}: {len(row['stems'])} "
+            f"stems for {len(row['candidates'])} entities; expected one stem, or one for each "
+            "entity: use the released file"
+        )
+
+
+def keep_parallel(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the facts of all languages in the order of English, with the flags of any language."""
+    languages = rows["language"].n_unique()
+    whole = rows.with_columns(pl.len().over("dataset_id").alias("n")).filter(n=languages)
+    flags = whole.group_by("dataset_id").agg(
+        pl.col("flags").list.explode(keep_nulls=False, empty_as_null=False).unique().sort()
+    )
+    order = whole.filter(language="en").select("dataset_id").with_row_index("place")
+    return (
+        whole.drop("flags")
+        .join(flags, on="dataset_id")
+        .join(order, on="dataset_id")
+        .sort("language", "place")
+    )
+
+
+def to_arrow(rows: pl.DataFrame) -> pa.Table:
+    """Return a language's rows with their counts as notes."""
+    counts = rows.select(pl.col(*COUNTS).sum()).row(0, named=True)
+    return rows.to_arrow().replace_schema_metadata({NOTES: json.dumps({"counts": counts})})

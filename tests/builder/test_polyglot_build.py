@@ -1,0 +1,225 @@
+"""The dataset polyglot: the released rows, with a stem for each counterfact."""
+
+import importlib.util
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from datasets import load_dataset
+
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.recipes.polyglot import build as recipe
+from polyprobe.builder.sources import mpararel, polyglot
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.test_polyglot import ROWS, known
+from polyprobe.tests.builder.tiny import describe, pack
+from polyprobe.tests.conftest import UPSTREAM
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "reproduce" / "polyglot_errors.py"
+CARDS = Path(__file__).parents[2] / "datasets" / "polyglot"
+ERRORS = UPSTREAM.parent / "oracles" / "polyglot-or-not-errors.zip"
+COLUMNS = ["dataset_id", "stem", "true", "false", "relation", "subject", "object"]
+ENGLISH = [
+    ("rome_1", "The capital of Peru is", "Lima", "Quito <br> Bonn", "P36", "Peru", "Lima"),
+    ("calinet_2", "Lima is the capital of", "Peru", "Chile", "P36", "Peru", "Lima"),
+    ("calinet_3", "Newshour aired on", "BBC", "BBC", "P449", "Newshour", "BBC"),
+    ("rome_4", "Only here is", "x", "y", "P449", "s", "x"),
+]
+GERMAN = [
+    ("calinet_3", "Newshour auf <br> Newshour im", "BBC", "ARD", "P449", "Newshour", "BBC"),
+    ("rome_1", "Perus Hauptstadt ist", "Lima", "Quito <br> Bonn", "P36", "Peru", "Lima"),
+    ("calinet_2", "Hauptstadt Peru", "Peru", "Chile", "P36", "Peru", "Lima"),
+]  # fmt: skip
+
+
+def to_parquet(rows) -> bytes:
+    file = io.BytesIO()
+    pl.DataFrame(rows, schema=COLUMNS, orient="row").write_parquet(file)
+    return file.getvalue()
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    def make(german=GERMAN, drop=()):
+        files = {"d/en-x.parquet": to_parquet(ENGLISH), "d/de-x.parquet": to_parquet(german)}
+        if drop:
+            table = pl.read_parquet(io.BytesIO(files["d/de-x.parquet"])).drop(*drop)
+            file = io.BytesIO()
+            table.write_parquet(file)
+            files["d/de-x.parquet"] = file.getvalue()
+        repository = describe(files)
+        monkeypatch.setattr(polyglot, "REPOSITORY", repository)
+        monkeypatch.setattr(polyglot, "PATHS", {"en": "d/en-x.parquet", "de": "d/de-x.parquet"})
+        monkeypatch.setattr(recipe, "LANGUAGES", ("de", "en"))
+        monkeypatch.setattr(mpararel, "read_facts", lambda *_: known())
+        recipe.read_english.cache_clear()
+        recipe.read_entities.cache_clear()
+        pack(tmp_path, repository, files)
+        return tmp_path
+
+    yield make
+    recipe.read_english.cache_clear()
+    recipe.read_entities.cache_clear()
+
+
+def test_rows_are_the_released_ones_in_their_order(mirror, tmp_path):
+    folder = build_dataset("polyglot", ["de", "en"], mirror(), tmp_path / "polyglot")
+    german, english = (load_facts(str(folder), x)[x].to_pylist() for x in ("de", "en"))
+    assert [row["dataset_id"] for row in german] == ["calinet_3", "rome_1", "calinet_2"]
+    assert [row["dataset_id"] for row in english] == [row[0] for row in ENGLISH]
+    several, one, inverted = german
+    assert several["prompts"] == ["Newshour auf [Y].", "Newshour im [Y]."]
+    assert several["prompt"] == several["prompts"][0]
+    assert several["fact_id"] == "polyglot:calinet_3"  # Newshour has no id in this relation
+    assert one["prompts"] is None
+    assert one["prompt"] == "Perus Hauptstadt ist [Y]."
+    assert one["candidates"] == ["Lima", "Quito", "Bonn"]
+    assert (one["answers"], one["answer_forms"], one["flags"]) == ([0], ["Lima"], [])
+    assert one["fact_id"] == inverted["fact_id"] == "P36:Q419:Q2868"
+    assert (one["subject"], one["subject_id"], one["object_id"]) == ("Peru", "Q419", "Q2868")
+    ends = (inverted["subject"], inverted["subject_id"], inverted["object_id"])
+    assert ends == ("Lima", "Q2868", "Q419")  # the entity in the stem, and the one asked for
+    assert inverted["flags"] == ["inverted", "ends_in_answer"]
+    assert english[2]["flags"] == ["repeated_candidate"]
+    assert english[2]["candidates"] == ["BBC", "BBC"]
+
+
+def test_parallel_has_the_facts_of_all_languages_and_their_flags(mirror, tmp_path):
+    folder = build_dataset("polyglot", ["parallel"], mirror(), tmp_path / "polyglot")
+    splits = load_dataset(str(folder), "parallel")
+    ids = {language: split["dataset_id"] for language, split in splits.items()}
+    assert [*ids["de"]] == [*ids["en"]] == ["rome_1", "calinet_2", "calinet_3"]
+    flags = [[], ["ends_in_answer", "inverted"], ["repeated_candidate"]]
+    assert [*splits["de"]["flags"]] == [*splits["en"]["flags"]] == flags
+
+
+def test_the_card_counts_each_language(mirror, tmp_path):
+    folder = build_dataset("polyglot", ["de", "en"], mirror(), tmp_path / "polyglot")
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "|  | de | en |" in card
+    assert "| rows with a stem for each candidate | 1 | 0 |" in card
+    assert "| rows with Wikidata ids at both ends | 2 | 2 |" in card
+    assert "| rows whose fact is among its counterfacts | 0 | 1 |" in card
+
+
+def test_another_number_of_stems_names_the_row(mirror, tmp_path):
+    german = [("calinet_3", "a <br> b <br> c", "BBC", "ARD", "P449", "Newshour", "BBC")]
+    with pytest.raises(PolyprobeError) as error:
+        build_dataset("polyglot", ["de"], mirror(german), tmp_path / "polyglot")
+    assert str(error.value) == (
+        "polyglot: language 'de', row calinet_3: 3 stems for 2 entities; expected one stem, or one "
+        "for each entity: use the released file"
+    )
+
+
+def test_a_file_without_a_column_is_named(mirror, tmp_path):
+    with pytest.raises(PolyprobeError) as error:
+        build_dataset("polyglot", ["de"], mirror(drop=["false"]), tmp_path / "polyglot")
+    assert str(error.value).startswith("someone/things: d/de-x.parquet has no column 'false'; exp")
+
+
+@pytest.fixture(scope="module")
+def built(upstream, tmp_path_factory):
+    recipe.read_english.cache_clear()
+    recipe.read_entities.cache_clear()
+    return build_dataset("polyglot", (), upstream, tmp_path_factory.mktemp("pg") / "polyglot")
+
+
+def read(folder, config, language):
+    return pl.from_arrow(pq.read_table(folder / "data" / config / f"{language}.parquet"))
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_all_rows_are_as_released(built, upstream):
+    """SPEC-2, M1a; the released files are read with polars alone."""
+    with zipfile.ZipFile(upstream / polyglot.REPOSITORY.archive) as archive:
+        names = [n for n in archive.namelist() if n.endswith(".parquet")]
+        rows = {
+            re.search(r"/(\w\w)-fact-completion", n)[1]: pl.read_parquet(archive.read(n))
+            for n in names
+        }
+    counts = {language: table.height for language, table in rows.items()}
+    assert counts == ROWS
+    assert sum(counts.values()) == 303_156
+    own = {language: read(built, language, language) for language in rows}
+    for language, released in rows.items():
+        made = own[language]
+        assert made["dataset_id"].to_list() == released["dataset_id"].to_list()
+        lists = [[t, *f.split(" <br> ")] for t, f in released.select("true", "false").rows()]
+        assert made["candidates"].to_list() == lists
+        for stem, prompt, prompts in zip(
+            released["stem"], made["prompt"], made["prompts"].to_list(), strict=True
+        ):
+            several = [f"{part} [Y]." for part in stem.split(" <br> ")]
+            assert prompt == several[0]
+            assert prompts == (several if len(several) > 1 else None)
+    whole = pl.concat(own.values())
+    assert whole["prompts"].is_not_null().sum() == 94_851
+    assert (whole["candidates"].list.len() > 2).sum() == 93_905
+    assert (own["en"]["candidates"].list.len() > 2).sum() == 8_076
+    assert whole["flags"].list.contains("inverted").sum() == 20_217
+    tables = {language: read(built, "parallel", language) for language in rows}
+    assert {table.height for table in tables.values()} == {214}
+    [ids] = {tuple(table["dataset_id"]) for table in tables.values()}
+    assert {*ids} == set.intersection(*({*table["dataset_id"]} for table in rows.values()))
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("polyglot_errors", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize(
+    ("model", "mean", "width"), [("m-bert-base", 62.102, 0.8742), ("bloom-7b", 57.696, 0.8815)]
+)
+def test_table_2_from_the_lists_of_wrong_rows(built, script, model, mean, width):
+    """Every accuracy and interval that the authors' own metrics.txt prints, and their means."""
+    errors, ids = script.read_errors(ERRORS), script.read_ids(built)
+    found = script.find_accuracies(ids, errors, model, {"en": 26_254})
+    with zipfile.ZipFile(ERRORS) as archive:
+        text = archive.read(f"data/result_logs/{model}/results/metrics.txt").decode()
+    printed = re.findall(
+        r"language is (\w+)\s+There are (\d+) .*\s+The model got ([\d.]+)%.*\s+.*\+/- ([\d.]+)",
+        text,
+    )
+    assert len(printed) == len(found) == 20
+    for name, rows, accuracy, half in printed:
+        one = found[script.find_code(name)]
+        assert (one.rows, round(one.accuracy, 3)) == (int(rows), float(accuracy))
+        assert one.half_width == pytest.approx(float(half), abs=0.06)  # another bootstrap
+    assert round(sum(one.accuracy for one in found.values()) / 20, 3) == mean
+    assert sum(one.half_width for one in found.values()) / 20 == pytest.approx(width, abs=0.01)
+
+
+def test_errors_that_are_no_rows_are_refused(script, tmp_path):
+    file = tmp_path / "errors.tsv"
+    file.write_text("model\tlanguage\tdataset_id\nm\tfrench\trome_1\nm\tfrench\trome_2\n")
+    errors = script.read_errors(file)
+    assert errors == {("m", "fr"): {"rome_1", "rome_2"}}
+    found = script.find_accuracies({"fr": ["rome_1", "rome_2", "rome_3"]}, errors, "m", {})
+    assert round(found["fr"].accuracy, 3) == 33.333
+    with pytest.raises(PolyprobeError, match="m, fr: 1 of 2 errors are no rows"):
+        script.find_accuracies({"fr": ["rome_1"]}, errors, "m", {})
+    with pytest.raises(PolyprobeError, match="m, de: no errors are listed"):
+        script.find_accuracies({"de": ["rome_1"]}, errors, "m", {})
+    file.write_text("model\tdataset_id\nm\tx\n")
+    with pytest.raises(PolyprobeError, match="expected"):
+        script.read_errors(file)
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_the_committed_card_is_the_generated_one(built):
+    card = (CARDS / "README.md").read_text(encoding="utf-8")
+    assert card == (built / "README.md").read_text(encoding="utf-8")
