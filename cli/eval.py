@@ -50,6 +50,7 @@ XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring x
 ModelOption = partial(typer.Option, rich_help_panel="Model")
 ServerOption = partial(typer.Option, rich_help_panel="Served models")
 ChatOption = partial(typer.Option, rich_help_panel="Chat")
+FigureOption = partial(typer.Option, rich_help_panel="Figures")
 WorkerOption = partial(typer.Option, rich_help_panel="Workers")
 OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
@@ -382,17 +383,47 @@ def metrics(
     by_relation: Annotated[
         bool, typer.Option("--by-relation", help="Also print the figures of each relation.")
     ] = False,
+    average: Annotated[
+        str, FigureOption(help="macro (over relations) or micro (over rows); of metric modules.")
+    ] = "macro",
+    weights: Annotated[
+        str,
+        FigureOption(
+            help="Weights of the ranks in RankC: softmax, norm1, norm2 (the paper's), "
+            "norm1-released, norm2-released (the authors' program)."
+        ),
+    ] = "softmax",
+    ties: Annotated[
+        str,
+        FigureOption(
+            help="Equal scores: expected (over all orders) or released (the earlier candidate "
+            "first, as the authors' programs)."
+        ),
+    ] = "expected",
+    figures: Annotated[
+        str | None,
+        FigureOption(
+            help="Only these, comma-separated: names of figures or modules, or default (those of "
+            "every run)."
+        ),
+    ] = None,
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
+    from polyprobe.eval.results.options import Bootstrap, MetricOptions
+
+    options = MetricOptions(average, weights, ties, tuple(split_list(figures)))
+    options.check()
     import_evaluate()
-    from polyprobe.eval.results.compute import Bootstrap, compute_results
+    from polyprobe.eval.results.compute import compute_results
+    from polyprobe.eval.results.figures import choose_figures
     from polyprobe.eval.results.table import relations_table
     from polyprobe.eval.run.folder import FinishedRun, Run
 
     bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
+    choose_figures(options.figures)
     for folder in runs:
         run = Run(folder)
-        finished = FinishedRun(run, compute_results(run, bootstrap, choice))
+        finished = FinishedRun(run, compute_results(run, bootstrap, choice, options))
         if by_relation:
             Console().print(relations_table(finished.results))
         show_run(finished)

@@ -15,6 +15,7 @@ from polyprobe.eval.results.table import (
     is_above_floor,
     list_floors,
     list_left_out,
+    list_options,
     list_relations,
     number,
 )
@@ -44,7 +45,7 @@ class RunPart(NamedTuple):
         read = self.results.get("letters_read", {})
         shares = ", ".join(f"{name} {share:.1%}" for name, share in read.items() if share < 1)
         letters = [f"letters that the server showed: {shares}"] if shares else []
-        return [*list_left_out(self.results), *bias, *letters]
+        return [*list_options(self.results), *list_left_out(self.results), *bias, *letters]
 
     @property
     def relations(self) -> Table:

@@ -6,9 +6,10 @@ from typing import Any
 
 from polyprobe.eval.compare.outcome import Outcome, list_notes
 from polyprobe.eval.compare.runs import Comparison, compare_runs
-from polyprobe.eval.results.compute import Bootstrap, find_results
+from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
+from polyprobe.eval.results.options import Bootstrap, MetricOptions, describe_options
 from polyprobe.eval.results.table import NO_WIDTH
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
 from polyprobe.eval.run.folder import FinishedRun, Run
@@ -64,9 +65,13 @@ def write_report(runs: Sequence[Path], output: Path, choice: Choice = ALL_ROWS) 
     for other in finished[1:]:
         drawn = finished[0].results.get("resampling", {})
         options = {**_TEST, **drawn, "n_resamples": drawn.get("n_resamples") or 1_000}
-        pair = (finished[0].run, other.run)
+        pair, used = (finished[0].run, other.run), MetricOptions.read(finished[0].results)
+        if describe_options(finished[0].results) != describe_options(other.results):
+            compared.append("not compared: their results.json have other options")
+            continue
+        options |= {"choice": choice, "figures": HEADLINE, "measured": used}
         try:
-            compared.append(compare_runs(*pair, choice=choice, figures=HEADLINE, **options))
+            compared.append(compare_runs(*pair, **options))
         except PolyprobeError as error:
             compared.append(f"not compared: {error}")
     write_pages(finished, output, compared)
@@ -148,7 +153,8 @@ def read_finished(run: Run, choice: Choice = ALL_ROWS) -> FinishedRun:
     results = run.read_results()
     if choice != ALL_ROWS:
         bootstrap = Bootstrap(**results.get("resampling", {}))
-        return FinishedRun(run, find_results(run, bootstrap, choice))
+        options = MetricOptions.read(results)
+        return FinishedRun(run, find_results(run, bootstrap, choice, options))
     return FinishedRun(run, results)
 
 
@@ -196,5 +202,6 @@ def list_cautions(parts: Sequence[RunPart]) -> list[str]:
             for p in parts
         },
         "scoring": {(p.settings.scoring, p.settings.bos, p.settings.chat is None) for p in parts},
+        "options": {describe_options(p.results) for p in parts},
     }
     return [name for name, values in asked.items() if len(values) > 1]

@@ -88,7 +88,18 @@ class Exported(NamedTuple):
             hashes = json.dumps(self.settings.fingerprint, sort_keys=True).encode()
             short = f"{len(self.settings.languages)}@{hashlib.sha256(hashes).hexdigest()[:12]}"
             parts = [f"languages:{short}" if x.startswith("languages:") else x for x in parts]
-        return "|".join(parts)
+        return "|".join([*parts, *self.listed_options])
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Return the options of the figures that are not the default."""
+        given = self.results.get("options", {})
+        return {k: "+".join(x) if isinstance(x, list) else x for k, x in given.items()}
+
+    @property
+    def listed_options(self) -> list[str]:
+        """Return the same as `weights:norm1`."""
+        return [f"{name}:{value}" for name, value in self.options.items()]
 
     @property
     def asked(self) -> str:
