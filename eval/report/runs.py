@@ -22,6 +22,7 @@ from .page import check_output, write_page
 from .parts import (
     Between,
     RunPart,
+    list_drawn,
     list_every_mean,
     list_languages,
     list_means,
@@ -109,7 +110,7 @@ def write_pages(
         if isinstance(found, Comparison)
     ]
     figures = sort_pair_figures(parts)
-    measures = {figure.name: figure.title for figure in figures}
+    measures = {figure.name: figure.title for figure in list_drawn(parts)}
     write_page(
         output,
         "report",
@@ -180,10 +181,11 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
 def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
-    names = ("languages", "chance", "floors", *HEADLINES)
+    drawn = dict.fromkeys((*HEADLINES, *measures))
+    names = ("languages", "chance", "floors", *drawn)
     results = {
         **{name: part.results[name] for name in names if name in part.results},
-        "intervals": {name: bounds[name] for name in HEADLINES if name in bounds},
+        "intervals": {name: bounds[name] for name in drawn if name in bounds},
     }
     orders = {
         name: order_by_similarity(part.results["languages"], part.results[name])
@@ -194,7 +196,7 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
 
 def list_cautions(parts: Sequence[RunPart]) -> list[str]:
     """Return in what the runs differ beside the model, which makes means incomparable."""
-    asked = {
+    asked: dict[str, set[Any]] = {
         "dataset": {(p.settings.dataset, p.settings.config) for p in parts},
         "languages": {tuple(sorted(p.results["languages"])) for p in parts},
         "facts": {

@@ -1,7 +1,7 @@
 """Compute results.json from the scores or predictions of a run, without the model."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ from .positions import has_positions, measure_positions, share_read
 from .relations import estimate_relations, split_figures
 
 Estimates = dict[str, dict[str, Any]]
+EVERY_FIGURE = frozenset(choose_figures(()))
 
 
 def compute_results(
@@ -167,7 +168,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
 
 
 def _test_second(
-    facts: ScoredFacts, options: Mapping[str, Any], chosen: Collection[str]
+    facts: ScoredFacts, options: Mapping[str, Any], chosen: Set[str]
 ) -> dict[str, dict[str, float]]:
     """Return the p-values of the sign-flip tests: second questions against the first ones."""
     second = facts.second
@@ -188,7 +189,7 @@ def _test_second(
 
 
 def _estimate_joint(
-    facts: ScoredFacts, options: Mapping[str, Any], chosen: Collection[str]
+    facts: ScoredFacts, options: Mapping[str, Any], chosen: Set[str]
 ) -> dict[str, Any]:
     """Return the figures of all languages together, each kernel called once."""
     found: dict[str, Any] = {}
@@ -218,7 +219,7 @@ def measure_languages(
     facts: ScoredFacts,
     scoring: str,
     options: Mapping[str, Any],
-    chosen: Collection[str] = choose_figures(()),
+    chosen: Set[str] = EVERY_FIGURE,
 ) -> dict[str, dict[str, Any]]:
     """Return MODULE → language → figures, averaged as the facts' options say.
 

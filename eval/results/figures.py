@@ -15,7 +15,10 @@ from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
     find_rbo,
+    find_right_alone,
     find_right_counts,
+    find_right_given_right,
+    find_right_in_both,
 )
 from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall
 from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_chance
@@ -27,7 +30,7 @@ from polyprobe.system.errors import check_option
 from .facts import ScoredFacts
 from .options import EVERY
 
-LANGUAGE, PAIR, ALL = "language", "pair", "all"
+LANGUAGE, PAIR, WAY, ALL = "language", "pair", "way", "all"
 INFINITE = float("inf")
 Values = Mapping[str, float | None]
 
@@ -46,7 +49,7 @@ class RunFigure(NamedTuple):
         name: key in results.json; `MODULE.FIGURE` for a figure that a metric module gives.
         title: printed name.
         says: one sentence for the report and for archives.
-        per: `language`, `pair`, or `all` languages together.
+        per: `language`, `pair`, `way` (each ordered pair), or `all` languages together.
         sums: kernel of `ScoredFacts`, or with `twice` of their `SecondQuestions`; None for a
             module's figure (see `compute.MODULES`).
         short: column heading in the terminal, where the title is too wide.
@@ -98,6 +101,7 @@ class RunFigure(NamedTuple):
 
 _of_module = partial(RunFigure, per=LANGUAGE)
 _of_outcome = partial(RunFigure, per=PAIR, conditional=True)
+_of_way = partial(RunFigure, per=WAY, asked=True)
 
 FIGURES = (
     RunFigure(
@@ -260,6 +264,34 @@ FIGURES = (
         PAIR,
         lambda facts: find_kendall(facts.given),
         lowest=-1.0,
+    ),
+    RunFigure(
+        "right_in_both",
+        "right in both",
+        "P(a and b): share of facts right in both languages.",
+        PAIR,
+        lambda facts: find_right_in_both(facts.right),
+        short="both",
+        asked=True,
+    ),
+    _of_way(
+        "right_given_right",
+        "right where another is",
+        "P(a | b): share of the facts right in language b that are right in a, for each pair a-b.",
+        sums=lambda facts: find_right_given_right(facts.right),
+        short="given",
+        left_out=LeftOut(
+            "ordered pairs without P(a | b): nothing right in b",
+            lambda facts, values: list(values.values()).count(None),
+        ),
+        conditional=True,
+    ),
+    _of_way(
+        "right_alone",
+        "right where another is not",
+        "P(a and not b): share of facts right in language a and not in b, for each pair a-b.",
+        sums=lambda facts: find_right_alone(facts.right),
+        short="alone",
     ),
     RunFigure(
         "kappa",

@@ -22,7 +22,7 @@ from .figures import (
     RunFigure,
 )
 from .floors import FLOORS
-from .options import MetricOptions, describe_options
+from .options import EVERY, MetricOptions, describe_options
 
 _WIDE = 90  # characters
 NARROW = 9  # of a column's head
@@ -67,9 +67,10 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
 
 
 def list_shown(results: Mapping[str, Any]) -> list[RunFigure]:
-    """Return the columns of the table: the headline figures, and others that were asked for."""
+    """Return the columns of the table: the headline figures, and others if only some were named."""
     asked = MetricOptions.read(results).figures
-    return [f for f in SEPARATE if f.name in results and (f in HEADLINE or f.name in asked)]
+    named = () if EVERY in asked else asked
+    return [f for f in SEPARATE if f.name in results and (f in HEADLINE or f.name in named)]
 
 
 def relations_table(results: Mapping[str, Any]) -> Table:

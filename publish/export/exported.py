@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import combinations
+from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -257,7 +257,7 @@ def find_mean(rows: Sequence[Row], figure: str) -> Row | None:
 def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the figures that have a mean, by language or pair in the run's order."""
     languages = results["languages"]
-    pairs = {f"{one}-{other}": (one, other) for one, other in combinations(languages, 2)}
+    pairs = {f"{one}-{other}": (one, other) for one, other in permutations(languages, 2)}
     singles = {language: (language, "") for language in languages}
     intervals = results.get("intervals", {})
     for figure, mean in results["mean"].items():
