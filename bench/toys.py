@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.eval.results.compute import Bootstrap, summarize
+from polyprobe.eval.results.compute import summarize
 from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.run.donors import annotate, choose_donors
 from polyprobe.eval.run.folder import SCORES
 from polyprobe.schema.identity import fingerprint, name_candidates, name_subjects

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.eval.results.compute import Bootstrap, find_results
+from polyprobe.eval.results.compute import find_results
+from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.work.known_scores import ScoreStore
 from polyprobe.publish.export import export_run

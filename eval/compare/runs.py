@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.eval.results.compute import (
-    clusters_within,
-    read_clusters,
-    read_facts,
-    resolve_clusters,
-)
+from polyprobe.eval.results.compute import read_facts
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import HEADLINE, LANGUAGE, SEPARATE, RunFigure
+from polyprobe.eval.results.options import (
+    DEFAULTS,
+    MetricOptions,
+    clusters_within,
+    read_clusters,
+    resolve_clusters,
+)
 from polyprobe.eval.results.relations import list_rows, pick_facts
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, Chosen, choose, list_names
 from polyprobe.eval.run.folder import Run, read_aligned
@@ -86,21 +88,22 @@ def compare_runs(
     choice: Choice = ALL_ROWS,
     by_relation: bool = False,
     figures: Sequence[RunFigure] = SEPARATE,
+    measured: MetricOptions = DEFAULTS,
     **options: Any,
 ) -> Comparison:
     """Return the paired differences (first - second) of the figures that both runs have.
 
     Runs may differ in model, dtype, scoring; facts and languages that only one of them has are left
     out and counted, as are rows that `choice` leaves out. With `by_relation` the means of the
-    headline figures are also compared in each relation. `options` are those of
-    `significance.compare_figures`.
+    headline figures are also compared in each relation. `measured` has the weights and ties.
+    `options` are those of `significance.compare_figures`.
 
     Raises:
         PolyprobeError: no common language or fact, or other candidates for the same fact.
     """
     matched = match_runs(first, second, choice)
     parts, languages = matched.tables, matched.languages
-    facts = (read_facts(first, parts[0]), read_facts(second, parts[1]))
+    facts = (read_facts(first, parts[0], measured), read_facts(second, parts[1], measured))
     clusters = resolve_clusters(facts[0].table, clusters)
     units = read_clusters(facts[0].table, clusters)
     compared = [

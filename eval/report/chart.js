@@ -144,7 +144,8 @@ function colourOf(ramp, share) {
 
 /* A square of cells, a scale below it.
 
-   cells: [{ row, column, value, tip, text, marked, chosen, pair }]; value null: no colour;
+   cells: [{ row, column, value, tip, text, marked, chosen, square, pair }]; value null: no colour;
+   square: colour of a frame inside the cell;
    scale: { title, low, high, ramp, mark ({ name, value } or null) }. */
 function drawHeat(place, labels, cells, scale) {
   const names = widest(labels) + 10;
@@ -177,6 +178,11 @@ function drawHeat(place, labels, cells, scale) {
     if (marked) {
       parts.push(svg("circle", { class: "marked", cx: x + size - 6, cy: y + 5, r: 2.5, ...ink }));
     }
+  }
+  for (const { row, column, square } of cells.filter((cell) => cell.square)) {
+    parts.push(svg("rect", { class: "square", x: names + column * size + 1.5,
+      y: top + row * size + 1.5, width: size - 4, height: size - 4, fill: "none", stroke: square,
+      "stroke-width": 2, "pointer-events": "none" }));
   }
   for (const { row, column } of cells.filter(({ chosen }) => chosen)) {
     parts.push(svg("rect", { x: names + column * size, y: top + row * size, width: size - 1,

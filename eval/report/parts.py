@@ -9,12 +9,14 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from polyprobe.eval.compare.runs import Comparison
 from polyprobe.eval.results.figures import ALL, HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE, RunFigure
+from polyprobe.eval.results.pairs import find_partners
 from polyprobe.eval.results.table import (
     format_interval,
     format_p_value,
     is_above_floor,
     list_floors,
     list_left_out,
+    list_options,
     list_relations,
     number,
 )
@@ -44,7 +46,7 @@ class RunPart(NamedTuple):
         read = self.results.get("letters_read", {})
         shares = ", ".join(f"{name} {share:.1%}" for name, share in read.items() if share < 1)
         letters = [f"letters that the server showed: {shares}"] if shares else []
-        return [*list_left_out(self.results), *bias, *letters]
+        return [*list_options(self.results), *list_left_out(self.results), *bias, *letters]
 
     @property
     def relations(self) -> Table:
@@ -71,6 +73,17 @@ class RunPart(NamedTuple):
         pairs = self.ranked_pairs
         most = pairs[: min(PAIRS, (len(pairs) + 1) // 2)]
         return [("Most", most), ("Least", pairs[::-1][: min(PAIRS, len(pairs) // 2)])]
+
+    @property
+    def partners(self) -> Table:
+        """Return each language's best partner by the figures of pairs, with its value."""
+        figures, rows = sort_pair_figures([self]), []
+        found = [{x.language: x for x in find_partners(self.results, f.name)} for f in figures]
+        for language in self.results["languages"]:
+            best = [of_figure.get(language) for of_figure in found]
+            cells = [f"{x.partner} {number(x.value)}" if x else "–" for x in best]
+            rows.append([language, *cells])
+        return ["language", *(figure.short or figure.title for figure in figures)], rows
 
     @property
     def chosen(self) -> tuple[str, str]:
@@ -108,6 +121,12 @@ class Between(NamedTuple):
         """Return the difference of a language, a pair or `mean`; None if it was not tested."""
         rows = self.found.differences.get(figure.name, ())
         return next((row for row in rows if row.name == name), None)
+
+
+def list_drawn(parts: Sequence[RunPart]) -> list[RunFigure]:
+    """Return the figures of the heat map: those of `sort_pair_figures`, then others asked for."""
+    asked = [f for f in SEPARATE if f.asked and all(f.name in part.results for part in parts)]
+    return [*sort_pair_figures(parts), *asked]
 
 
 def sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:

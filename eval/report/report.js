@@ -2,6 +2,7 @@
 const { runs: RUNS, measures: MEASURES, differences: DIFFERENCES } =
   JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["tied", "both_right", "both_wrong", "different"]; // as in examples.py
+const CORRECTED = ["rankc_subject", "rankc_adjusted"]; // 0 is chance
 const SHOWN = 6;
 const LEVEL = 0.05; // as in outcome.py
 const NAMES = new Intl.DisplayNames(["en"], { type: "language" });
@@ -89,7 +90,7 @@ function scaleOf(name, run) {
   const values = RUNS.flatMap((run) => Object.values(run.results[name]))
     .filter((value) => value !== null);
   const chance = name === "rankc" ? Math.min(...RUNS.map((run) => run.results.chance.rankc))
-    : name === "coverlap" ? null : 0;
+    : CORRECTED.includes(name) ? 0 : null;
   const low = Math.floor(20 * Math.min(chance ?? 0, ...values) + 1e-9) / 20;
   const high = Math.ceil(20 * Math.max(...values, low + 0.1) - 1e-9) / 20;
   const title = MEASURES[name] + (RUNS.length > 1 ? `, ${run.name}` : "");
@@ -104,13 +105,44 @@ function scaleOfDifferences(name, { values, title }) {
     high: end, mark: { name: "no difference", value: 0 } };
 }
 
+/* The pairs whose value is at least the mean of all (Qi et al. 2023, figure 7). */
+function highPairs(run, name) {
+  const known = Object.entries(run.results[name] ?? {}).filter(([, value]) => value !== null);
+  const mean = known.reduce((sum, [, value]) => sum + value, 0) / known.length;
+  return new Set(known.filter(([, value]) => value >= mean).map(([pair]) => pair));
+}
+
+/* Pair → both, shown or other: high by both measures, by the shown one or by the other alone. */
+function squaresOf(run, name) {
+  const other = byId("squares").value;
+  const undirected = [...byId("squares").options].some(({ value }) => value === name);
+  if (!other || !undirected) return {};
+  const [first, second] = [highPairs(run, name), highPairs(run, other)];
+  return Object.fromEntries([...new Set([...first, ...second])].map((pair) =>
+    [pair, !second.has(pair) ? "shown" : first.has(pair) ? "both" : "other"]));
+}
+
+function nameSquares(squares, name) {
+  const other = MEASURES[byId("squares").value];
+  const titles = { both: `${MEASURES[name]} and ${other}`, shown: `${MEASURES[name]} alone`,
+    other: `${other} alone` };
+  byId("high").replaceChildren(...!other ? [] : Object.entries(titles).map(([kind, title]) => {
+    const pairs = Object.keys(squares).filter((pair) => squares[pair] === kind);
+    return make("p", { class: "hint", "data-kind": kind }, `${title}: ${pairs.length} pairs ` +
+      `(${kind === "both" ? "blue" : "red"})${pairs.length ? ": " : ""}${pairs.join(", ")}`);
+  }));
+}
+
 function drawMap() {
   const view = shown();
   const { run, difference } = view;
   const [name, codes, chosen] = [measure(), inOrder(view), chosenPair()];
+  const squares = difference ? {} : squaresOf(run, name);
+  nameSquares(squares, name);
   const cells = codes.flatMap((one, row) => codes.map((two, column) => ({
     row, column, pair: one === two ? null : `${one}/${two}`,
     chosen: one !== two && chosen.includes(one) && chosen.includes(two),
+    square: { both: "#2f7bff", shown: "#ff3b30", other: "#ff3b30" }[ofPair(squares, one, two)],
     ...cellOf(run, difference, name, one, two),
   })));
   if (codes.length > 16) for (const cell of cells) cell.text = "";
@@ -262,7 +294,7 @@ if (byId("heat")) {
   drawExamples();
   const again = () => { choose(chosenPair()); keepInAddress(); };
   for (const id of ["first", "second", "view"]) byId(id)?.addEventListener("change", again);
-  byId("order").addEventListener("change", drawMap);
+  for (const id of ["order", "squares"]) byId(id).addEventListener("change", drawMap);
   for (const input of document.querySelectorAll(".switch input")) {
     input.addEventListener("change", drawMap);
   }

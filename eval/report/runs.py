@@ -6,9 +6,10 @@ from typing import Any
 
 from polyprobe.eval.compare.outcome import Outcome, list_notes
 from polyprobe.eval.compare.runs import Comparison, compare_runs
-from polyprobe.eval.results.compute import Bootstrap, find_results
+from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
+from polyprobe.eval.results.options import Bootstrap, MetricOptions, describe_options
 from polyprobe.eval.results.table import NO_WIDTH
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
 from polyprobe.eval.run.folder import FinishedRun, Run
@@ -21,6 +22,7 @@ from .page import check_output, write_page
 from .parts import (
     Between,
     RunPart,
+    list_drawn,
     list_every_mean,
     list_languages,
     list_means,
@@ -64,9 +66,13 @@ def write_report(runs: Sequence[Path], output: Path, choice: Choice = ALL_ROWS) 
     for other in finished[1:]:
         drawn = finished[0].results.get("resampling", {})
         options = {**_TEST, **drawn, "n_resamples": drawn.get("n_resamples") or 1_000}
-        pair = (finished[0].run, other.run)
+        pair, used = (finished[0].run, other.run), MetricOptions.read(finished[0].results)
+        if describe_options(finished[0].results) != describe_options(other.results):
+            compared.append("not compared: their results.json have other options")
+            continue
+        options |= {"choice": choice, "figures": HEADLINE, "measured": used}
         try:
-            compared.append(compare_runs(*pair, choice=choice, figures=HEADLINE, **options))
+            compared.append(compare_runs(*pair, **options))
         except PolyprobeError as error:
             compared.append(f"not compared: {error}")
     write_pages(finished, output, compared)
@@ -104,7 +110,7 @@ def write_pages(
         if isinstance(found, Comparison)
     ]
     figures = sort_pair_figures(parts)
-    measures = {figure.name: figure.title for figure in figures}
+    measures = {figure.name: figure.title for figure in list_drawn(parts)}
     write_page(
         output,
         "report",
@@ -148,7 +154,8 @@ def read_finished(run: Run, choice: Choice = ALL_ROWS) -> FinishedRun:
     results = run.read_results()
     if choice != ALL_ROWS:
         bootstrap = Bootstrap(**results.get("resampling", {}))
-        return FinishedRun(run, find_results(run, bootstrap, choice))
+        options = MetricOptions.read(results)
+        return FinishedRun(run, find_results(run, bootstrap, choice, options))
     return FinishedRun(run, results)
 
 
@@ -174,10 +181,11 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
 def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
-    names = ("languages", "chance", "floors", *HEADLINES)
+    drawn = dict.fromkeys((*HEADLINES, *measures))
+    names = ("languages", "chance", "floors", *drawn)
     results = {
         **{name: part.results[name] for name in names if name in part.results},
-        "intervals": {name: bounds[name] for name in HEADLINES if name in bounds},
+        "intervals": {name: bounds[name] for name in drawn if name in bounds},
     }
     orders = {
         name: order_by_similarity(part.results["languages"], part.results[name])
@@ -188,7 +196,7 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
 
 def list_cautions(parts: Sequence[RunPart]) -> list[str]:
     """Return in what the runs differ beside the model, which makes means incomparable."""
-    asked = {
+    asked: dict[str, set[Any]] = {
         "dataset": {(p.settings.dataset, p.settings.config) for p in parts},
         "languages": {tuple(sorted(p.results["languages"])) for p in parts},
         "facts": {
@@ -196,5 +204,6 @@ def list_cautions(parts: Sequence[RunPart]) -> list[str]:
             for p in parts
         },
         "scoring": {(p.settings.scoring, p.settings.bos, p.settings.chat is None) for p in parts},
+        "options": {describe_options(p.results) for p in parts},
     }
     return [name for name, values in asked.items() if len(values) > 1]

@@ -1,8 +1,8 @@
 """Compute results.json from the scores or predictions of a run, without the model."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Set
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,62 +21,49 @@ from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 from polyprobe.metrics.shared.intervals import (
     Figure,
-    choose_resamples,
     estimate_figure,
     mean_of,
 )
 from polyprobe.metrics.shared.rows import name_pairs, take
 from polyprobe.schema.identity import split_fact
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from . import CLUSTERS
 from .facts import ScoredFacts
-from .figures import JOINT, SEPARATE
+from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
 from .floors import find_floors
+from .options import (
+    BOOTSTRAP,
+    DEFAULTS,
+    Bootstrap,
+    MetricOptions,
+    clusters_within,
+    read_clusters,
+)
 from .positions import has_positions, measure_positions, share_read
 from .relations import estimate_relations, split_figures
 
 Estimates = dict[str, dict[str, Any]]
-
-
-class Bootstrap(NamedTuple):
-    """Options of a run's bootstrap intervals.
-
-    Attributes:
-        n_resamples: resamples of the facts, for all languages at once; 0 for no intervals; None:
-            `intervals.choose_resamples` of the facts and pairs of languages.
-        seed: random seed.
-        clusters: resampling unit: `none` (each fact), `relation`, `subject`, or `auto`, see
-            `resolve_clusters`.
-    """
-
-    n_resamples: int | None = None
-    seed: int = 0
-    clusters: str = "auto"
-
-    def resolve(self, table: pa.Table, n_languages: int) -> "Bootstrap":
-        """Return the options with the number of resamples and the unit that the rows get."""
-        n_resamples, pairs = self.n_resamples, n_languages * (n_languages - 1) // 2
-        if n_resamples is None:
-            n_resamples = choose_resamples(len(table), max(pairs, 1))
-        return Bootstrap(n_resamples, self.seed, resolve_clusters(table, self.clusters))
-
-
-DEFAULT = Bootstrap()
+EVERY_FIGURE = frozenset(choose_figures(()))
 
 
 def compute_results(
-    run: Run, bootstrap: Bootstrap = DEFAULT, choice: Choice = ALL_ROWS
+    run: Run,
+    bootstrap: Bootstrap = BOOTSTRAP,
+    choice: Choice = ALL_ROWS,
+    options: MetricOptions = DEFAULTS,
 ) -> dict[str, Any]:
     """Return the results of a run and write them to its results.json, see `find_results`."""
-    results = find_results(run, bootstrap, choice)
+    results = find_results(run, bootstrap, choice, options)
     run.write_results(results)
     return results
 
 
 def find_results(
-    run: Run, bootstrap: Bootstrap = DEFAULT, choice: Choice = ALL_ROWS
+    run: Run,
+    bootstrap: Bootstrap = BOOTSTRAP,
+    choice: Choice = ALL_ROWS,
+    options: MetricOptions = DEFAULTS,
 ) -> dict[str, Any]:
     """Return the results of a run, or of a choice of its scored rows.
 
@@ -85,25 +72,28 @@ def find_results(
     COverlap without a correct answer in either language) is null and excluded from the mean;
     `left_out` counts it, and under `rows` the rows of the dataset without a choice of figures, by
     reason. `subset` is the choice of scored rows, null for all. `intervals` has the 95% bootstrap
-    interval of every figure.
+    interval of every figure. `options` are those that are not the default, if there are any.
 
     Raises:
-        PolyprobeError: see `read_aligned` and `choose`.
+        PolyprobeError: see `read_aligned`, `choose` and `MetricOptions`.
     """
     settings = run.settings()
+    options.check_run(settings.kind, run.folder)
     tables, left_out = read_chosen(run, choice)
     bootstrap = bootstrap.resolve(next(iter(tables.values())), len(tables))
     if settings.kind == "predictions":
-        figures = summarize_predictions(tables, bootstrap._asdict())
+        figures = summarize_predictions(tables, bootstrap._asdict(), options.average)
     else:
-        figures = summarize(read_facts(run, tables), settings.scoring, bootstrap)
+        figures = summarize(read_facts(run, tables, options), settings.scoring, bootstrap)
     if protocol_of(settings.scoring).options:
         shares = {x: share_read(table, settings.scoring) for x, table in tables.items()}
         figures["letters_read"] = shares
     figures["left_out"]["rows"] = left_out
     subset = {"subset": None if choice == ALL_ROWS else choice.as_json()}
-    resampled = {"resampling": bootstrap._asdict()}
-    return {"signature": settings.signature, **subset, **figures, **resampled}
+    how: dict[str, Any] = {"resampling": bootstrap._asdict()}
+    if options != DEFAULTS:
+        how["options"] = options.as_json()
+    return {"signature": settings.signature, **subset, **figures, **how}
 
 
 def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
@@ -114,14 +104,16 @@ def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str
     return {x: table.take(chosen.rows) for x, table in tables.items()}, dict(counts)
 
 
-def read_facts(run: Run, tables: Mapping[str, pa.Table]) -> ScoredFacts:
+def read_facts(
+    run: Run, tables: Mapping[str, pa.Table], options: MetricOptions = DEFAULTS
+) -> ScoredFacts:
     """Return the validated facts of some rows of a run's scores.
 
     Raises:
         PolyprobeError: scores that are not numbers.
     """
     try:
-        return ScoredFacts(tables)
+        return ScoredFacts(tables, options)
     except ValueError as error:
         raise PolyprobeError(
             f"{run.folder}/scores: {error}; delete that language's file and run the same "
@@ -129,15 +121,15 @@ def read_facts(run: Run, tables: Mapping[str, pa.Table]) -> ScoredFacts:
         ) from error
 
 
-def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) -> dict[str, Any]:
-    """Return all figures of the facts, their means, counts and intervals.
+def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP) -> dict[str, Any]:
+    """Return the figures of the facts, their means, counts and intervals.
 
     Returns:
-        Every figure of `FIGURES`: by language or pair (`en-fr`), with `mean` over the defined
-        values and `intervals`, the same tree with [low, high]; figures of all languages with
-        `_ci`, from two languages on; modules' figures by language, macro-averaged over relations.
-        `by_relation`, the main figures of each relation (`estimate_relations`); `chance`;
-        `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
+        The figures of `FIGURES` that the facts' options choose: by language or pair (`en-fr`), with
+        `mean` over the defined values and `intervals`, the same tree with [low, high]; figures of
+        all languages with `_ci`, from two languages on; modules' figures by language, averaged as
+        the options say. `by_relation`, the main figures of each relation (`estimate_relations`);
+        `chance`; `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
         tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
         right in exactly 0, 1, 2, … languages; `left_out`,
         counts of undefined values.
@@ -145,7 +137,8 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
     bootstrap = bootstrap.resolve(facts.table, len(facts.tables))
     clusters = read_clusters(facts.table, bootstrap.clusters)
     options = bootstrap._asdict() | {"clusters": clusters}
-    figures = [figure for figure in SEPARATE if figure.applies(facts)]
+    chosen = choose_figures(facts.options.figures)
+    figures = [f for f in SEPARATE if f.name in chosen and f.applies(facts)]
     found = {
         figure.name: estimate_figure(figure.measure(facts), **options)
         for figure in track(figures, "figures and intervals")
@@ -158,9 +151,9 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         **values,
         "chance": chance,
         "mean": {name: estimates["mean"] for name, estimates in found.items()},
-        **_estimate_joint(facts, options),
+        **_estimate_joint(facts, options, chosen),
         "k_correct": count_right(facts.right).sum(axis=0).tolist(),
-        **measure_languages(facts, scoring, options),
+        **measure_languages(facts, scoring, options, chosen),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
         "by_relation": estimate_relations(
             facts,
@@ -168,13 +161,15 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
             bootstrap.n_resamples or 0,
             bootstrap.seed,
         ),
-        "floors": find_floors(facts),
-        "p_values": _test_second(facts, options) if bootstrap.n_resamples else {},
+        "floors": find_floors(facts, chosen),
+        "p_values": _test_second(facts, options, chosen) if bootstrap.n_resamples else {},
         "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
     }
 
 
-def _test_second(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+def _test_second(
+    facts: ScoredFacts, options: Mapping[str, Any], chosen: Set[str]
+) -> dict[str, dict[str, float]]:
     """Return the p-values of the sign-flip tests: second questions against the first ones."""
     second = facts.second
     if second is None:
@@ -185,62 +180,24 @@ def _test_second(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, di
     }
     found = {}
     for figure, (names, values) in tested.items():
+        if figure not in chosen:
+            continue
         columns = np.column_stack([values, values.mean(axis=1)]) if names else values
         p = flip_signs(columns, options["clusters"], options["n_resamples"], options["seed"])
         found[figure] = dict(zip([*names, "mean"], p.tolist(), strict=False))
     return found
 
 
-def resolve_clusters(table: pa.Table, kind: str) -> str:
-    """Return the resampling unit: for `auto` `subject` if all fact ids name one, else `none`.
-
-    Raises:
-        PolyprobeError: an unknown kind.
-    """
-    check_option("--cluster", kind, CLUSTERS)
-    if kind != "auto":
-        return kind
-    return "subject" if all(map(split_fact, table["fact_id"].to_pylist())) else "none"
-
-
-def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
-    """Return the relation of each row, or the subject in its fact id; None for `none`.
-
-    Rows of one fact (its templates) are one cluster even with `none`; `auto` is resolved.
-
-    Raises:
-        PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
-    """
-    kind = resolve_clusters(table, kind)
-    if kind == "none":
-        facts = table["fact_id"].to_pylist()
-        return facts if len(set(facts)) < len(facts) else None
-    if kind == "relation":
-        return table["relation"].to_pylist()
-    subjects = []
-    for fact in table["fact_id"].to_pylist():
-        parts = split_fact(fact)
-        if parts is None:
-            raise PolyprobeError(
-                f"--cluster subject: the fact id {fact!r} names no subject; use --cluster "
-                "relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
-            )
-        subjects.append(parts[1])
-    return subjects
-
-
-def clusters_within(table: pa.Table, kind: str) -> list[str] | None:
-    """Return the clusters that are drawn within a relation: facts, where those are relations."""
-    return read_clusters(table, "none" if kind == "relation" else kind)
-
-
-def _estimate_joint(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, Any]:
+def _estimate_joint(
+    facts: ScoredFacts, options: Mapping[str, Any], chosen: Set[str]
+) -> dict[str, Any]:
     """Return the figures of all languages together, each kernel called once."""
     found: dict[str, Any] = {}
-    kernels = {figure.sums: figure for figure in JOINT if len(facts.scores) > 1}
-    for figure in kernels.values():
+    wanted = [figure for figure in JOINT if len(facts.scores) > 1 and figure.name in chosen]
+    for figure in {figure.sums: figure for figure in wanted}.values():
         found |= estimate_figure(figure.measure(facts), **options)
-    return found
+    left_out = {figure.name for figure in JOINT} - chosen
+    return {name: x for name, x in found.items() if name.removesuffix("_ci") not in left_out}
 
 
 def _values(estimates: dict[str, Any]) -> dict[str, float | None]:
@@ -259,13 +216,20 @@ def _all_intervals(found: Estimates) -> dict[str, Any]:
 
 
 def measure_languages(
-    facts: ScoredFacts, scoring: str, options: Mapping[str, Any]
+    facts: ScoredFacts,
+    scoring: str,
+    options: Mapping[str, Any],
+    chosen: Set[str] = EVERY_FIGURE,
 ) -> dict[str, dict[str, Any]]:
-    """Return MODULE → language → figures, averaged over relations (macro)."""
+    """Return MODULE → language → figures, averaged as the facts' options say.
+
+    A module is computed whole if one of its figures is chosen.
+    """
+    options = {**options, "average": facts.options.average}
     return {
         name: {language: measure(facts, language, options) for language in facts.tables}
         for name, (applies, measure) in MODULES.items()
-        if applies(facts, scoring)
+        if applies(facts, scoring) and chosen & {x.name for x in OF_MODULES[name].values()}
     }
 
 
@@ -342,6 +306,7 @@ def _measure_paraphrases(
         groups=list(relations.values()),
         subjects=subjects,
         clusters=list(clusters.values()),
+        average=options["average"],
         n_resamples=options["n_resamples"],
         seed=options["seed"],
     )
@@ -384,18 +349,18 @@ MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
 
 
 def summarize_predictions(
-    tables: Mapping[str, pa.Table], resampling: Mapping[str, Any]
+    tables: Mapping[str, pa.Table], resampling: Mapping[str, Any], average: str = "macro"
 ) -> dict[str, Any]:
     """Return factual accuracy by language, and COverlap by pair.
 
-    `accuracy` is the macro average over relations of the facts asked in that language; COverlap is
-    over the facts asked in both. Without rankings there is no RankC; without candidates there is no
-    chance level.
+    `accuracy` is the average over relations (or rows) of the facts asked in that language;
+    COverlap is over the facts asked in both. Without rankings there is no RankC; without
+    candidates there is no chance level.
     """
     first = next(iter(tables.values()))
     clusters = read_clusters(first, resampling["clusters"])
     options = {**resampling, "clusters": clusters}
-    accuracy = {x: _measure(table, x, options) for x, table in tables.items()}
+    accuracy = {x: _measure(t, x, {**options, "average": average}) for x, t in tables.items()}
     right = mark_predictions(tables)
     figures = {"accuracy": mark_accuracy(right), "coverlap": compare_predictions(right)}
     coverlap = estimate_figure(figures["coverlap"], **options)
@@ -462,6 +427,7 @@ def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict
         prompts=rows["prompt"],
         groups=rows["relation"],
         clusters=take(options["clusters"], np.flatnonzero(asked)),
+        average=options["average"],
         n_resamples=options["n_resamples"],
         seed=options["seed"],
     )

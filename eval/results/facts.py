@@ -8,7 +8,10 @@ import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
 from polyprobe.metrics.rankc.rankc import rankc_pairs
+from polyprobe.metrics.shared.ranks import order_scores
 from polyprobe.metrics.shared.rows import Rows, read_rows
+
+from .options import DEFAULTS, MetricOptions
 
 
 class SecondQuestions(NamedTuple):
@@ -48,7 +51,9 @@ class ScoredFacts:
     Attributes:
         tables: the scores on disk by language, with parallel rows.
         languages: their codes, in the run's order.
-        scores: the validated scores by language; every kernel reads them without a second check.
+        options: weights of RankC, and what ties count.
+        given: the validated scores by language; every kernel reads them without a second check.
+        scores: those that are ranked: `given`, or without ties (`MetricOptions.ties`).
         first_scores: those of the first language.
         answers: indices of the correct candidates of each fact.
         sizes: number of candidates of each fact.
@@ -60,15 +65,28 @@ class ScoredFacts:
         ValueError: scores that are not numbers, with the language.
     """
 
-    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
-        self.tables, self.languages = tables, list(tables)
+    def __init__(self, tables: Mapping[str, pa.Table], options: MetricOptions = DEFAULTS) -> None:
+        self.tables, self.languages, self.options = tables, list(tables), options
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
-        self.scores = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
+        self.given = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
+        self.scores = self._settle(self.given)
         self.first_scores = next(iter(self.scores.values()))
         self.sizes = self.first_scores.sizes
-        self.rankc = rankc_pairs(self.scores)  # before the rest: its errors name the language
+        self.rankc = self._compare(self.scores)  # before the rest: its errors name the language
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
         self.second = self._read_second()
+
+    def _settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
+        """Return the scores with the ties of the options."""
+        if self.options.ties == "expected":
+            return {**scores}
+        return {x: Rows(order_scores(*rows), rows.sizes) for x, rows in scores.items()}
+
+    def _compare(
+        self, scores: Mapping[str, Rows], others: Mapping[str, Rows] | None = None
+    ) -> np.ndarray:
+        """Return RankC by fact and pair with the weights of the options."""
+        return rankc_pairs(scores, self.options.weights, others)
 
     def _read_second(self) -> SecondQuestions | None:
         valid = [table["donor_scores"].is_valid().to_numpy() for table in self.tables.values()]
@@ -78,13 +96,14 @@ class ScoredFacts:
         places = np.flatnonzero(asked)
         kept: np.ndarray = np.repeat(asked, self.sizes)
         own = {x: Rows(rows.flat[kept], rows.sizes[asked]) for x, rows in self.scores.items()}
-        donor = {
+        given = {
             x: Rows(*read_rows(masked_scores(table.take(places), "donor_scores"), x))
             for x, table in self.tables.items()
         }
+        donor = self._settle(given)
         answers = [self.answers[place] for place in places]
         rankc = np.zeros_like(self.rankc)
-        rankc[places] = rankc_pairs(own, others=donor)
+        rankc[places] = self._compare(own, donor)
         right = np.column_stack([*self.right.values()]).astype(np.float64)
         donor_right = np.zeros_like(right)
         for column, rows in enumerate(donor.values()):
@@ -104,7 +123,9 @@ class ScoredFacts:
         if any(table[column].null_count for table in self.tables.values()):
             return None
         flat = {x: -masked_scores(t, column).compressed() for x, t in self.tables.items()}
-        return rankc_pairs({x: Rows(numbers, self.sizes) for x, numbers in flat.items()})
+        return self._compare(
+            self._settle({x: Rows(numbers, self.sizes) for x, numbers in flat.items()})
+        )
 
     @property
     def table(self) -> pa.Table:

@@ -4,7 +4,7 @@ To add a figure, add an entry to `FIGURES` and its kernel. results.json, the ter
 report, every export, `compare` and the training callback iterate over these entries.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,17 +15,22 @@ from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
     find_rbo,
+    find_right_alone,
     find_right_counts,
+    find_right_given_right,
+    find_right_in_both,
 )
 from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall
 from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.rankc_subject.rankc_subject import find_rankc_subject
 from polyprobe.metrics.shared.intervals import Figure, mean_of
 from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.system.errors import check_option
 
 from .facts import ScoredFacts
+from .options import EVERY
 
-LANGUAGE, PAIR, ALL = "language", "pair", "all"
+LANGUAGE, PAIR, WAY, ALL = "language", "pair", "way", "all"
 INFINITE = float("inf")
 Values = Mapping[str, float | None]
 
@@ -44,7 +49,7 @@ class RunFigure(NamedTuple):
         name: key in results.json; `MODULE.FIGURE` for a figure that a metric module gives.
         title: printed name.
         says: one sentence for the report and for archives.
-        per: `language`, `pair`, or `all` languages together.
+        per: `language`, `pair`, `way` (each ordered pair), or `all` languages together.
         sums: kernel of `ScoredFacts`, or with `twice` of their `SecondQuestions`; None for a
             module's figure (see `compute.MODULES`).
         short: column heading in the terminal, where the title is too wide.
@@ -60,6 +65,7 @@ class RunFigure(NamedTuple):
         counted: key of a module's number of facts.
         paper: heading and description in the LaTeX table.
         twice: needs the second questions of the facts; a run without them has no such figure.
+        asked: computed only if it is named (`metrics --figures`).
     """
 
     name: str
@@ -81,6 +87,7 @@ class RunFigure(NamedTuple):
     counted: str = "n_queries"
     paper: tuple[str, str] = ("", "")
     twice: bool = False
+    asked: bool = False
 
     def measure(self, facts: ScoredFacts) -> Figure:
         """Return the sums of the facts, of a figure with a kernel."""
@@ -94,6 +101,7 @@ class RunFigure(NamedTuple):
 
 _of_module = partial(RunFigure, per=LANGUAGE)
 _of_outcome = partial(RunFigure, per=PAIR, conditional=True)
+_of_way = partial(RunFigure, per=WAY, asked=True)
 
 FIGURES = (
     RunFigure(
@@ -135,7 +143,7 @@ FIGURES = (
         "Similarity of the rankings of the same candidates in two languages (Qi 2023).",
         PAIR,
         lambda facts: find_rankc(facts.languages, facts.rankc),
-        chance=lambda facts: float(rankc_chance(facts.sizes).mean()),
+        chance=lambda facts: float(rankc_chance(facts.sizes, facts.options.weights).mean()),
         floor="donor",
         compared=True,
         training="each",
@@ -146,7 +154,9 @@ FIGURES = (
         "adjusted RankC",
         "(RankC - chance) / (1 - chance), over facts with several candidates.",
         PAIR,
-        lambda facts: find_rankc_adjusted(facts.languages, facts.rankc, facts.sizes),
+        lambda facts: find_rankc_adjusted(
+            facts.languages, facts.rankc, facts.sizes, facts.options.weights
+        ),
         short="adjusted",
         lowest=-INFINITE,
         chance=0.0,
@@ -245,15 +255,43 @@ FIGURES = (
         "rank-biased overlap",
         "Rank-biased overlap of two languages' rankings.",
         PAIR,
-        lambda facts: find_rbo(facts.scores),
+        lambda facts: find_rbo(facts.given),
     ),
     RunFigure(
         "kendall_tau_b",
         "Kendall's tau-b",
         "Rank correlation of two languages' scores, comparable between pools of different size.",
         PAIR,
-        lambda facts: find_kendall(facts.scores),
+        lambda facts: find_kendall(facts.given),
         lowest=-1.0,
+    ),
+    RunFigure(
+        "right_in_both",
+        "right in both",
+        "P(a and b): share of facts right in both languages.",
+        PAIR,
+        lambda facts: find_right_in_both(facts.right),
+        short="both",
+        asked=True,
+    ),
+    _of_way(
+        "right_given_right",
+        "right where another is",
+        "P(a | b): share of the facts right in language b that are right in a, for each pair a-b.",
+        sums=lambda facts: find_right_given_right(facts.right),
+        short="given",
+        left_out=LeftOut(
+            "ordered pairs without P(a | b): nothing right in b",
+            lambda facts, values: list(values.values()).count(None),
+        ),
+        conditional=True,
+    ),
+    _of_way(
+        "right_alone",
+        "right where another is not",
+        "P(a and not b): share of facts right in language a and not in b, for each pair a-b.",
+        sums=lambda facts: find_right_alone(facts.right),
+        short="alone",
     ),
     RunFigure(
         "kappa",
@@ -365,6 +403,21 @@ for _figure in FIGURES:
     _module, _, _key = _figure.name.rpartition(".")
     if _module:
         OF_MODULES.setdefault(_module, {})[_key] = _figure
+
+
+def choose_figures(names: Sequence[str]) -> set[str]:
+    """Return the names of the figures to compute: of those named, of whole modules, of `default`.
+
+    Raises:
+        PolyprobeError: an unknown name.
+    """
+    every = {figure.name for figure in FIGURES if not figure.asked}
+    known = {EVERY: every, **{figure.name: {figure.name} for figure in FIGURES}}
+    for module, figures in OF_MODULES.items():
+        known[module] = {figure.name for figure in figures.values()}
+    for name in names:
+        check_option("--figures", name, known)
+    return set().union(*(known[name] for name in names)) if names else every
 
 
 def describe(name: str, kind: str) -> RunFigure:

@@ -3,7 +3,7 @@
 A figure means something as far as it is above its floors, not only above chance.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,9 +32,12 @@ class Floor(NamedTuple):
     find: Callable[[ScoredFacts], Values]
 
 
-def find_floors(facts: ScoredFacts) -> dict[str, Values]:
-    """Return floor → figure → mean value, of the floors that the run's files allow."""
-    found = {floor.name: floor.find(facts) for floor in FLOORS}
+def find_floors(facts: ScoredFacts, figures: Collection[str] | None = None) -> dict[str, Values]:
+    """Return floor → figure → mean value, of the figures (None: all) that the run's files allow."""
+    found = {}
+    for floor in FLOORS:
+        values = floor.find(facts)
+        found[floor.name] = {x: values[x] for x in values if figures is None or x in figures}
     return {name: values for name, values in found.items() if values}
 
 
@@ -67,7 +70,8 @@ def _of_rankings(
     kept: Any = slice(None) if counted is None else counted
     if not values.shape[1]:
         return {}
-    adjusted = find_rankc_adjusted(facts.languages, values[kept], facts.sizes[kept])
+    sizes, weights = facts.sizes[kept], facts.options.weights
+    adjusted = find_rankc_adjusted(facts.languages, values[kept], sizes, weights)
     return {"rankc": float(values[kept].mean()), "rankc_adjusted": _mean(adjusted)}
 
 

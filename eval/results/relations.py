@@ -9,7 +9,7 @@ from polyprobe.metrics.shared.intervals import Figure, estimate_figure, index_la
 from polyprobe.metrics.shared.rows import take
 
 from .facts import ScoredFacts
-from .figures import BY_NAME, HEADLINE
+from .figures import BY_NAME, HEADLINE, choose_figures
 
 REPORTED = (*HEADLINE, BY_NAME["accuracy_gain"])
 
@@ -21,13 +21,14 @@ def estimate_relations(
 
     `floors` has the accuracy of the most frequent answers, if known.
     """
-    figures = {f.name: f.measure(facts) for f in REPORTED if f.applies(facts)}
+    chosen = choose_figures(facts.options.figures)
+    figures = {f.name: f.measure(facts) for f in REPORTED if f.name in chosen and f.applies(facts)}
     relations = facts.table["relation"].to_pylist()
     found = split_figures(figures, relations, clusters, n_resamples, seed)
     baseline = facts.baseline
     for relation, rows in list_rows(relations).items():
         found[relation]["floors"] = {}
-        if baseline is not None:
+        if baseline is not None and "accuracy" in figures:
             level = float(np.mean([values[rows] for values in baseline.values()]))
             found[relation]["floors"] = {"frequency": {"accuracy": level}}
     return found
@@ -43,7 +44,7 @@ def split_figures(
     """Return the figures of each relation, in the order of first occurrence.
 
     Args:
-        figures: by name, one of them `accuracy`.
+        figures: by name.
         relations: of each fact.
         clusters: of each fact; whole clusters are drawn within a relation; None: facts are.
         n_resamples: resamples of the facts; 0: no intervals.
@@ -52,7 +53,7 @@ def split_figures(
     Returns:
         Relation to `n_queries`, `mean` (figure to mean over languages or pairs, None if undefined),
         `intervals` (figure to the mean's [low, high], None for a single fact) and `accuracy`
-        (language to value).
+        (language to value; empty if it is not among the figures).
     """
     found: dict[str, dict[str, Any]] = {}
     for relation, rows in list_rows(relations).items():
@@ -65,7 +66,7 @@ def split_figures(
             "n_queries": len(rows),
             "mean": {name: estimates["mean"] for name, estimates in means.items()},
             "intervals": bounds if n_resamples else {},
-            "accuracy": _values(parts["accuracy"]),
+            "accuracy": _values(parts["accuracy"]) if "accuracy" in parts else {},
         }
     return found
 

@@ -22,6 +22,7 @@ from .figures import (
     RunFigure,
 )
 from .floors import FLOORS
+from .options import EVERY, MetricOptions, describe_options
 
 _WIDE = 90  # characters
 NARROW = 9  # of a column's head
@@ -38,7 +39,7 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     """
     table = Table(header_style="bold", highlight=False)
     table.add_column("language", no_wrap=True)
-    shown = [figure for figure in HEADLINE if figure.name in results]
+    shown = list_shown(results)
     for figure in shown:
         table.add_column(figure.short or figure.title, justify="right", overflow="fold")
     of_languages = results.get("intervals", {}).get("accuracy", {}) if width >= _WIDE else {}
@@ -65,6 +66,13 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     return Group(table, *map(Text, notes))
 
 
+def list_shown(results: Mapping[str, Any]) -> list[RunFigure]:
+    """Return the columns of the table: the headline figures, and others if only some were named."""
+    asked = MetricOptions.read(results).figures
+    named = () if EVERY in asked else asked
+    return [f for f in SEPARATE if f.name in results and (f in HEADLINE or f.name in named)]
+
+
 def relations_table(results: Mapping[str, Any]) -> Table:
     """Return the main figures of each relation: facts, accuracy, its floor, means over pairs."""
     head, rows = list_relations(results)
@@ -78,14 +86,19 @@ def relations_table(results: Mapping[str, Any]) -> Table:
 
 def list_relations(results: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of the table of relations; no rows for older results."""
-    accuracy, *pairs = [figure for figure in HEADLINE if figure.name in results]
-    head = ["relation", "facts", accuracy.title, "frequent answers"]
-    rows = []
+    shown, head, rows = [f for f in HEADLINE if f.name in results], ["relation", "facts"], []
+    for figure in shown:
+        head.append(figure.short or figure.title)
+        if figure.name == "accuracy":
+            head.append("frequent answers")
     for relation, found in results.get("by_relation", {}).items():
-        means, floor = found["mean"], find_floor(found, accuracy.name)
-        values = (means[accuracy.name], floor, *(means[figure.name] for figure in pairs))
+        values = []
+        for figure in shown:
+            values.append(found["mean"][figure.name])
+            if figure.name == "accuracy":
+                values.append(find_floor(found, figure.name))
         rows.append([relation, f"{found['n_queries']:,}", *map(number, values)])
-    return [*head, *(figure.short or figure.title for figure in pairs)], rows
+    return head, rows
 
 
 def list_floors(results: Mapping[str, Any]) -> list[tuple[str, dict[str, float | None]]]:
@@ -201,7 +214,8 @@ def _notes(results: dict[str, Any]) -> list[str]:
     notes += _notes_of_tests(results)
     if len(results["languages"]) < 2:
         notes.append(f"at least two languages are needed for {measures}")
-    return [*notes, *list_left_out(results), *_notes_of_modules(results)]
+    notes += [*list_options(results), *list_left_out(results)]
+    return [*notes, *_notes_of_modules(results)]
 
 
 def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
@@ -214,6 +228,12 @@ def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
                 f"{BY_NAME[name].title}: {number(value)} ({format_interval(bounds)}), "
                 f"p = {format_p_value(p)} (sign-flip test)"
             )
+
+
+def list_options(results: Mapping[str, Any]) -> list[str]:
+    """Return the options that are not the default as one line; nothing for the default."""
+    given = describe_options(results)
+    return [f"options: {given}"] if given else []
 
 
 def list_left_out(results: dict[str, Any]) -> list[str]:

@@ -22,7 +22,7 @@ import numpy as np
 from polyprobe.metrics.rank_overlap.rank_overlap import rbo_weights
 from polyprobe.metrics.rankc.rankc import rankc_pairs
 from polyprobe.metrics.shared.intervals import Figure, mean_of
-from polyprobe.metrics.shared.rows import Scores, name_pairs
+from polyprobe.metrics.shared.rows import Scores, name_pairs, name_ways
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
 
@@ -47,6 +47,53 @@ def find_right_counts(right: Right) -> Figure:
     names = ["right_in_all", "right_in_any", "right_in_none"]
     figure = mean_of(names, values, np.ones(len(values)), share=True)
     return figure._replace(names=names, statistic=lambda sums: figure.statistic(sums)[..., :-1])
+
+
+def find_right_in_both(right: Right) -> Figure:
+    """Return P(a and b) by pair: the share of facts correct in both languages.
+
+    `right` has the probability that each fact is correct, NaN for facts that a language does not
+    have; a pair's share is over the facts of both.
+
+    >>> from polyprobe.metrics.shared.intervals import estimate_figure
+    >>> right = {"en": [1, 1, 1, 0], "fr": [1, 0, 0, 0]}
+    >>> estimate_figure(find_right_in_both(right), n_resamples=0)
+    {'en-fr': 0.25, 'mean': 0.25}
+    >>> estimate_figure(find_right_given_right(right), n_resamples=0)["fr-en"]
+    0.3333333333333333
+    >>> estimate_figure(find_right_alone(right), n_resamples=0)
+    {'en-fr': 0.5, 'fr-en': 0.0, 'mean': 0.25}
+    """
+    table = np.column_stack(list(right.values())).astype(np.float64)
+    one, other = np.triu_indices(table.shape[1], 1)
+    both = table[:, one] * table[:, other]
+    return mean_of(name_pairs(list(right)), np.nan_to_num(both), ~np.isnan(both), share=True)
+
+
+def find_right_given_right(right: Right) -> Figure:
+    """Return P(a | b) by ordered pair a-b: correct in both / correct in b (Schott et al. 2023).
+
+    Facts are those that both languages have, see `find_right_in_both`. NaN where b is never
+    correct.
+    """
+    one, other, names = _take_ways(right)
+    both = one * other
+    known = np.where(np.isnan(both), 0, other)
+    return mean_of(names, np.nan_to_num(both), known, share=True)
+
+
+def find_right_alone(right: Right) -> Figure:
+    """Return P(a and not b) by ordered pair a-b: the share of facts correct in a alone of both."""
+    one, other, names = _take_ways(right)
+    alone = one * (1 - other)
+    return mean_of(names, np.nan_to_num(alone), ~np.isnan(alone), share=True)
+
+
+def _take_ways(right: Right) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return the values of the first and of the second language of all ordered pairs."""
+    table = np.column_stack(list(right.values())).astype(np.float64)
+    one, other = np.nonzero(~np.eye(table.shape[1], dtype=bool))
+    return table[:, one], table[:, other], name_ways(list(right))
 
 
 def count_right(right: Right) -> np.ndarray:

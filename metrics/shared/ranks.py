@@ -76,6 +76,14 @@ def break_ties(scores: np.ndarray) -> np.ndarray:
     return -ranks.astype(np.float64)
 
 
+def order_scores(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the flat scores of queries in the same order without ties, see `break_ties`."""
+    ordered = np.empty(len(flat))
+    for _, _, items in split_by_size(sizes):
+        ordered[items] = break_ties(flat[items])
+    return ordered
+
+
 def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
     """Return w_1 ... w_N, which sum to 1, for a pool of N candidates.
 

@@ -19,7 +19,7 @@ ValueError: query 1 of 'predictions' is 'Ulm'; expected a list of texts
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,6 +228,15 @@ def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[st
 def name_pairs(languages: Sequence[str]) -> list[str]:
     """Return the names of all unordered pairs, in the languages' order."""
     return [f"{one}-{other}" for one, other in combinations(languages, 2)]
+
+
+def name_ways(languages: Sequence[str]) -> list[str]:
+    """Return the names of all ordered pairs: each language with every other one.
+
+    >>> name_ways(["en", "fr", "ru"])
+    ['en-fr', 'en-ru', 'fr-en', 'fr-ru', 'ru-en', 'ru-fr']
+    """
+    return [f"{one}-{other}" for one, other in permutations(languages, 2)]
 
 
 def find_right(chosen: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:

@@ -87,6 +87,7 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
     known_levels = {"chance": row.chance, "floor": row.floor}
     levels = {name: repr(level) for name, level in known_levels.items() if level is not None}
     protocol = {"scoring": settings.scoring_name, "bos": settings.bos or "tokenizer"}
+    protocol |= exported.options
     return {
         "evaluation_result_id": f"{row.figure}.{row.language}",
         "evaluation_name": f"{_portable(exported.dataset_name)}.{exported.config}.{row.language}",
@@ -139,6 +140,7 @@ def describe_interval(exported: Exported, row: Row) -> dict[str, Any]:
 def find_uuid(exported: Exported) -> str:
     """Return a version 4 UUID that depends on the run, its resampling and the dataset alone."""
     known = [exported.settings.signature, exported.results["resampling"], exported.dataset_name]
+    known += exported.listed_options
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 

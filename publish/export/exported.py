@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import combinations
+from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,7 +88,18 @@ class Exported(NamedTuple):
             hashes = json.dumps(self.settings.fingerprint, sort_keys=True).encode()
             short = f"{len(self.settings.languages)}@{hashlib.sha256(hashes).hexdigest()[:12]}"
             parts = [f"languages:{short}" if x.startswith("languages:") else x for x in parts]
-        return "|".join(parts)
+        return "|".join([*parts, *self.listed_options])
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Return the options of the figures that are not the default."""
+        given = self.results.get("options", {})
+        return {k: "+".join(x) if isinstance(x, list) else x for k, x in given.items()}
+
+    @property
+    def listed_options(self) -> list[str]:
+        """Return the same as `weights:norm1`."""
+        return [f"{name}:{value}" for name, value in self.options.items()]
 
     @property
     def asked(self) -> str:
@@ -246,7 +257,7 @@ def find_mean(rows: Sequence[Row], figure: str) -> Row | None:
 def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the figures that have a mean, by language or pair in the run's order."""
     languages = results["languages"]
-    pairs = {f"{one}-{other}": (one, other) for one, other in combinations(languages, 2)}
+    pairs = {f"{one}-{other}": (one, other) for one, other in permutations(languages, 2)}
     singles = {language: (language, "") for language in languages}
     intervals = results.get("intervals", {})
     for figure, mean in results["mean"].items():

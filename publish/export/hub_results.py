@@ -128,6 +128,7 @@ def make_result(exported: Exported, figure: str, language: str, value: float) ->
     for name in ("relations", "exclude"):
         if names := getattr(settings, name):
             args[name] = "+".join(names)
+    args |= exported.options
     return EvalResult(
         task_type="fill-mask" if settings.kind == "predictions" else "multiple-choice",
         task_name=TASK,

@@ -70,7 +70,7 @@ def make_table(exported: Exported) -> str:
     width = len(means) + min(WIDTH, len(languages))
     lines = [
         f"% {MARK}",
-        f"% {exported.settings.signature}",
+        f"% {'|'.join([exported.settings.signature, *exported.listed_options])}",
         r"% \usepackage{booktabs}",
         r"\begin{table*}",
         r"\centering\small\setlength{\tabcolsep}{2pt}",
@@ -132,7 +132,7 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     intervals = drawn if resampling["n_resamples"] else ""
     data = f"{exported.dataset_name}, configuration {exported.config}"
     rows = f"{exported.results['n_queries']:,} facts ({exported.asked})"
-    scoring = f"scoring {exported.settings.scoring_name}"
+    scoring = "; ".join([f"scoring {exported.settings.scoring_name}", *exported.listed_options])
     return escape(
         f"{listed[:1].upper()}{listed[1:]} and accuracy by language in percent on {data}; {rows}; "
         f"{scoring}.{chance}{floor}{intervals}"

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.results.compute import measure_languages, read_clusters
+from polyprobe.eval.results.compute import measure_languages
 from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.results.options import read_clusters
 from polyprobe.eval.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
 

@@ -8,12 +8,8 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.runs import compare_runs, match_facts
-from polyprobe.eval.results.compute import (
-    Bootstrap,
-    compute_results,
-    read_clusters,
-    resolve_clusters,
-)
+from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.results.options import Bootstrap, read_clusters, resolve_clusters
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.reader import Reader

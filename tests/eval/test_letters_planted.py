@@ -8,8 +8,9 @@ import pytest
 from scipy.special import log_softmax
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.results.compute import Bootstrap, summarize
+from polyprobe.eval.results.compute import summarize
 from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.work.fill import as_scores
 from polyprobe.eval.work.known_scores import as_known
 

@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.runs import compare_runs
-from polyprobe.eval.results.compute import Bootstrap, find_results, summarize, summarize_predictions
+from polyprobe.eval.results.compute import find_results, summarize, summarize_predictions
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.floors import find_floors
+from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.results.table import list_relations
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import SCORES, Run

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.results.compute import Bootstrap, compute_results
+from polyprobe.eval.results.compute import compute_results
+from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.run.donors import choose_donors
 from polyprobe.eval.run.folder import SCORES, Run
 from polyprobe.eval.scoring.load import load_scorer

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.eval.compare.runs import match_runs
-from polyprobe.eval.results.compute import read_clusters
+from polyprobe.eval.results.options import read_clusters
 from polyprobe.eval.run.choice import ALL_ROWS, Choice
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import list_differing

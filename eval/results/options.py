@@ -1,0 +1,143 @@
+"""Options of a run's figures and intervals: averages, weights, ties; resamples and their units."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.metrics.shared.intervals import AVERAGES, choose_resamples
+from polyprobe.metrics.shared.ranks import TIES, WEIGHTS
+from polyprobe.schema.identity import split_fact
+from polyprobe.system.errors import PolyprobeError, check_option
+
+from . import CLUSTERS
+
+EVERY = "default"  # in `figures`: those of every run
+
+
+class MetricOptions(NamedTuple):
+    """Options of the figures of a run; with the defaults results.json is that of a new run.
+
+    Attributes:
+        average: of metric modules: `macro`, the unweighted mean over relations, or `micro`, the
+            mean over the rows of a language, as in the leaderboard of Polyglot or Not.
+        weights: weights of the ranks in RankC (`ranks.WEIGHTS`; Qi et al. 2023, equations 5, 11 and
+            12); its chance levels, floors and adjusted and corrected values follow.
+        ties: `expected`, or `released`: of candidates with equal scores the earlier one ranks
+            higher, as in the authors' programs; rank-biased overlap and tau-b stay as they are.
+        figures: the only figures to compute, by name or module; `default` are those of every run.
+            Empty: `default`.
+    """
+
+    average: str = "macro"
+    weights: str = "softmax"
+    ties: str = "expected"
+    figures: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, results: Mapping[str, Any]) -> "MetricOptions":
+        """Return the options that results.json was computed with."""
+        given = results.get("options", {})
+        return cls(**{**given, "figures": tuple(given.get("figures", ()))})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return `options` of results.json: those that are not the default."""
+        default = DEFAULTS._asdict()
+        chosen = {name: x for name, x in self._asdict().items() if x != default[name]}
+        return {name: [*x] if name == "figures" else x for name, x in chosen.items()}
+
+    def check(self) -> None:
+        """Refuse unknown names, but for those of figures (see `figures.choose_figures`)."""
+        check_option("--average", self.average, AVERAGES)
+        check_option("--weights", self.weights, [*WEIGHTS])
+        check_option("--ties", self.ties, TIES)
+
+    def check_run(self, kind: str, folder: object) -> None:
+        """Refuse options of rankings for a run that has free predictions."""
+        given = [name for name in self.as_json() if name != "average"]
+        if kind == "predictions" and given:
+            raise PolyprobeError(
+                f"--{given[0]} is for runs that score candidates; {folder} holds free predictions: "
+                "leave it out"
+            )
+
+
+class Bootstrap(NamedTuple):
+    """Options of a run's bootstrap intervals.
+
+    Attributes:
+        n_resamples: resamples of the facts, for all languages at once; 0 for no intervals; None:
+            `intervals.choose_resamples` of the facts and pairs of languages.
+        seed: random seed.
+        clusters: resampling unit: `none` (each fact), `relation`, `subject`, or `auto`, see
+            `resolve_clusters`.
+    """
+
+    n_resamples: int | None = None
+    seed: int = 0
+    clusters: str = "auto"
+
+    def resolve(self, table: pa.Table, n_languages: int) -> "Bootstrap":
+        """Return the options with the number of resamples and the unit that the rows get."""
+        n_resamples, pairs = self.n_resamples, n_languages * (n_languages - 1) // 2
+        if n_resamples is None:
+            n_resamples = choose_resamples(len(table), max(pairs, 1))
+        return Bootstrap(n_resamples, self.seed, resolve_clusters(table, self.clusters))
+
+
+DEFAULTS, BOOTSTRAP = MetricOptions(), Bootstrap()
+
+
+def describe_options(results: Mapping[str, Any]) -> str:
+    """Return the options of results.json in words; empty for the default ones.
+
+    >>> describe_options({"options": {"weights": "norm1", "figures": ["rankc", "accuracy"]}})
+    'weights norm1; figures rankc, accuracy'
+    """
+    given = results.get("options", {})
+    return "; ".join(
+        f"{name} {', '.join(x) if isinstance(x, list) else x}" for name, x in given.items()
+    )
+
+
+def resolve_clusters(table: pa.Table, kind: str) -> str:
+    """Return the resampling unit: for `auto` `subject` if all fact ids name one, else `none`.
+
+    Raises:
+        PolyprobeError: an unknown kind.
+    """
+    check_option("--cluster", kind, CLUSTERS)
+    if kind != "auto":
+        return kind
+    return "subject" if all(map(split_fact, table["fact_id"].to_pylist())) else "none"
+
+
+def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
+    """Return the relation of each row, or the subject in its fact id; None for `none`.
+
+    Rows of one fact (its templates) are one cluster even with `none`; `auto` is resolved.
+
+    Raises:
+        PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
+    """
+    kind = resolve_clusters(table, kind)
+    if kind == "none":
+        facts = table["fact_id"].to_pylist()
+        return facts if len(set(facts)) < len(facts) else None
+    if kind == "relation":
+        return table["relation"].to_pylist()
+    subjects = []
+    for fact in table["fact_id"].to_pylist():
+        parts = split_fact(fact)
+        if parts is None:
+            raise PolyprobeError(
+                f"--cluster subject: the fact id {fact!r} names no subject; use --cluster "
+                "relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
+            )
+        subjects.append(parts[1])
+    return subjects
+
+
+def clusters_within(table: pa.Table, kind: str) -> list[str] | None:
+    """Return the clusters that are drawn within a relation: facts, where those are relations."""
+    return read_clusters(table, "none" if kind == "relation" else kind)
