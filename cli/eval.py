@@ -382,17 +382,31 @@ def metrics(
     by_relation: Annotated[
         bool, typer.Option("--by-relation", help="Also print the figures of each relation.")
     ] = False,
+    length_norm: Annotated[
+        bool | None,
+        XfactrOption(
+            "--length-norm/--no-length-norm",
+            help="Compare numbers of masks by the mean or by the sum of the log-probabilities.",
+            show_default="as the run",
+        ),
+    ] = None,
+    max_masks: Annotated[
+        int | None,
+        XfactrOption(min=1, help="Maximum number of masks.", show_default="that of the run"),
+    ] = None,
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
     import_evaluate()
     from polyprobe.eval.results.compute import Bootstrap, compute_results
     from polyprobe.eval.results.table import relations_table
+    from polyprobe.eval.run.fillings import Winner
     from polyprobe.eval.run.folder import FinishedRun, Run
 
     bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
+    winner = Winner(length_norm, max_masks)
     for folder in runs:
         run = Run(folder)
-        finished = FinishedRun(run, compute_results(run, bootstrap, choice))
+        finished = FinishedRun(run, compute_results(run, bootstrap, choice, winner))
         if by_relation:
             Console().print(relations_table(finished.results))
         show_run(finished)

@@ -11,6 +11,7 @@ from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
 from polyprobe.eval.results.table import NO_WIDTH
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
+from polyprobe.eval.run.fillings import Winner
 from polyprobe.eval.run.folder import FinishedRun, Run
 from polyprobe.eval.run.naming import describe_differing, name_runs
 from polyprobe.metrics.joint import HEADLINES
@@ -148,7 +149,8 @@ def read_finished(run: Run, choice: Choice = ALL_ROWS) -> FinishedRun:
     results = run.read_results()
     if choice != ALL_ROWS:
         bootstrap = Bootstrap(**results.get("resampling", {}))
-        return FinishedRun(run, find_results(run, bootstrap, choice))
+        winner = Winner(**(results.get("winner") or {}))
+        return FinishedRun(run, find_results(run, bootstrap, choice, winner))
     return FinishedRun(run, results)
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyprobe.eval.run.choice import describe, make_choice
+from polyprobe.eval.run.fillings import Winner
 from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
 
@@ -223,6 +224,8 @@ def list_left_out(results: dict[str, Any]) -> list[str]:
     subset = results.get("subset")
     if subset:
         rows.append(f"figures of a part of the scored rows: {describe(make_choice(**subset))}")
+    if winner := results.get("winner"):
+        rows.append(f"another choice of fillings: {Winner(**winner).describe()}")
     counts = [(figure.left_out, results["left_out"].get(figure.name)) for figure in SEPARATE]
     texts = [f"{count:,} {left_out.text}" for left_out, count in counts if left_out and count]
     return [*rows, *texts]

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from polyprobe.eval.run.fillings import find_winner, value_of
 from polyprobe.eval.scoring.engine import Input, Plan
 from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer
@@ -203,10 +204,12 @@ class Decoded(NamedTuple):
         tokens: token ids, one for each mask of the winning number of masks.
         log_probability: the paper's v in nats: the sum of log c, or with length normalisation
             the mean.
+        fillings: the best filling of each number of masks, 1 to M.
     """
 
     tokens: Tokens
     log_probability: float
+    fillings: tuple[Hypothesis, ...]
 
 
 @dataclass
@@ -237,7 +240,7 @@ def decode(
     """
     frames = {prompt: scorer.around_slot(prompt) for prompt in prompts}
     _check(scorer, frames, max_masks)
-    best: dict[str, Decoded] = {}
+    best: dict[str, list[Hypothesis]] = {prompt: [] for prompt in frames}
     waiting = _start(frames, max_masks, options)
     live: list[_Live] = []
     done, total = 0, len(frames) * max_masks
@@ -250,12 +253,13 @@ def decode(
             if found is None:
                 going.append(one)
             else:
-                best[one.prompt] = _better(best.get(one.prompt), found, options)
+                best[one.prompt].append(found)
         done += len(live) - len(going)
         live = going
         if progress:
             progress(done, total)
-    return [best[prompt] for prompt in prompts]
+    decoded = {prompt: _decide(found, options.length_norm) for prompt, found in best.items()}
+    return [decoded[prompt] for prompt in prompts]
 
 
 def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> None:
@@ -289,10 +293,10 @@ def _advance(one: _Live, answers: list[Reading]) -> Hypothesis | None:
         return end.value
 
 
-def _better(old: Decoded | None, found: Hypothesis, options: DecodingOptions) -> Decoded:
-    value = found.value / len(found.tokens) if options.length_norm else found.value
-    new = Decoded(found.tokens, value)
-    return min(old or new, new, key=lambda d: (-d.log_probability, len(d.tokens)))
+def _decide(found: list[Hypothesis], length_norm: bool) -> Decoded:
+    fillings = tuple(sorted(found, key=lambda h: len(h.tokens)))
+    winner = fillings[find_winner([h.logs for h in fillings], length_norm)]
+    return Decoded(winner.tokens, value_of(winner.logs, length_norm), fillings)
 
 
 def _answer(

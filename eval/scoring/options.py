@@ -197,6 +197,11 @@ class DecodingOptions:
         return self.max_masks or (FEW_MASKS if language in SHORT_OBJECTS else MANY_MASKS)
 
 
+def is_normalised(scoring: str) -> bool:
+    """Return whether a scoring's name (`DecodingOptions.name`) has length normalisation."""
+    return "norm" in scoring.split("-")
+
+
 class WorkerChoices(TypedDict, total=False):
     """Options of the workers and the score store.
 

@@ -9,7 +9,7 @@ from rich.progress import TaskID
 
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.run.protocol import read_forms
-from polyprobe.eval.scoring.decoding import Decoded, decode
+from polyprobe.eval.scoring.decoding import Decoded, Hypothesis, decode
 from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.eval.scoring.scorers.queries import fit
@@ -83,13 +83,18 @@ def predict(
     prompts = [rows[k]["prompt"] for k in asked]
     decoded = decode(scorer, prompts, options.masks(language), options, progress)
     found = dict(zip(asked, decoded, strict=True))
+    forms = [
+        _spellings(scorer.tokenizer, row["prompt"], accepted)
+        for row, accepted in zip(rows, read_forms(table), strict=True)
+    ]
     columns = {
         "fact_id": table["fact_id"].to_pylist(),
         "relation": table["relation"].to_pylist(),
         "prompt": table["prompt"].to_pylist(),
-        "answer_forms": [_spellings(scorer.tokenizer, f) for f in read_forms(table)],
+        "answer_forms": [[*lengths_of] for lengths_of in forms],
         **_columns(scorer.tokenizer, [found.get(k) for k in range(len(rows))]),
         "single_token": [length == 1 if length else None for length in lengths],
+        "form_lengths": [[*lengths_of.values()] for lengths_of in forms],
     }
     left_out = [gold for gold, length in zip(golds, lengths, strict=True) if not length]
     return Predicted(pa.table(columns, schema=PREDICTIONS), left_out)
@@ -103,16 +108,21 @@ def _length(scorer: MaskedScorer, prompt: str, gold: str) -> int:
     return len(fit(prompt, [tuple(ids)], scorer.tokenizer)[0])
 
 
-def _spellings(tokenizer: Any, forms: list[str]) -> list[str]:
-    """Return the forms, followed by each form as the tokenizer decodes it if that differs.
+def _spellings(tokenizer: Any, prompt: str, forms: list[str]) -> dict[str, int]:
+    """Return the number of tokens in the slot of each form, and of each as it is decoded.
 
     BERT's tokenizer decodes 北京 as `北 京` and Saint-Denis as `Saint - Denis`: without these
-    spellings a model that predicts the tokens of the answer would be wrong.
+    spellings a model that predicts the tokens of the answer would be wrong. They follow the forms;
+    forms with unknown tokens have none.
     """
     ids = tokenizer(forms, add_special_tokens=False)["input_ids"]
-    known = [row for row in ids if tokenizer.unk_token_id not in row]
-    again = [_text(tokenizer, row) for row in known]
-    return list(dict.fromkeys([*forms, *filter(None, again)]))
+    lengths = list(map(len, fit(prompt, [tuple(row) for row in ids], tokenizer)))
+    found = dict(zip(forms, lengths, strict=True))
+    for row, length in zip(ids, lengths, strict=True):
+        text = "" if tokenizer.unk_token_id in row else _text(tokenizer, row)
+        if text:
+            found.setdefault(text, length)
+    return found
 
 
 def _columns(tokenizer: Any, decoded: list[Decoded | None]) -> dict[str, list[Any]]:
@@ -120,6 +130,15 @@ def _columns(tokenizer: Any, decoded: list[Decoded | None]) -> dict[str, list[An
         "prediction": [d and _text(tokenizer, d.tokens) for d in decoded],
         "n_masks": [d and len(d.tokens) for d in decoded],
         "log_probability": [d and d.log_probability for d in decoded],
+        "fillings": [d and [_filling(tokenizer, h) for h in d.fillings] for d in decoded],
+    }
+
+
+def _filling(tokenizer: Any, found: Hypothesis) -> dict[str, Any]:
+    return {
+        "ids": found.tokens,
+        "text": _text(tokenizer, found.tokens),
+        "log_c": found.logs,
     }
 
 

@@ -15,6 +15,7 @@ from huggingface_hub.utils import yaml_dump
 from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES
 from polyprobe.eval.results.table import find_chance, find_floor
 from polyprobe.eval.run.choice import ALL_ROWS, describe, make_choice
+from polyprobe.eval.run.fillings import Winner
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SECOND_ANSWERS
@@ -168,6 +169,11 @@ def _read_results(run: Run) -> dict[str, Any]:
         raise PolyprobeError(
             f"{run.folder}/results.json is of a part of the scored rows "
             f"({describe(make_choice(**subset))}), exports are of all; {run.remedy}"
+        )
+    if winner := results.get("winner"):
+        raise PolyprobeError(
+            f"{run.folder}/results.json is of another choice of fillings "
+            f"({Winner(**winner).describe()}) than the run's; {run.remedy}"
         )
     return results
 
