@@ -154,7 +154,7 @@ def _limit_masks(table: pa.Table, language: str, length_norm: bool) -> dict[str,
     single = np.array(rows["single_token"], dtype=bool)
     counted = {"all": np.ones(len(single), dtype=bool), "single": single, "multi": ~single}
     best = np.full(len(single), -np.inf)
-    right = np.zeros(len(single), dtype=bool)
+    right: np.ndarray = np.zeros(len(single), dtype=bool)
     curves: dict[str, list[Any]] = {name: [] for name in counted}
     for m in range(count_masks(table)):
         offered = [row[m] for row in rows["fillings"]]
