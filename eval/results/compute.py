@@ -24,6 +24,7 @@ from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.progress import track
 
 from . import CLUSTERS
+from .calibration import calibrate_candidates
 from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
 from .floors import find_floors
@@ -153,8 +154,8 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         `by_relation`, the main figures of each relation (`estimate_relations`); `chance`;
         `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
         tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
-        right in exactly 0, 1, 2, … languages; `left_out`,
-        counts of undefined values.
+        right in exactly 0, 1, 2, … languages; `calibration` by language, see
+        `calibrate_candidates`; `left_out`, counts of undefined values.
     """
     bootstrap = bootstrap.resolve(facts.table, len(facts.tables))
     clusters = read_clusters(facts.table, bootstrap.clusters)
@@ -175,6 +176,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         **_estimate_joint(facts, options),
         "k_correct": count_right(facts.right).sum(axis=0).tolist(),
         **measure_languages(facts, scoring, options),
+        "calibration": calibrate_candidates(facts.scores, facts.right),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
         "by_relation": estimate_relations(
             facts,

@@ -355,6 +355,20 @@ FIGURES = (
     ),
     *(
         _of_module(
+            f"calibration.ece{part}",
+            f"calibration error{of}",
+            "Mean distance between confidence and accuracy over ten bins of confidence (ECE).",
+            lower_is_better=True,
+            counted=count,
+        )
+        for part, of, count in (
+            ("", "", "n_queries"),
+            ("_single", ", one token", "n_single"),
+            ("_multi", ", more tokens", "n_multi"),
+        )
+    ),
+    *(
+        _of_module(
             f"{module}.{part}",
             f"{title}{of}",
             says,

@@ -16,6 +16,7 @@ from polyprobe.metrics.joint.measures import count_right
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of
 from polyprobe.metrics.shared.rows import name_pairs, take
 
+from .calibration import calibrate_predictions
 from .relations import split_figures
 
 
@@ -50,6 +51,7 @@ def summarize_predictions(
         "accuracy": {x: figures["all"] for x, figures in accuracy.items()},
         "factual_accuracy": accuracy,
         **measure_lengths(tables, resampling, length_norm),
+        **_calibrate(tables, right),
         "coverlap": {pair: coverlap[pair] for pair in pairs},
         "k_correct": count_right({x: np.nan_to_num(marks) for x, marks in right.items()})
         .sum(axis=0)
@@ -113,6 +115,15 @@ def measure_lengths(
             1:
         ].tolist()
     return found
+
+
+def _calibrate(
+    tables: Mapping[str, pa.Table], right: Mapping[str, np.ndarray]
+) -> dict[str, dict[str, Any]]:
+    """Return the calibration by language; empty without fillings."""
+    if not all(map(has_fillings, tables.values())):
+        return {}
+    return {"calibration": {x: calibrate_predictions(t, right[x]) for x, t in tables.items()}}
 
 
 def predict_right_length(table: pa.Table, language: str) -> list[str | None]:
