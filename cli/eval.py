@@ -269,6 +269,12 @@ def evaluate(
             "new one, the paper) or released (the old one, the released code) (default: always).",
         ),
     ] = None,
+    gold: Annotated[
+        bool,
+        XfactrOption(
+            "--gold", help="Also read the log-probability of each right answer (its tokens' sum)."
+        ),
+    ] = False,
 ) -> None:
     """Evaluate a model on a dataset; write scores, results.json and report.html."""
     decoding: dict[str, Any] = {
@@ -279,6 +285,7 @@ def evaluate(
         "recompute": recompute or None,
         "beam": beam,
         "refresh": refresh,
+        "gold": gold or None,
     }
     chatting: dict[str, Any] = {
         "chat": chat or None,

@@ -19,6 +19,8 @@ from polyprobe.metrics.shared.rows import name_pairs, take
 from .calibration import calibrate_predictions
 from .relations import split_figures
 
+ROUNDING = 1e-4  # nats between two readings of one filling in other batches
+
 
 def summarize_predictions(
     tables: Mapping[str, pa.Table],
@@ -52,6 +54,7 @@ def summarize_predictions(
         "factual_accuracy": accuracy,
         **measure_lengths(tables, resampling, length_norm),
         **_calibrate(tables, right),
+        **compare_with_gold(tables, length_norm),
         "coverlap": {pair: coverlap[pair] for pair in pairs},
         "k_correct": count_right({x: np.nan_to_num(marks) for x, marks in right.items()})
         .sum(axis=0)
@@ -124,6 +127,42 @@ def _calibrate(
     if not all(map(has_fillings, tables.values())):
         return {}
     return {"calibration": {x: calibrate_predictions(t, right[x]) for x, t in tables.items()}}
+
+
+def compare_with_gold(
+    tables: Mapping[str, pa.Table], length_norm: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Return how often the prediction is at least as probable as the right answer; empty if unread.
+
+    As the task `logprob` of X-FACTR's released code. The right answer has the confidences that
+    `recompute` gives, each token with all others filled; the prediction has those of its decoder.
+
+    Args:
+        tables: predictions by language, with `gold_log_c` (`--gold`).
+        length_norm: compare means of log c, not sums.
+
+    Returns:
+        `prediction_at_least_gold` by language: for `all`, `single` and `multi` the share of facts
+        whose prediction has at least the value of the right answer, averaged over relations.
+        Differences below 1e-4 nats, those of rounding, count as equal.
+    """
+    if all(table["gold_log_c"].null_count == len(table) for table in tables.values()):
+        return {}
+    found = {}
+    for language, table in tables.items():
+        rows = table.filter(table["gold_log_c"].is_valid()).to_pylist()
+        right = np.array([_reaches_gold(row, length_norm) for row in rows], dtype=bool)
+        single = np.array([row["single_token"] for row in rows], dtype=bool)
+        relations = [row["relation"] for row in rows]
+        parts = {"all": single | True, "single": single, "multi": ~single}
+        found[language] = {name: _average(right, part, relations) for name, part in parts.items()}
+    return {"prediction_at_least_gold": found}
+
+
+def _reaches_gold(row: Mapping[str, Any], length_norm: bool) -> bool:
+    own = row["fillings"][row["n_masks"] - 1]["log_c"]
+    gold = row["gold_log_c"]
+    return value_of(own, length_norm) >= value_of(gold, length_norm) - ROUNDING
 
 
 def predict_right_length(table: pa.Table, language: str) -> list[str | None]:

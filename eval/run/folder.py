@@ -62,6 +62,7 @@ PREDICTIONS = pa.schema(
         # null in runs of older versions, like the rest
         ("form_lengths", pa.list_(pa.int32())),  # tokens of each accepted form in the slot
         ("fillings", pa.list_(FILLING)),  # of 1, 2, … M masks
+        ("gold_log_c", pa.list_(pa.float32())),  # of the right answer's tokens, with --gold
     ]
 )
 

@@ -262,6 +262,32 @@ def decode(
     return [decoded[prompt] for prompt in prompts]
 
 
+def read_confidences(
+    scorer: MaskedScorer, prompts: Sequence[str], fillings: Sequence[Tokens]
+) -> list[tuple[float, ...]]:
+    """Return log c of the tokens of given fillings: log p(y_k | s without y_k), in nats.
+
+    These are the confidences of `recompute`; their sum is a pseudo-log-likelihood.
+
+    Args:
+        scorer: a masked model.
+        prompts: with one slot each.
+        fillings: token ids of one filling for each prompt.
+
+    Raises:
+        PolyprobeError: a prompt without one slot, or too long for the model.
+    """
+    plan, asked = Plan(), []
+    for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
+        plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
+        for k, token in enumerate(tokens):
+            question = SlotQuestion((*tokens[:k], UNFILLED, *tokens[k + 1 :]), k, token)
+            asked.append(((before, after), question))
+    scorer.check_inputs(plan)
+    answers = iter(_answer(scorer, asked, 0))
+    return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]
+
+
 def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> None:
     """Refuse a prompt that is too long with M masks before any prompt is decoded."""
     plan = Plan()

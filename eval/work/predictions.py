@@ -9,7 +9,7 @@ from rich.progress import TaskID
 
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.run.protocol import read_forms
-from polyprobe.eval.scoring.decoding import Decoded, Hypothesis, decode
+from polyprobe.eval.scoring.decoding import Decoded, Hypothesis, decode, read_confidences
 from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.eval.scoring.scorers.queries import fit
@@ -78,11 +78,15 @@ def predict(
     """
     rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
     golds = [row["candidates"][row["answers"][0]] for row in rows]
-    lengths = [_length(scorer, row["prompt"], g) for row, g in zip(rows, golds, strict=True)]
-    asked = [k for k, length in enumerate(lengths) if length]
+    fillings = [_fill(scorer, row["prompt"], g) for row, g in zip(rows, golds, strict=True)]
+    asked = [k for k, filling in enumerate(fillings) if filling]
     prompts = [rows[k]["prompt"] for k in asked]
     decoded = decode(scorer, prompts, options.masks(language), options, progress)
     found = dict(zip(asked, decoded, strict=True))
+    gold_logs: dict[int, tuple[float, ...]] = {}
+    if options.gold:
+        logs = read_confidences(scorer, prompts, [fillings[k] for k in asked])
+        gold_logs = dict(zip(asked, logs, strict=True))
     forms = [
         _spellings(scorer.tokenizer, row["prompt"], accepted)
         for row, accepted in zip(rows, read_forms(table), strict=True)
@@ -93,19 +97,20 @@ def predict(
         "prompt": table["prompt"].to_pylist(),
         "answer_forms": [[*lengths_of] for lengths_of in forms],
         **_columns(scorer.tokenizer, [found.get(k) for k in range(len(rows))]),
-        "single_token": [length == 1 if length else None for length in lengths],
+        "single_token": [len(filling) == 1 if filling else None for filling in fillings],
         "form_lengths": [[*lengths_of.values()] for lengths_of in forms],
+        "gold_log_c": [gold_logs.get(k) for k in range(len(rows))],
     }
-    left_out = [gold for gold, length in zip(golds, lengths, strict=True) if not length]
+    left_out = [gold for gold, filling in zip(golds, fillings, strict=True) if not filling]
     return Predicted(pa.table(columns, schema=PREDICTIONS), left_out)
 
 
-def _length(scorer: MaskedScorer, prompt: str, gold: str) -> int:
-    """Return the number of tokens of a label in the slot, 0 if one of them is unknown."""
+def _fill(scorer: MaskedScorer, prompt: str, gold: str) -> tuple[int, ...]:
+    """Return the tokens of a label in the slot, none if one of them is unknown."""
     ids = scorer.tokenizer(gold, add_special_tokens=False)["input_ids"]
     if not ids or scorer.tokenizer.unk_token_id in ids:
-        return 0
-    return len(fit(prompt, [tuple(ids)], scorer.tokenizer)[0])
+        return ()
+    return fit(prompt, [tuple(ids)], scorer.tokenizer)[0]
 
 
 def _spellings(tokenizer: Any, prompt: str, forms: list[str]) -> dict[str, int]:

@@ -173,8 +173,9 @@ def test_curves_are_those_of_all_predictions_again():
         made.append(
             {
                 "fact_id": f"f{number}", "relation": draw.choice(("P19", "P36")),
-                "prompt": "[Y]", "answer_forms": [draw.choice("abc")], "prediction": "a", "n_masks": 1,
-                "single_token": draw.random() < 0.4, "fillings": fillings, "form_lengths": [2],
+                "prompt": "[Y]", "answer_forms": [draw.choice("abc")], "prediction": "a",
+                "n_masks": 1, "single_token": draw.random() < 0.4, "fillings": fillings,
+                "form_lengths": [2],
             }
         )  # fmt: skip
     table = pa.Table.from_pylist(made, schema=PREDICTIONS)
