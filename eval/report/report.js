@@ -276,3 +276,4 @@ if (byId("heat")) {
 followHash();
 window.addEventListener("hashchange", followHash);
 redraw(drawAll);
+setUpReliability(RUNS);

@@ -89,7 +89,7 @@ def calibrate_candidates(
 def find_confidence(rows: Rows) -> np.ndarray:
     """Return the largest softmax probability of each row; uniform where all scores are -inf."""
     starts = rows.sizes.cumsum() - rows.sizes
-    scores = rows.flat.astype(np.float64)
-    best = np.repeat(np.maximum.reduceat(scores, starts), rows.sizes)
+    scores: np.ndarray = rows.flat.astype(np.float64)
+    best: np.ndarray = np.repeat(np.maximum.reduceat(scores, starts), rows.sizes)
     below = np.subtract(scores, best, out=np.zeros_like(scores), where=scores != best)
     return 1 / np.add.reduceat(np.exp(below), starts)
