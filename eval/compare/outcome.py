@@ -10,6 +10,8 @@ from polyprobe.eval.results.table import NO_WIDTH, differences_table, has_no_wid
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 
+from .decodings import counts_table
+from .decodings import list_notes as list_notes_of_decodings
 from .gaps import gaps_table
 from .gaps import list_notes as list_notes_of_gaps
 from .runs import Comparison, compare_runs
@@ -44,12 +46,13 @@ class Outcome(NamedTuple):
         }
         versions = {"versions": sentences_table.as_json(self.between)} if self.between else {}
         gaps = {"gaps": self.found.gaps and self.found.gaps.as_json()}
-        return {**self.found._asdict(), **found, **gaps, **versions}
+        decodings = {"decodings": self.found.decodings and self.found.decodings.as_json()}
+        return {**self.found._asdict(), **found, **gaps, **decodings, **versions}
 
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""
         found = self.found
-        average = " (micro)" if self.between else ""
+        average = " (micro)" if self.between or found.decodings else ""
         tables = [
             [
                 (f"{short_title(figure)} {row.name}{average}", row)
@@ -67,6 +70,9 @@ class Outcome(NamedTuple):
         if found.gaps:
             yield gaps_table(found.gaps, found.names)
             yield from list_notes_of_gaps(found.gaps, found.names)
+        if found.decodings:
+            yield counts_table(found.decodings, found.names, found.settings["correction"])
+            yield from list_notes_of_decodings(found.decodings, found.names)
         if self.between:
             yield sentences_table.versions_table(self.between, found.settings["correction"])
             yield from sentences_table.list_notes(self.between)
@@ -82,10 +88,13 @@ def compare_folders(
 ) -> Outcome:
     """Return the comparison of two runs, with the effect of sentences if one has the other's.
 
+    Free predictions have no such effect: they are compared fact by fact.
+
     `needing` are the options, by name, that are refused without a sentence version; `options` are
     those of `compare_runs`.
     """
-    versions = find_versions(first, second)
+    free = "predictions" in (first.settings().kind, second.settings().kind)
+    versions = None if free else find_versions(first, second)
     if versions:
         found = compare_runs(first, second, by_relation=by_relation, **options)
         return Outcome(found, compare_versions(versions, wanted, **options))

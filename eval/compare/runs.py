@@ -16,17 +16,22 @@ from polyprobe.eval.results.options import (
     read_clusters,
     resolve_clusters,
 )
+from polyprobe.eval.results.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.eval.results.relations import list_rows, pick_facts
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, Chosen, choose, list_names
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.naming import describe_differing, name_runs
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
+from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import key_rows
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
+from .decodings import Decodings, compare_decodings
 from .gaps import Gaps, compare_gaps, differ_in_protocol
+
+Marks = tuple[dict[str, np.ndarray], dict[str, np.ndarray]]
 
 
 class Comparison(NamedTuple):
@@ -48,6 +53,7 @@ class Comparison(NamedTuple):
         by_relation: by figure, the difference of the means in each relation; p-values are corrected
             over the relations.
         gaps: the gaps between languages, if the runs differ in their protocol alone.
+        decodings: the facts that only one run knows, of free predictions.
     """
 
     names: tuple[str, str]
@@ -64,6 +70,7 @@ class Comparison(NamedTuple):
     relations: dict[str, int]
     by_relation: dict[str, list[Difference]]
     gaps: Gaps | None = None
+    decodings: Decodings | None = None
 
 
 class Matched(NamedTuple):
@@ -102,69 +109,107 @@ def compare_runs(
         PolyprobeError: no common language or fact, or other candidates for the same fact.
     """
     matched = match_runs(first, second, choice)
-    parts, languages = matched.tables, matched.languages
-    facts = (read_facts(first, parts[0], measured), read_facts(second, parts[1], measured))
-    clusters = resolve_clusters(facts[0].table, clusters)
-    units = read_clusters(facts[0].table, clusters)
-    compared = [
-        figure
-        for figure in figures
-        if figure.compared
-        and (figure.per == LANGUAGE or len(languages) > 1)
-        and all(map(figure.applies, facts))
-    ]
+    table = matched.tables[0][matched.languages[0]]
+    clusters = resolve_clusters(table, clusters)
+    units = read_clusters(table, clusters)
+    free = first.settings().kind == "predictions"
+    gaps = decodings = None
     try:
+        if free:
+            marks = mark_both(matched)
+            pairs = measure_decodings(marks, figures)
+            decodings = compare_decodings(matched.tables, marks, options.get("correction", "holm"))
+        else:
+            parts = matched.tables
+            facts = (read_facts(first, parts[0], measured), read_facts(second, parts[1], measured))
+            pairs = measure_both(facts, figures)
+            if len(matched.languages) > 1 and differ_in_protocol([first, second]):
+                gaps = compare_gaps(facts, units, **options)
         differences = {
-            f.name: compare_figures(*map(f.measure, facts), clusters=units, **options)
-            for f in track(compared, "comparing")
+            name: compare_figures(*pair, clusters=units, **options)
+            for name, pair in track(list(pairs.items()), "comparing")
         }
-        split = [figure for figure in compared if by_relation and figure in HEADLINE]
+        relations = list_rows(table["relation"].to_pylist()) if by_relation else {}
+        within = clusters_within(table, clusters)
+        headline = [figure.name for figure in HEADLINE if by_relation and figure.name in pairs]
         found = {
-            f.name: compare_relations(f, facts, clusters, options)
-            for f in track(split, "comparing relations")
+            name: compare_relations(pairs[name], relations, within, options)
+            for name in track(headline, "comparing relations")
         }
-        alone = len(languages) > 1 and differ_in_protocol([first, second])
-        gaps = compare_gaps(facts, units, **options) if alone else None
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
-    n_queries = len(facts[0].table)
     one, other = name_runs([first, second])
     return Comparison(
         (one, other),
         (first.settings().signature, second.settings().signature),
         describe_differing([first, second]),
-        languages,
+        matched.languages,
         matched.left_out_languages,
-        n_queries,
-        len(set(units)) if units else n_queries,
+        len(table),
+        len(set(units)) if units else len(table),
         matched.left_out,
         differences,
         {"clusters": clusters, **options, **choice.as_json()},
         matched.left_out_rows,
-        {name: len(rows) for name, rows in split_rows(facts[0]).items()} if by_relation else {},
+        {name: len(rows) for name, rows in relations.items()},
         found,
         gaps,
+        decodings,
     )
 
 
-def split_rows(facts: ScoredFacts) -> dict[str, np.ndarray]:
-    """Return the row numbers of each relation."""
-    return list_rows(facts.table["relation"].to_pylist())
+def measure_both(
+    facts: tuple[ScoredFacts, ScoredFacts], figures: Sequence[RunFigure]
+) -> dict[str, tuple[Figure, Figure]]:
+    """Return the compared figures that both runs have, by name."""
+    many = len(facts[0].tables) > 1
+    return {
+        figure.name: (figure.measure(facts[0]), figure.measure(facts[1]))
+        for figure in figures
+        if figure.compared and (figure.per == LANGUAGE or many) and all(map(figure.applies, facts))
+    }
+
+
+def mark_both(matched: Matched) -> Marks:
+    """Return the correct facts of two runs of free predictions; NaN where either was not asked."""
+    one, other = map(mark_predictions, matched.tables)
+    asked = {x: np.where(np.isnan(one[x] + other[x]), np.nan, 0) for x in matched.languages}
+    return {x: one[x] + asked[x] for x in asked}, {x: other[x] + asked[x] for x in asked}
+
+
+def measure_decodings(
+    marks: Marks, figures: Sequence[RunFigure]
+) -> dict[str, tuple[Figure, Figure]]:
+    """Return accuracy (micro) of the facts that both runs were asked, and COverlap, by name."""
+    kernels = {"accuracy": mark_accuracy}
+    if len(marks[0]) > 1:
+        kernels["coverlap"] = find_overlaps
+    names = {figure.name for figure in figures}
+    return {
+        name: (kernel(marks[0]), kernel(marks[1]))
+        for name, kernel in kernels.items()
+        if name in names
+    }
 
 
 def compare_relations(
-    figure: RunFigure,
-    facts: tuple[ScoredFacts, ScoredFacts],
-    clusters: str,
+    figures: tuple[Figure, Figure],
+    relations: Mapping[str, np.ndarray],
+    units: Sequence[str] | None,
     options: Mapping[str, Any],
 ) -> list[Difference]:
-    """Return the difference of a figure's mean in each relation, corrected over relations."""
-    units = clusters_within(facts[0].table, clusters)
-    one, other = map(figure.measure, facts)
+    """Return the difference of a figure's mean in each relation, corrected over relations.
+
+    Args:
+        figures: of both runs.
+        relations: relation to row numbers.
+        units: of each row, drawn within a relation.
+        options: those of `significance.compare_figures`.
+    """
     found = []
-    for relation, rows in split_rows(facts[0]).items():
+    for relation, rows in relations.items():
         picked = {"clusters": take(units, rows.tolist())}
-        parts = (pick_facts(one, rows), pick_facts(other, rows))
+        parts = (pick_facts(figures[0], rows), pick_facts(figures[1], rows))
         *_, mean = compare_figures(*parts, **{**options, **picked})
         found.append(mean._replace(name=relation))
     p = np.array([np.nan if row.p is None else row.p for row in found])
@@ -180,11 +225,13 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Matched:
 
     Flags are those of the first run, or of the second one if the first is of an older version.
     """
-    for run in (first, second):
-        if run.settings().kind == "predictions":
-            raise PolyprobeError(
-                f"{run.folder} holds free predictions; runs that score candidates are compared"
-            )
+    kinds = [run.settings().kind for run in (first, second)]
+    if kinds[0] != kinds[1]:
+        free, scored = (first, second) if kinds[0] == "predictions" else (second, first)
+        raise PolyprobeError(
+            f"{free.folder} holds free predictions, {scored.folder} scores of candidates; compare "
+            "two runs of one kind"
+        )
     tables = [read_aligned(run) for run in (first, second)]
     languages = [language for language in tables[0] if language in tables[1]]
     if not languages:
@@ -220,7 +267,8 @@ def _choose_common(
     whole = [next(iter(one.values())) for one in tables]
     known = {name for run in runs for name in run.settings().exclude}
     known |= list_names(whole[0]) | list_names(whole[1])
-    flagged = 1 if whole[0]["flags"].null_count else 0
+    older = "flags" in whole[0].column_names and whole[0]["flags"].null_count
+    flagged = 1 if older else 0
     return choose(whole[flagged].take(rows[flagged]), choice, known)
 
 
@@ -229,7 +277,8 @@ def match_facts(
 ) -> tuple[list[int], list[int]]:
     """Return the rows of both tables that hold the same fact, in the first one's order.
 
-    A fact with several rows (templates) is matched row by row.
+    A fact with several rows (templates) is matched row by row. The prompts of free predictions may
+    differ.
     """
     keys = [key_rows(table["fact_id"].to_pylist()) for table in (first, second)]
     known = {key: row for row, key in enumerate(keys[1])}
@@ -239,6 +288,8 @@ def match_facts(
             f"{runs[0].folder} and {runs[1].folder} have no fact in common; compare runs on the "
             "same dataset and configuration"
         )
+    if "scores" not in first.column_names:
+        return [one for one, _ in pairs], [other for _, other in pairs]
     columns = [table.select(["answers", "scores"]).to_pydict() for table in (first, second)]
     asked = [list(zip(x["answers"], map(len, x["scores"]), strict=True)) for x in columns]
     for one, other in pairs:

@@ -207,3 +207,51 @@ function drawScale({ title, low, high, ramp, mark }, left, y) {
   ];
   return [...steps, ...ends, ...marks, label(left, y + 38, title)];
 }
+
+/* Accuracy over confidence in ten bins, for the chosen run, language and part (macro `reliability`).
+
+   runs: [{ name, results: { calibration: { LANGUAGE: { ece, bins, ece_single, … } } } }]. */
+function setUpReliability(runs) {
+  const place = document.getElementById("reliability");
+  if (!place) return;
+  const choose = (name) => document.getElementById(`reliability-${name}`)?.value;
+  const drawAll = () => {
+    const { name, results } = runs[choose("run") ?? 0];
+    const [language, part] = [choose("language"), choose("part") ?? "all"];
+    const suffix = part === "all" ? "" : `_${part}`;
+    const found = results.calibration?.[language];
+    drawReliability(place, found?.[`bins${suffix}`], `${name}, ${language}: calibration error ` +
+      show(found?.[`ece${suffix}`]));
+  };
+  for (const select of document.querySelectorAll("select.reliability")) {
+    select.addEventListener("change", drawAll);
+  }
+  drawAll();
+  redraw(drawAll);
+}
+
+function drawReliability(place, bins, title) {
+  const side = Math.min(place.parentElement.clientWidth - 80, 360);
+  const [left, top] = [56, 32];
+  const x = (value) => left + value * side;
+  const y = (value) => top + (1 - value) * side;
+  const parts = [0, 0.2, 0.4, 0.6, 0.8, 1].flatMap((value) => [
+    line(left, y(value), left + side, y(value), { stroke: "var(--line)" }),
+    label(left - 8, y(value), `${Math.round(100 * value)}%`, { "text-anchor": "end" }),
+    label(x(value), top + side + 14, `${Math.round(100 * value)}%`, { "text-anchor": "middle" }),
+  ]);
+  (bins?.n ?? []).forEach((n, b) => {
+    if (!n) return;
+    const [low, accuracy, confidence] = [b / bins.n.length, bins.accuracy[b], bins.confidence[b]];
+    const tip = `${n} facts\nconfidence ${show(confidence)}\naccuracy ${show(accuracy)}`;
+    parts.push(svg("rect", { class: "bin", x: x(low) + 1, width: side / bins.n.length - 2,
+      y: y(accuracy), height: Math.max(1, y(0) - y(accuracy)), fill: "var(--bar-0)",
+      "data-tip": tip }),
+    svg("circle", { cx: x(confidence), cy: y(accuracy), r: 4, fill: "var(--bar-1)",
+      "data-tip": tip }));
+  });
+  parts.push(line(x(0), y(0), x(1), y(1), { "stroke-dasharray": "6 4", "pointer-events": "none" }),
+    label(left, 12, title), label(left + side / 2, top + side + 34, "confidence",
+      { "text-anchor": "middle" }));
+  draw(place, left + side + 24, top + side + 48, ...parts);
+}

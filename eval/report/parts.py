@@ -9,6 +9,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from polyprobe.eval.compare.runs import Comparison
 from polyprobe.eval.results.figures import ALL, HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE, RunFigure
+from polyprobe.eval.results.options import describe_options
 from polyprobe.eval.results.pairs import find_partners
 from polyprobe.eval.results.table import (
     format_interval,
@@ -198,10 +199,10 @@ def _cells(
     figure: RunFigure, name: str, parts: Sequence[RunPart], between: Sequence[Between]
 ) -> list[str]:
     """Return the figure's value with its interval in each run, then the tested differences."""
-    values = [_with_interval(*part.find(figure, name)) for part in parts]
+    values = [with_interval(*part.find(figure, name)) for part in parts]
     rows = [two.find(figure, name) for two in between]
     tested = [
-        f"{_with_interval(row.difference, row.ci)}\np = {format_p_value(row.p_adjusted)}"
+        f"{with_interval(row.difference, row.ci)}\np = {format_p_value(row.p_adjusted)}"
         if row
         else "–"
         for row in rows
@@ -209,7 +210,8 @@ def _cells(
     return [*values, *tested]
 
 
-def _with_interval(value: float | None, bounds: list[float] | None) -> str:
+def with_interval(value: float | None, bounds: list[float] | None) -> str:
+    """Return a value with its interval in brackets, if it has one."""
     return number(value) if bounds is None else f"{number(value)} ({format_interval(bounds)})"
 
 
@@ -229,3 +231,18 @@ def select_differences(two: Between) -> dict[str, Any]:
         "languages": two.found.languages,
         "values": values,
     }
+
+
+def list_cautions(parts: Sequence[RunPart]) -> list[str]:
+    """Return in what the runs differ beside the model, which makes means incomparable."""
+    asked: dict[str, set[Any]] = {
+        "dataset": {(p.settings.dataset, p.settings.config) for p in parts},
+        "languages": {tuple(sorted(p.results["languages"])) for p in parts},
+        "facts": {
+            (p.settings.limit, p.settings.sample, p.results["n_queries"], *p.chosen_rows)
+            for p in parts
+        },
+        "scoring": {(p.settings.scoring, p.settings.bos, p.settings.chat is None) for p in parts},
+        "options": {describe_options(p.results) for p in parts},
+    }
+    return [name for name, values in asked.items() if len(values) > 1]

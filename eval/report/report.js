@@ -308,3 +308,4 @@ if (byId("heat")) {
 followHash();
 window.addEventListener("hashchange", followHash);
 redraw(drawAll);
+setUpReliability(RUNS);

@@ -17,11 +17,13 @@ from polyprobe.eval.run.naming import describe_differing, name_runs
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError
 
+from .decodings import write_decodings
 from .examples import collect_examples, read_answers
 from .page import check_output, write_page
 from .parts import (
     Between,
     RunPart,
+    list_cautions,
     list_drawn,
     list_every_mean,
     list_languages,
@@ -100,6 +102,9 @@ def write_pages(
     `compared` are the comparisons of the first run with each of the others, or why there is none.
     """
     names = name_runs([finished.run for finished in runs])
+    if all(finished.run.settings().kind == "predictions" for finished in runs):
+        write_decodings(runs, names, output, compared)
+        return
     parts = [
         _make_part(finished, name, BUDGET // len(runs))
         for finished, name in zip(runs, names, strict=True)
@@ -164,8 +169,8 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
     settings = run.settings()
     if settings.kind == "predictions":
         raise PolyprobeError(
-            f"{run.folder} holds free predictions without rankings to report; see results.json "
-            "and predictions/"
+            f"{run.folder} holds free predictions, other runs scores of candidates; report them "
+            "apart"
         )
     missing = [key for key in NEEDED if not isinstance(results.get(key), NEEDED[key])]
     if missing:
@@ -182,7 +187,7 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
     drawn = dict.fromkeys((*HEADLINES, *measures))
-    names = ("languages", "chance", "floors", *drawn)
+    names = ("languages", "chance", "floors", "calibration", *drawn)
     results = {
         **{name: part.results[name] for name in names if name in part.results},
         "intervals": {name: bounds[name] for name in drawn if name in bounds},
@@ -192,18 +197,3 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
         for name in measures
     }
     return {"name": part.name, "results": results, "orders": orders, **part.examples}
-
-
-def list_cautions(parts: Sequence[RunPart]) -> list[str]:
-    """Return in what the runs differ beside the model, which makes means incomparable."""
-    asked: dict[str, set[Any]] = {
-        "dataset": {(p.settings.dataset, p.settings.config) for p in parts},
-        "languages": {tuple(sorted(p.results["languages"])) for p in parts},
-        "facts": {
-            (p.settings.limit, p.settings.sample, p.results["n_queries"], *p.chosen_rows)
-            for p in parts
-        },
-        "scoring": {(p.settings.scoring, p.settings.bos, p.settings.chat is None) for p in parts},
-        "options": {describe_options(p.results) for p in parts},
-    }
-    return [name for name, values in asked.items() if len(values) > 1]

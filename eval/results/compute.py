@@ -8,27 +8,22 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
+from polyprobe.eval.run.fillings import choose_again
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
+from polyprobe.eval.scoring.options import is_normalised
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
-from polyprobe.metrics.factual_accuracy.factual_accuracy import (
-    find_matches,
-    measure_factual_accuracy,
-)
 from polyprobe.metrics.joint.measures import count_right
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
-from polyprobe.metrics.shared.intervals import (
-    Figure,
-    estimate_figure,
-    mean_of,
-)
+from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.metrics.shared.rows import name_pairs, take
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
+from .calibration import calibrate_candidates
 from .facts import ScoredFacts
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
 from .floors import find_floors
@@ -41,7 +36,8 @@ from .options import (
     read_clusters,
 )
 from .positions import has_positions, measure_positions, share_read
-from .relations import estimate_relations, split_figures
+from .predictions import summarize_predictions
+from .relations import estimate_relations
 
 Estimates = dict[str, dict[str, Any]]
 EVERY_FIGURE = frozenset(choose_figures(()))
@@ -75,14 +71,22 @@ def find_results(
     interval of every figure. `options` are those that are not the default, if there are any.
 
     Raises:
-        PolyprobeError: see `read_aligned`, `choose` and `MetricOptions`.
+        PolyprobeError: see `read_aligned`, `choose`, `choose_again` and `MetricOptions`.
     """
     settings = run.settings()
     options.check_run(settings.kind, run.folder)
     tables, left_out = read_chosen(run, choice)
-    bootstrap = bootstrap.resolve(next(iter(tables.values())), len(tables))
+    first = next(iter(tables.values()))
+    bootstrap = bootstrap.resolve(first, len(tables))
     if settings.kind == "predictions":
-        figures = summarize_predictions(tables, bootstrap._asdict(), options.average)
+        norm = is_normalised(settings.scoring)
+        figures = summarize_predictions(
+            choose_again(tables, options.length_norm, options.max_masks, norm, run.folder),
+            bootstrap._asdict() | {"clusters": read_clusters(first, bootstrap.clusters)},
+            clusters_within(first, bootstrap.clusters),
+            norm if options.length_norm is None else options.length_norm,
+            options.average,
+        )
     else:
         figures = summarize(read_facts(run, tables, options), settings.scoring, bootstrap)
     if protocol_of(settings.scoring).options:
@@ -131,8 +135,8 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
         the options say. `by_relation`, the main figures of each relation (`estimate_relations`);
         `chance`; `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
         tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
-        right in exactly 0, 1, 2, … languages; `left_out`,
-        counts of undefined values.
+        right in exactly 0, 1, 2, … languages; `calibration` by language, see
+        `calibrate_candidates`; `left_out`, counts of undefined values.
     """
     bootstrap = bootstrap.resolve(facts.table, len(facts.tables))
     clusters = read_clusters(facts.table, bootstrap.clusters)
@@ -154,6 +158,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
         **_estimate_joint(facts, options, chosen),
         "k_correct": count_right(facts.right).sum(axis=0).tolist(),
         **measure_languages(facts, scoring, options, chosen),
+        "calibration": calibrate_candidates(facts.scores, facts.right),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
         "by_relation": estimate_relations(
             facts,
@@ -346,104 +351,3 @@ MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
         measure_positions,
     ),
 }
-
-
-def summarize_predictions(
-    tables: Mapping[str, pa.Table], resampling: Mapping[str, Any], average: str = "macro"
-) -> dict[str, Any]:
-    """Return factual accuracy by language, and COverlap by pair.
-
-    `accuracy` is the average over relations (or rows) of the facts asked in that language;
-    COverlap is over the facts asked in both. Without rankings there is no RankC; without
-    candidates there is no chance level.
-    """
-    first = next(iter(tables.values()))
-    clusters = read_clusters(first, resampling["clusters"])
-    options = {**resampling, "clusters": clusters}
-    accuracy = {x: _measure(t, x, {**options, "average": average}) for x, t in tables.items()}
-    right = mark_predictions(tables)
-    figures = {"accuracy": mark_accuracy(right), "coverlap": compare_predictions(right)}
-    coverlap = estimate_figure(figures["coverlap"], **options)
-    pairs = name_pairs(list(tables))
-    bounds = {x: figures.get("all_ci") for x, figures in accuracy.items()}
-    return {
-        "languages": list(tables),
-        "n_queries": len(first),
-        "accuracy": {x: figures["all"] for x, figures in accuracy.items()},
-        "factual_accuracy": accuracy,
-        "coverlap": {pair: coverlap[pair] for pair in pairs},
-        "k_correct": count_right({x: np.nan_to_num(marks) for x, marks in right.items()})
-        .sum(axis=0)
-        .tolist(),
-        "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
-        "by_relation": split_figures(
-            figures,
-            first["relation"].to_pylist(),
-            clusters_within(first, resampling["clusters"]),
-            resampling["n_resamples"],
-            resampling["seed"],
-        ),
-        "intervals": {
-            "accuracy": bounds,
-            "coverlap": {pair: coverlap[f"{pair}_ci"] for pair in pairs},
-            "mean": {"coverlap": coverlap["mean_ci"]},
-        }
-        if resampling["n_resamples"]
-        else {},
-        "left_out": {
-            "coverlap": [coverlap[pair] for pair in pairs].count(None),
-            "facts": {x: table["single_token"].null_count for x, table in tables.items()},
-        },
-    }
-
-
-def mark_accuracy(right: Mapping[str, np.ndarray]) -> Figure:
-    """Return the share of correct facts by language, over the facts asked in it."""
-    values = np.column_stack(list(right.values()))
-    return mean_of(list(right), np.nan_to_num(values), ~np.isnan(values))
-
-
-def compare_predictions(right: Mapping[str, np.ndarray]) -> Figure:
-    """Return COverlap by pair over the facts asked in both languages (`mark_predictions`)."""
-    values = np.column_stack(list(right.values()))
-    one, other = np.triu_indices(values.shape[1], 1)
-    first, second = values[:, one], values[:, other]
-    asked = ~np.isnan(first + second)
-    both = np.where(asked, first * second, 0)
-    either = np.where(asked, np.maximum(first, second), 0)
-    return mean_of(name_pairs(list(right)), both, either, share=True)
-
-
-def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    asked = table["single_token"].is_valid().to_numpy()
-    rows = table.filter(pa.array(asked)).to_pydict()
-    if not rows["fact_id"]:  # all its labels have unknown tokens
-        return {"all": None, "single": None, "multi": None, "n_queries": 0}
-    figures = measure_factual_accuracy(
-        rows["prediction"],
-        rows["answer_forms"],
-        rows["single_token"],
-        language=language,
-        prompts=rows["prompt"],
-        groups=rows["relation"],
-        clusters=take(options["clusters"], np.flatnonzero(asked)),
-        average=options["average"],
-        n_resamples=options["n_resamples"],
-        seed=options["seed"],
-    )
-    return without_groups(figures)
-
-
-def mark_predictions(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
-    """Return 1 for correct facts and 0 for others in each language; NaN for facts not asked."""
-    marks = {}
-    for language, table in tables.items():
-        rows = table.to_pydict()
-        right = find_matches(rows["prediction"], rows["answer_forms"], language, rows["prompt"])
-        marks[language] = np.where(table["single_token"].is_valid().to_numpy(), right, np.nan)
-    return marks
-
-
-def _mean(accuracy: Mapping[str, dict[str, Any]]) -> float | None:
-    known = [figures["all"] for figures in accuracy.values() if figures["all"] is not None]
-    return float(np.mean(known)) if known else None

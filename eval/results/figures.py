@@ -391,6 +391,46 @@ FIGURES = (
         counted="n_multi",
         noted=True,
     ),
+    *(
+        _of_module(
+            f"calibration.ece{part}",
+            f"calibration error{of}",
+            "Mean distance between confidence and accuracy over ten bins of confidence (ECE).",
+            lower_is_better=True,
+            counted=count,
+        )
+        for part, of, count in (
+            ("", "", "n_queries"),
+            ("_single", ", one token", "n_single"),
+            ("_multi", ", more tokens", "n_multi"),
+        )
+    ),
+    *(
+        _of_module(
+            f"{module}.{part}",
+            f"{title}{of}",
+            says,
+            counted=count,
+            noted=True,
+        )
+        for module, title, says in (
+            (
+                "oracle_length",
+                "factual accuracy, known length",
+                "The same if each accepted form is compared with the filling of its length.",
+            ),
+            (
+                "single_mask",
+                "factual accuracy, one mask",
+                "The same if the slot has a single mask, as in earlier work.",
+            ),
+        )
+        for part, of, count in (
+            ("all", "", "n_queries"),
+            ("single", ", one token", "n_single"),
+            ("multi", ", more tokens", "n_multi"),
+        )
+    ),
 )
 BY_NAME = {figure.name: figure for figure in FIGURES}
 # One value for each language or pair, with a mean, from sums over facts.

@@ -12,6 +12,7 @@ from polyprobe.system.errors import PolyprobeError, check_option
 
 from . import CLUSTERS
 
+OF_PREDICTIONS = ("length_norm", "max_masks")
 EVERY = "default"  # in `figures`: those of every run
 
 
@@ -27,12 +28,18 @@ class MetricOptions(NamedTuple):
             higher, as in the authors' programs; rank-biased overlap and tau-b stay as they are.
         figures: the only figures to compute, by name or module; `default` are those of every run.
             Empty: `default`.
+        length_norm: of free predictions: choose the filling that wins by the mean of log c, or by
+            the sum; None: as the run did.
+        max_masks: of free predictions: only fillings of at most so many masks; 1 is the protocol
+            of earlier work; None: all.
     """
 
     average: str = "macro"
     weights: str = "softmax"
     ties: str = "expected"
     figures: tuple[str, ...] = ()
+    length_norm: bool | None = None
+    max_masks: int | None = None
 
     @classmethod
     def read(cls, results: Mapping[str, Any]) -> "MetricOptions":
@@ -53,12 +60,19 @@ class MetricOptions(NamedTuple):
         check_option("--ties", self.ties, TIES)
 
     def check_run(self, kind: str, folder: object) -> None:
-        """Refuse options of rankings for a run that has free predictions."""
+        """Refuse options of rankings for a run of free predictions, and the other way round."""
         given = [name for name in self.as_json() if name != "average"]
-        if kind == "predictions" and given:
+        free = [name for name in given if name in OF_PREDICTIONS]
+        ranked = [name for name in given if name not in OF_PREDICTIONS]
+        if kind == "predictions" and ranked:
             raise PolyprobeError(
-                f"--{given[0]} is for runs that score candidates; {folder} holds free predictions: "
-                "leave it out"
+                f"--{ranked[0]} is for runs that score candidates; {folder} holds free "
+                "predictions: leave it out"
+            )
+        if kind == "scores" and free:
+            raise PolyprobeError(
+                f"--{free[0].replace('_', '-')} is for runs with --scoring xfactr; {folder} has "
+                "scores of candidates: leave it out"
             )
 
 

@@ -22,6 +22,7 @@ from polyprobe.system.files import LOCK, part_of, write_text, write_whole
 from polyprobe.system.hashing import HASH, hash_json, is_hash
 from polyprobe.system.progress import report
 
+from .fillings import FILLING
 from .protocol import protocol_of
 
 # Increase when scores change for the same model and query.
@@ -47,7 +48,6 @@ SCORES = pa.schema(
         (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
     ]
 )
-_OLDER = (5, 10)  # columns of older versions
 # Free predictions; a fact that was not asked has nulls from `prediction` on.
 PREDICTIONS = pa.schema(
     [
@@ -59,15 +59,37 @@ PREDICTIONS = pa.schema(
         ("n_masks", pa.int32()),
         ("log_probability", pa.float32()),
         ("single_token", pa.bool_()),
+        # null in runs of older versions, like the rest
+        ("form_lengths", pa.list_(pa.int32())),  # tokens of each accepted form in the slot
+        ("fillings", pa.list_(FILLING)),  # of 1, 2, … M masks
+        ("gold_log_c", pa.list_(pa.float32())),  # of the right answer's tokens, with --gold
     ]
 )
-# By kind of run: the schema of its files, and the columns that are equal in every language.
-KINDS = {"scores": (SCORES, ("fact_id", "answers")), "predictions": (PREDICTIONS, ("fact_id",))}
 
 
-def fill_columns(table: pa.Table) -> pa.Table:
-    """Return scores of an older version with the columns that it did not have, null."""
-    for column in [*SCORES][table.num_columns :]:
+class Kind(NamedTuple):
+    """A kind of run.
+
+    Attributes:
+        schema: of its files.
+        common: the columns that are equal in every language.
+        older: the numbers of columns in older versions.
+    """
+
+    schema: pa.Schema
+    common: tuple[str, ...]
+    older: tuple[int, ...]
+
+
+KINDS = {
+    "scores": Kind(SCORES, ("fact_id", "answers"), (5, 10)),
+    "predictions": Kind(PREDICTIONS, ("fact_id",), (8,)),
+}
+
+
+def fill_columns(table: pa.Table, schema: pa.Schema = SCORES) -> pa.Table:
+    """Return a table of an older version with the columns that it did not have, null."""
+    for column in [*schema][table.num_columns :]:
         table = table.append_column(column, pa.nulls(len(table), column.type))
     return table
 
@@ -273,7 +295,7 @@ class Run:
         Raises:
             PolyprobeError: no file, one that was changed or cannot be read, or other columns.
         """
-        schema, file = KINDS[self.settings().kind][0], self._file(language)
+        (schema, _, older), file = KINDS[self.settings().kind], self._file(language)
         remedy = "delete it and run the same `polyprobe eval` again: the other languages are kept"
         try:
             content = file.read_bytes()
@@ -289,9 +311,9 @@ class Run:
             ) from None
         except UNREADABLE as error:
             raise PolyprobeError(f"{file} is not readable Parquet ({error}); {remedy}") from error
-        older = table.num_columns in _OLDER and pa.schema([*SCORES][: table.num_columns])
-        if schema is SCORES and older and table.schema.equals(older):
-            table = fill_columns(table)
+        size = table.num_columns
+        if size in older and table.schema.equals(pa.schema([*schema][:size])):
+            table = fill_columns(table, schema)
         if not table.schema.equals(schema):
             columns = ", ".join(f"{column.name} ({column.type})" for column in schema)
             raise PolyprobeError(f"{file} has other columns than {columns}")
@@ -431,7 +453,7 @@ def read_aligned(run: Run) -> dict[str, pa.Table]:
     tables = {language: run.read(language) for language in settings.languages}
     first, *others = tables
     for language in others:
-        for column in KINDS[settings.kind][1]:
+        for column in KINDS[settings.kind].common:
             if tables[language][column] != tables[first][column]:
                 raise PolyprobeError(
                     f"{run.folder}/{settings.kind}/{language}.parquet has other facts than "

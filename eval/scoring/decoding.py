@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from polyprobe.eval.run.fillings import find_winner, value_of
 from polyprobe.eval.scoring.engine import Input, Plan
 from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer
@@ -203,10 +204,12 @@ class Decoded(NamedTuple):
         tokens: token ids, one for each mask of the winning number of masks.
         log_probability: the paper's v in nats: the sum of log c, or with length normalisation
             the mean.
+        fillings: the best filling of each number of masks, 1 to M.
     """
 
     tokens: Tokens
     log_probability: float
+    fillings: tuple[Hypothesis, ...]
 
 
 @dataclass
@@ -237,7 +240,7 @@ def decode(
     """
     frames = {prompt: scorer.around_slot(prompt) for prompt in prompts}
     _check(scorer, frames, max_masks)
-    best: dict[str, Decoded] = {}
+    best: dict[str, list[Hypothesis]] = {prompt: [] for prompt in frames}
     waiting = _start(frames, max_masks, options)
     live: list[_Live] = []
     done, total = 0, len(frames) * max_masks
@@ -250,12 +253,39 @@ def decode(
             if found is None:
                 going.append(one)
             else:
-                best[one.prompt] = _better(best.get(one.prompt), found, options)
+                best[one.prompt].append(found)
         done += len(live) - len(going)
         live = going
         if progress:
             progress(done, total)
-    return [best[prompt] for prompt in prompts]
+    decoded = {prompt: _decide(found, options.length_norm) for prompt, found in best.items()}
+    return [decoded[prompt] for prompt in prompts]
+
+
+def read_confidences(
+    scorer: MaskedScorer, prompts: Sequence[str], fillings: Sequence[Tokens]
+) -> list[tuple[float, ...]]:
+    """Return log c of the tokens of given fillings: log p(y_k | s without y_k), in nats.
+
+    These are the confidences of `recompute`; their sum is a pseudo-log-likelihood.
+
+    Args:
+        scorer: a masked model.
+        prompts: with one slot each.
+        fillings: token ids of one filling for each prompt.
+
+    Raises:
+        PolyprobeError: a prompt without one slot, or too long for the model.
+    """
+    plan, asked = Plan(), []
+    for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
+        plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
+        for k, token in enumerate(tokens):
+            question = SlotQuestion((*tokens[:k], UNFILLED, *tokens[k + 1 :]), k, token)
+            asked.append(((before, after), question))
+    scorer.check_inputs(plan)
+    answers = iter(_answer(scorer, asked, 0))
+    return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]
 
 
 def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> None:
@@ -289,10 +319,10 @@ def _advance(one: _Live, answers: list[Reading]) -> Hypothesis | None:
         return end.value
 
 
-def _better(old: Decoded | None, found: Hypothesis, options: DecodingOptions) -> Decoded:
-    value = found.value / len(found.tokens) if options.length_norm else found.value
-    new = Decoded(found.tokens, value)
-    return min(old or new, new, key=lambda d: (-d.log_probability, len(d.tokens)))
+def _decide(found: list[Hypothesis], length_norm: bool) -> Decoded:
+    fillings = tuple(sorted(found, key=lambda h: len(h.tokens)))
+    winner = fillings[find_winner([h.logs for h in fillings], length_norm)]
+    return Decoded(winner.tokens, value_of(winner.logs, length_norm), fillings)
 
 
 def _answer(

@@ -147,6 +147,7 @@ class DecodingChoices(TypedDict, total=False):
     recompute: bool
     beam: int
     refresh: str
+    gold: bool
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,8 @@ class DecodingOptions:
         beam: B, the number of hypotheses.
         refresh: whether a re-predicted token that does not change gets its new confidence
             (`always`, the paper) or keeps the old one (`released`).
+        gold: also read the confidences of each fact's right answer, to compare with those of the
+            prediction.
 
     Raises:
         PolyprobeError: an unknown choice, a number below 1.
@@ -176,6 +179,7 @@ class DecodingOptions:
     recompute: bool = False
     beam: int = 1
     refresh: str = "always"
+    gold: bool = False
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -191,12 +195,17 @@ class DecodingOptions:
         masks = self.max_masks or f"{FEW_MASKS}/{MANY_MASKS}"
         parts = [FREE, self.initial, self.refinement, f"m{masks}", f"b{self.beam}"]
         parts += ["norm"] * self.length_norm + ["recompute"] * self.recompute
-        parts += ["refresh-released"] * (self.refresh == "released")
+        parts += ["refresh-released"] * (self.refresh == "released") + ["gold"] * self.gold
         return "-".join(parts)
 
     def masks(self, language: str) -> int:
         """Return M, the largest number of masks in a language."""
         return self.max_masks or (FEW_MASKS if language in SHORT_OBJECTS else MANY_MASKS)
+
+
+def is_normalised(scoring: str) -> bool:
+    """Return whether a scoring's name (`DecodingOptions.name`) has length normalisation."""
+    return "norm" in scoring.split("-")
 
 
 class WorkerChoices(TypedDict, total=False):

@@ -9,7 +9,7 @@ from rich.progress import TaskID
 
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.run.protocol import read_forms
-from polyprobe.eval.scoring.decoding import Decoded, decode
+from polyprobe.eval.scoring.decoding import Decoded, Hypothesis, decode, read_confidences
 from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.eval.scoring.scorers.queries import fit
@@ -78,41 +78,56 @@ def predict(
     """
     rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
     golds = [row["candidates"][row["answers"][0]] for row in rows]
-    lengths = [_length(scorer, row["prompt"], g) for row, g in zip(rows, golds, strict=True)]
-    asked = [k for k, length in enumerate(lengths) if length]
+    fillings = [_fill(scorer, row["prompt"], g) for row, g in zip(rows, golds, strict=True)]
+    asked = [k for k, filling in enumerate(fillings) if filling]
     prompts = [rows[k]["prompt"] for k in asked]
     decoded = decode(scorer, prompts, options.masks(language), options, progress)
     found = dict(zip(asked, decoded, strict=True))
+    gold_logs: dict[int, tuple[float, ...]] = {}
+    if options.gold:
+        logs = read_confidences(scorer, prompts, [fillings[k] for k in asked])
+        gold_logs = dict(zip(asked, logs, strict=True))
+    forms = [
+        _spellings(scorer.tokenizer, row["prompt"], accepted)
+        for row, accepted in zip(rows, read_forms(table), strict=True)
+    ]
     columns = {
         "fact_id": table["fact_id"].to_pylist(),
         "relation": table["relation"].to_pylist(),
         "prompt": table["prompt"].to_pylist(),
-        "answer_forms": [_spellings(scorer.tokenizer, f) for f in read_forms(table)],
+        "answer_forms": [[*lengths_of] for lengths_of in forms],
         **_columns(scorer.tokenizer, [found.get(k) for k in range(len(rows))]),
-        "single_token": [length == 1 if length else None for length in lengths],
+        "single_token": [len(filling) == 1 if filling else None for filling in fillings],
+        "form_lengths": [[*lengths_of.values()] for lengths_of in forms],
+        "gold_log_c": [gold_logs.get(k) for k in range(len(rows))],
     }
-    left_out = [gold for gold, length in zip(golds, lengths, strict=True) if not length]
+    left_out = [gold for gold, filling in zip(golds, fillings, strict=True) if not filling]
     return Predicted(pa.table(columns, schema=PREDICTIONS), left_out)
 
 
-def _length(scorer: MaskedScorer, prompt: str, gold: str) -> int:
-    """Return the number of tokens of a label in the slot, 0 if one of them is unknown."""
+def _fill(scorer: MaskedScorer, prompt: str, gold: str) -> tuple[int, ...]:
+    """Return the tokens of a label in the slot, none if one of them is unknown."""
     ids = scorer.tokenizer(gold, add_special_tokens=False)["input_ids"]
     if not ids or scorer.tokenizer.unk_token_id in ids:
-        return 0
-    return len(fit(prompt, [tuple(ids)], scorer.tokenizer)[0])
+        return ()
+    return fit(prompt, [tuple(ids)], scorer.tokenizer)[0]
 
 
-def _spellings(tokenizer: Any, forms: list[str]) -> list[str]:
-    """Return the forms, followed by each form as the tokenizer decodes it if that differs.
+def _spellings(tokenizer: Any, prompt: str, forms: list[str]) -> dict[str, int]:
+    """Return the number of tokens in the slot of each form, and of each as it is decoded.
 
     BERT's tokenizer decodes 北京 as `北 京` and Saint-Denis as `Saint - Denis`: without these
-    spellings a model that predicts the tokens of the answer would be wrong.
+    spellings a model that predicts the tokens of the answer would be wrong. They follow the forms;
+    forms with unknown tokens have none.
     """
     ids = tokenizer(forms, add_special_tokens=False)["input_ids"]
-    known = [row for row in ids if tokenizer.unk_token_id not in row]
-    again = [_text(tokenizer, row) for row in known]
-    return list(dict.fromkeys([*forms, *filter(None, again)]))
+    lengths = list(map(len, fit(prompt, [tuple(row) for row in ids], tokenizer)))
+    found = dict(zip(forms, lengths, strict=True))
+    for row, length in zip(ids, lengths, strict=True):
+        text = "" if tokenizer.unk_token_id in row else _text(tokenizer, row)
+        if text:
+            found.setdefault(text, length)
+    return found
 
 
 def _columns(tokenizer: Any, decoded: list[Decoded | None]) -> dict[str, list[Any]]:
@@ -120,6 +135,15 @@ def _columns(tokenizer: Any, decoded: list[Decoded | None]) -> dict[str, list[An
         "prediction": [d and _text(tokenizer, d.tokens) for d in decoded],
         "n_masks": [d and len(d.tokens) for d in decoded],
         "log_probability": [d and d.log_probability for d in decoded],
+        "fillings": [d and [_filling(tokenizer, h) for h in d.fillings] for d in decoded],
+    }
+
+
+def _filling(tokenizer: Any, found: Hypothesis) -> dict[str, Any]:
+    return {
+        "ids": found.tokens,
+        "text": _text(tokenizer, found.tokens),
+        "log_c": found.logs,
     }
 
 

@@ -123,9 +123,9 @@ def test_micro_is_the_mean_over_rows(run):
 def test_micro_of_free_predictions():
     """Three facts of one relation right, one of another wrong: 1/2 by relation, 3/4 by fact."""
     rows = predictions(["gold"] * 3 + ["x"])
-    resampling = {"n_resamples": 0, "seed": 0, "clusters": "none"}
+    resampling = {"n_resamples": 0, "seed": 0, "clusters": None}
     for average, expected in (("macro", 1 / 2), ("micro", 3 / 4)):
-        found = summarize_predictions({"en": rows}, resampling, average)
+        found = summarize_predictions({"en": rows}, resampling, average=average)
         assert found["accuracy"] == {"en": expected}
         assert found["mean"]["accuracy"] == expected
 
@@ -152,7 +152,8 @@ def test_only_the_chosen_figures_are_computed(run):
     found = find_results(run, QUICK, options=MetricOptions(figures=chosen))
     whole = find_results(run, QUICK)
     assert [*found["mean"]] == ["rankc"]
-    kept = {"languages", "n_queries", "k_correct", "signature", "subset", "resampling"}
+    kept = {"languages", "n_queries", "k_correct", "calibration"}
+    kept |= {"signature", "subset", "resampling"}
     assert {name for name in found if name in whole} - {"options"} == kept | {
         *chosen, "chance", "mean", "intervals", "by_relation", "floors", "p_values", "left_out"
     }  # fmt: skip

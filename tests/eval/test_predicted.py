@@ -3,11 +3,11 @@
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.results.compute import summarize_predictions
+from polyprobe.eval.results.predictions import summarize_predictions
 from polyprobe.eval.run.folder import PREDICTIONS
 from polyprobe.metrics.coverlap.coverlap import compare_right
 
-OFF = {"n_resamples": 0, "seed": 0, "clusters": "none"}
+OFF = {"n_resamples": 0, "seed": 0, "clusters": None}
 RELATIONS = ("P36", "P36", "P36", "P19")
 
 

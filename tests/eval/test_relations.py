@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.runs import compare_runs
-from polyprobe.eval.results.compute import find_results, summarize, summarize_predictions
+from polyprobe.eval.results.compute import find_results, summarize
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.floors import find_floors
 from polyprobe.eval.results.options import Bootstrap
+from polyprobe.eval.results.predictions import summarize_predictions
 from polyprobe.eval.results.table import list_relations
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import SCORES, Run
@@ -126,7 +127,7 @@ def test_older_scores_have_neither_floors_nor_corrected_figures(dataset, tmp_pat
 
 
 def test_free_predictions_are_counted_by_hand():
-    off = {"n_resamples": 0, "seed": 0, "clusters": "none"}
+    off = {"n_resamples": 0, "seed": 0, "clusters": None}
     tables = {
         "en": predictions(["gold", "gold", "x", "gold"]),  # P36, P36, P36, P19
         "fr": predictions(["gold", "x", "gold", None], single=(True, True, True, None)),

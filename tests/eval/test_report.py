@@ -52,7 +52,8 @@ def drawn(run):
     results = run.read_results()
     measures = ("accuracy", *MEASURES)
     intervals = {name: results["intervals"][name] for name in measures}
-    figures = {name: results[name] for name in ("languages", "chance", "floors", *measures)}
+    names = ("languages", "chance", "floors", "calibration", *measures)
+    figures = {name: results[name] for name in names}
     return {**figures, "intervals": intervals}
 
 

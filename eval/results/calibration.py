@@ -1,0 +1,95 @@
+"""Compare confidence with accuracy: expected calibration error and its bins.
+
+Source: the task `reliability` of X-FACTR's released code; Guo et al. (2017), equations 1 to 3.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe.metrics.shared.rows import Rows
+
+N_BINS = 10
+
+
+def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, Any]:
+    """Return the expected calibration error (ECE) of some answers, and its bins.
+
+    ECE = sum_b n_b / N |acc_b - conf_b| over ten bins of equal width, [0, .1), …, [.9, 1]; 0 is
+    best. With few facts it is too high: also a perfect model has about N_b^(-1/2) in each bin.
+
+    Args:
+        confidence: [facts], 0 to 1.
+        right: [facts], 1 or 0, or the probability of being right under ties.
+
+    Returns:
+        `ece` (None without facts), `n_queries`, and `bins`: lists of `n`, `confidence` and
+        `accuracy` of each bin, means None in an empty bin.
+    """
+    places = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
+    n, sure, known = (np.bincount(places, weights, N_BINS) for weights in (None, confidence, right))
+    means = [
+        [float(total / size) if size else None for total, size in zip(totals, n, strict=True)]
+        for totals in (sure, known)
+    ]
+    return {
+        "ece": float(np.abs(known - sure).sum() / len(right)) if len(right) else None,
+        "n_queries": len(right),
+        "bins": {"n": n.tolist(), "confidence": means[0], "accuracy": means[1]},
+    }
+
+
+def calibrate_predictions(table: pa.Table, right: np.ndarray) -> dict[str, Any]:
+    """Return the calibration of one language's free predictions, of all, single and multi.
+
+    The confidence is exp(mean log c) of the prediction's tokens, with and without length
+    normalisation.
+
+    Args:
+        table: predictions with their fillings.
+        right: [facts], NaN for facts that were not asked.
+
+    Returns:
+        The keys of `measure_calibration`, and `ece_single`, `n_single`, `bins_single`, `ece_multi`,
+        `n_multi`, `bins_multi`.
+    """
+    asked = ~np.isnan(right)
+    rows = table.select(["n_masks", "fillings"]).filter(pa.array(asked)).to_pylist()
+    confidence = np.array(
+        [np.exp(np.mean(row["fillings"][row["n_masks"] - 1]["log_c"])) for row in rows]
+    )
+    single = np.array(table["single_token"].filter(pa.array(asked)).to_pylist(), dtype=bool)
+    result = measure_calibration(confidence, right[asked])
+    for name, part in {"single": single, "multi": ~single}.items():
+        found = measure_calibration(confidence[part], right[asked][part])
+        result |= {
+            f"ece_{name}": found["ece"],
+            f"n_{name}": found["n_queries"],
+            f"bins_{name}": found["bins"],
+        }
+    return result
+
+
+def calibrate_candidates(
+    scores: Mapping[str, Rows], right: Mapping[str, np.ndarray]
+) -> dict[str, dict[str, Any]]:
+    """Return the calibration of each language's best candidates.
+
+    The confidence is the softmax of a fact's scores, in nats, at their maximum.
+
+    Args:
+        scores: of the candidates of each fact, by language.
+        right: [facts] by language, the probability that the best candidate is right.
+    """
+    return {x: measure_calibration(find_confidence(scores[x]), right[x]) for x in scores}
+
+
+def find_confidence(rows: Rows) -> np.ndarray:
+    """Return the largest softmax probability of each row; uniform where all scores are -inf."""
+    starts = rows.sizes.cumsum() - rows.sizes
+    scores: np.ndarray = rows.flat.astype(np.float64)
+    best: np.ndarray = np.repeat(np.maximum.reduceat(scores, starts), rows.sizes)
+    below = np.subtract(scores, best, out=np.zeros_like(scores), where=scores != best)
+    return 1 / np.add.reduceat(np.exp(below), starts)

@@ -1,0 +1,102 @@
+"""Fillings of several numbers of masks: choose one, when decoding or again without the model."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from polyprobe.system.errors import PolyprobeError
+
+FILLING = pa.struct(
+    [
+        ("ids", pa.list_(pa.int32())),
+        ("text", pa.string()),
+        ("log_c", pa.list_(pa.float32())),  # nats, one value for each token
+    ]
+)
+CHOSEN = ("prediction", "n_masks", "log_probability")  # columns of the filling that wins
+
+
+def value_of(log_c: Sequence[float], length_norm: bool) -> float:
+    """Return v of a filling in nats: the sum of log c, or with length normalisation the mean."""
+    return sum(log_c) / len(log_c) if length_norm else sum(log_c)
+
+
+def find_winner(log_c: Sequence[Sequence[float]], length_norm: bool) -> int:
+    """Return the index of the filling with the highest v(m), of equals the first (fewest masks).
+
+    Source: X-FACTR (Jiang et al. 2020), section 4.2, v(m) = sum of log c over the m tokens.
+    """
+    values = [value_of(row, length_norm) for row in log_c]
+    return values.index(max(values))
+
+
+def has_fillings(table: pa.Table) -> bool:
+    """Return whether predictions have all fillings, which runs of older versions have not."""
+    return table["fillings"].null_count < len(table) or table["prediction"].null_count == len(table)
+
+
+def choose_again(
+    tables: Mapping[str, pa.Table],
+    length_norm: bool | None,
+    max_masks: int | None,
+    normalised: bool,
+    folder: object,
+) -> dict[str, pa.Table]:
+    """Return predictions by language in which another filling wins.
+
+    Args:
+        tables: predictions with their fillings.
+        length_norm: compare by the mean of log c, or by the sum; None: as the run did.
+        max_masks: only fillings of at most so many masks; None: all. If both are None the tables
+            are unchanged.
+        normalised: whether the run compared by the mean.
+        folder: of the run, for messages.
+
+    Raises:
+        PolyprobeError: predictions without fillings, or fewer masks than `max_masks`.
+    """
+    if length_norm is None and max_masks is None:
+        return dict(tables)
+    norm = normalised if length_norm is None else length_norm
+    for language, table in tables.items():
+        file = f"{folder}/predictions/{language}.parquet"
+        if not has_fillings(table):
+            raise PolyprobeError(
+                f"{file} has only the predictions, not all fillings: it is of an older version; "
+                "evaluate into another --output"
+            )
+        most = count_masks(table)
+        if max_masks is not None and max_masks > most:
+            raise PolyprobeError(
+                f"--max-masks {max_masks}: {file} has fillings of {most} masks at most; "
+                f"choose at most {most}, or evaluate into another --output"
+            )
+    return {x: _replace_winners(table, norm, max_masks) for x, table in tables.items()}
+
+
+def count_masks(table: pa.Table) -> int:
+    """Return M, the largest number of masks of the fillings; 0 if no fact was asked."""
+    return pc.max(pc.list_value_length(table["fillings"])).as_py() or 0
+
+
+def _replace_winners(table: pa.Table, length_norm: bool, max_masks: int | None) -> pa.Table:
+    columns: dict[str, list[Any]] = {name: [] for name in CHOSEN}
+    for fillings in table["fillings"].to_pylist():
+        values: tuple[Any, ...] = (None,) * len(CHOSEN)
+        if fillings:
+            offered = fillings[:max_masks]
+            best = offered[find_winner([one["log_c"] for one in offered], length_norm)]
+            values = (best["text"], len(best["ids"]), value_of(best["log_c"], length_norm))
+        for name, value in zip(CHOSEN, values, strict=True):
+            columns[name].append(value)
+    for name, made in columns.items():
+        table = replace_column(table, name, made)
+    return table
+
+
+def replace_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    """Return the table with other values in a column, of the same type."""
+    field = table.schema.field(name)
+    return table.set_column(table.schema.names.index(name), field, pa.array(values, field.type))
