@@ -87,7 +87,7 @@ def choose_again(
                 "evaluate into another --output"
             )
         most = count_masks(table)
-        if winner.max_masks is not None and winner.max_masks > most:
+        if most and winner.max_masks is not None and winner.max_masks > most:
             raise PolyprobeError(
                 f"--max-masks {winner.max_masks}: {file} has fillings of {most} masks at most; "
                 f"choose at most {most}, or evaluate into another --output"
