@@ -68,7 +68,7 @@ def choose_again(
                 "evaluate into another --output"
             )
         most = count_masks(table)
-        if max_masks is not None and max_masks > most:
+        if most and max_masks is not None and max_masks > most:
             raise PolyprobeError(
                 f"--max-masks {max_masks}: {file} has fillings of {most} masks at most; "
                 f"choose at most {most}, or evaluate into another --output"

@@ -1,11 +1,7 @@
 """Two free predictions of the same facts, compared fact by fact."""
 
-import csv
-import io
 import itertools
 import json
-import zipfile
-from collections import Counter
 
 import pyarrow as pa
 import pytest
@@ -13,18 +9,15 @@ from scipy.stats import binomtest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.decodings import compare_decodings, find_mcnemar_p
+from polyprobe.eval.compare.decodings import find_mcnemar_p
 from polyprobe.eval.compare.runs import compare_runs
 from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.results.predictions import mark_predictions
-from polyprobe.eval.run.folder import PREDICTIONS, Run, Settings, fill_columns
+from polyprobe.eval.run.folder import PREDICTIONS, Run, Settings
 from polyprobe.system.errors import PolyprobeError
-from tests.conftest import UPSTREAM
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, write_run
 
-LOGS = UPSTREAM.parent / "oracles" / "x-factr-results.zip"
 RELATIONS = ("P36", "P36", "P19", "P19", "P36", "P20")
 
 
@@ -169,37 +162,3 @@ def test_predictions_and_scores_are_not_compared(both, tmp_path):
         message = "a holds free predictions, .*scored scores of candidates; compare two runs of one"
         with pytest.raises(PolyprobeError, match=message):
             compare_runs(*pair)
-
-
-@pytest.mark.upstream
-def test_released_pairs_of_two_decodings():
-    """Facts that only one of two M-BERT models knows: our matching gives the released flags."""
-    if not LOGS.exists():
-        pytest.skip(f"needs {LOGS}")
-    sides, flags = ([], []), ([], [])
-    with zipfile.ZipFile(LOGS) as archive:
-        for name in sorted(n for n in archive.namelist() if n.startswith("results/cs_ana/el_en/")):
-            side = int(name.split(".")[-2]) - 1
-            text = io.TextIOWrapper(archive.open(name), encoding="utf-8", newline="")
-            for number, row in enumerate(csv.DictReader(text)):
-                relation = name.split("/")[-1].split(".")[0]
-                sides[side].append(
-                    {
-                        "fact_id": f"{relation}:{number}:Y", "relation": relation,
-                        "prompt": row["sentence"], "answer_forms": row["gold"].split(" | "),
-                        "prediction": row["prediction"], "n_masks": 1, "log_probability": 0.0,
-                        "single_token": ":" not in row["gold"].split(" | ")[0],
-                    }
-                )  # fmt: skip
-                flags[side].append(row["is_same"] == "True")
-    tables = tuple(
-        {"el": fill_columns(pa.Table.from_pylist(rows, pa.schema([*PREDICTIONS][:8])), PREDICTIONS)}
-        for rows in sides
-    )
-    [row, *_] = compare_decodings(tables, tuple(map(mark_predictions, tables))).counts
-    expected = Counter(zip(*flags, strict=True))
-    pairs = ((True, True), (True, False), (False, True), (False, False))
-    assert row[2:6] == tuple(expected[pair] for pair in pairs)
-    assert row.both == row.neither == 0
-    assert (row.only_first, row.only_second) == (48, 69)
-    assert row.p == pytest.approx(binomtest(48, 117, 0.5).pvalue)

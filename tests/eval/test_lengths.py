@@ -16,7 +16,7 @@ from polyprobe.eval import evaluate_model
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.results.predictions import predict_right_length, summarize_predictions
-from polyprobe.eval.run.fillings import find_winner
+from polyprobe.eval.run.fillings import choose_again, find_winner
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.metrics.factual_accuracy.factual_accuracy import match
 from polyprobe.publish.export import export_run
@@ -200,6 +200,18 @@ def test_curves_are_those_of_all_predictions_again():
             means = [sum(right) / len(right) for right in shares.values()]
             assert curves[part][m - 1] == pytest.approx(sum(means) / len(means)), (norm, m, part)
         assert len({*curves["all"]}) > 2
+
+
+def test_a_language_in_which_nothing_was_asked():
+    nothing = {"fact_id": "P36:Q0:Q9", "relation": "P36", "prompt": "[Y]", "answer_forms": ["a"]}
+    asked = make_table([("P36", {"a": 1}, ["a", "b"])])
+    tables = {"fr": asked, "zh": pa.Table.from_pylist([nothing], schema=PREDICTIONS)}
+    found = summarize_predictions(tables, OFF)
+    assert found["oracle_length"]["zh"]["all"] is None
+    assert found["by_masks"]["zh"] == {"all": [], "single": [], "multi": []}
+    assert (found["n_masks"]["zh"], found["calibration"]["zh"]["ece"]) == ([], None)
+    again = choose_again(tables, True, 2, False, "run")
+    assert again["zh"]["prediction"].to_pylist() == [None]
 
 
 def make_older(run, folder):

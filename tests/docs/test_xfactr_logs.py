@@ -1,0 +1,93 @@
+"""The script that checks X-FACTR's released logs, on the logs and on a small one."""
+
+import runpy
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from scipy.stats import binomtest
+
+from tests.conftest import UPSTREAM
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "examples" / "xfactr_logs.py"
+LOGS = UPSTREAM.parent / "oracles" / "x-factr-results.zip"
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    if not LOGS.exists():
+        pytest.skip(f"needs the released logs in {LOGS}")
+    folder = tmp_path_factory.mktemp("xfactr")
+    with zipfile.ZipFile(LOGS) as archive:
+        archive.extractall(folder)
+    return folder / "results"
+
+
+@pytest.fixture
+def check(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", [str(SCRIPT), *map(str, arguments)])
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+# Published in table 3 (English, + Beam): all, single, multi; in percent of 46 relations.
+BEAM = (10.84, 9.29, 11.06)
+
+
+@pytest.mark.upstream
+def test_the_best_decoding_of_english_is_the_last_row_of_table_3(logs, check):
+    """The log lacks P530: with a value of 0 to 1 for it, the mean of 46 relations is published."""
+    counts, figures = check("en", logs / "multi_word" / "best_decode")
+    assert counts == ("44,684 facts of 45 relations; flags that agree with our matching: 44,684")
+    assert figures == "  accuracy: all 0.0969, single 0.0918, multi 0.0951"
+    for share, published in zip((0.0969, 0.0918, 0.0951), BEAM, strict=True):
+        missing = 46 * published / 100 - 45 * share
+        assert 0 < missing < 1
+
+
+PAIRS = {
+    "el_en": (117, [(48, 69)]),
+    "el_en_raw05": (503, [(393, 110), (41, 34), (352, 76)]),
+    "el_en_raw07": (403, [(252, 151), (16, 26), (236, 125)]),
+}
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs_of_decodings_agree_with_the_released_flags(logs, check, name):
+    """All 2,046 flags; the facts are those that only one of the two decodings knows."""
+    n, expected = PAIRS[name]
+    said = check("el", logs / "cs_ana" / name)
+    flags = [line for line in said if "flags" in line]
+    assert all(line.endswith(f"flags that agree with our matching: {n}") for line in flags)
+    assert len(flags) == 2
+    parts = zip(("all", "single", "multi"), expected, strict=False)
+    assert said[4:] == [
+        f"{part}: {one} only in the first, {other} only in the second, "
+        f"p = {binomtest(one, one + other).pvalue:.2g}"
+        for part, (one, other) in parts
+    ]
+    assert sum(expected[0]) == n
+
+
+def test_a_small_log_by_hand(check, tmp_path):
+    head = "sentence,prediction,gold,is_same,is_single_word\n"
+    rows = [
+        "[CLS] It is [MASK] . [SEP] [PAD],apple inc,Apple Inc. | Apple,True,False",  # the stop
+        "[CLS] It is [MASK] [SEP],apple inc,Apple Inc.,True,True",  # flag of a log that differs
+    ]
+    (tmp_path / "P1.csv").write_text(head + "\n".join(rows) + "\n")
+    (tmp_path / "P2.csv").write_text(head + "[CLS] [MASK] . [SEP],b,c | B,True,True\n")
+    assert check("en", tmp_path) == [
+        "3 facts of 2 relations; flags that agree with our matching: 2",
+        "  accuracy: all 0.7500, single 0.5000, multi 0.5000",
+    ]
+
+
+def test_a_folder_without_logs_is_one_line(check, tmp_path):
+    with pytest.raises(SystemExit, match="has no CSV files; expected one for each relation"):
+        check("en", tmp_path)
