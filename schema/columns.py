@@ -95,7 +95,8 @@ RELEASED = pa.schema(
 def arrange(table: pa.Table) -> pa.Table:
     """Return the columns of `RELEASED` that a table has, in that order and with those types."""
     fields = [field for field in RELEASED if field.name in table.column_names]
-    return table.select([field.name for field in fields]).cast(pa.schema(fields))
+    schema = pa.schema(fields, metadata=table.schema.metadata)
+    return table.select(schema.names).cast(schema)
 
 
 def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:

@@ -21,7 +21,9 @@ DATASETS = {
     "bmlama": ("17-repaired", "53-repaired", "17", "53"),
     "fluent-mlama": ("es", "es-sentence", "vi", "vi-sentence"),
     "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
+    "xfactr": ("en", "el", "es"),
 }
+MONOLINGUAL = ("fluent-mlama", "xfactr")  # the split has the configuration's language
 CARDS = ("datasets/", "builder/")
 MODELS = {
     "bigscience/bloom-560m": "causal",
@@ -39,7 +41,7 @@ def write_datasets(folder: Path) -> None:
     for name, configs in DATASETS.items():
         parts = []
         for config in configs:
-            languages = (config[:2],) if name == "fluent-mlama" else LANGUAGES
+            languages = (config[:2],) if name in MONOLINGUAL else LANGUAGES
             (folder / name / "data" / config).mkdir(parents=True)
             for language in languages:
                 file = folder / name / "data" / config / f"{language}.parquet"
