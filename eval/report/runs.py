@@ -174,7 +174,7 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
 def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
-    names = ("languages", "chance", "floors", *HEADLINES)
+    names = ("languages", "chance", "floors", "k_share", *HEADLINES)
     results = {
         **{name: part.results[name] for name in names if name in part.results},
         "intervals": {name: bounds[name] for name in HEADLINES if name in bounds},

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from polyprobe.eval.errors.types import classify, measure_errors
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
@@ -15,7 +16,7 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import (
     find_matches,
     measure_factual_accuracy,
 )
-from polyprobe.metrics.joint.measures import count_right
+from polyprobe.metrics.joint.measures import count_right, share_right
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
@@ -139,8 +140,8 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         `by_relation`, the main figures of each relation (`estimate_relations`); `chance`;
         `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
         tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
-        right in exactly 0, 1, 2, … languages; `left_out`,
-        counts of undefined values.
+        right in exactly 0, 1, 2, … languages, and k_share, the shares from 1 on among the facts
+        right somewhere (None without one); `left_out`, counts of undefined values.
     """
     bootstrap = bootstrap.resolve(facts.table, len(facts.tables))
     clusters = read_clusters(facts.table, bootstrap.clusters)
@@ -159,7 +160,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         "chance": chance,
         "mean": {name: estimates["mean"] for name, estimates in found.items()},
         **_estimate_joint(facts, options),
-        "k_correct": count_right(facts.right).sum(axis=0).tolist(),
+        **_count_correct(facts.right),
         **measure_languages(facts, scoring, options),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
         "by_relation": estimate_relations(
@@ -172,6 +173,11 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         "p_values": _test_second(facts, options) if bootstrap.n_resamples else {},
         "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
     }
+
+
+def _count_correct(right: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    counts = count_right(right).sum(axis=0).tolist()
+    return {"k_correct": counts, "k_share": share_right(counts)}
 
 
 def _test_second(facts: ScoredFacts, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -404,10 +410,9 @@ def summarize_predictions(
         "n_queries": len(first),
         "accuracy": {x: figures["all"] for x, figures in accuracy.items()},
         "factual_accuracy": accuracy,
+        "error_types": {x: _sort_errors(t, right[x], x, options) for x, t in tables.items()},
         "coverlap": {pair: coverlap[pair] for pair in pairs},
-        "k_correct": count_right({x: np.nan_to_num(marks) for x, marks in right.items()})
-        .sum(axis=0)
-        .tolist(),
+        **_count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
         "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
         "by_relation": split_figures(
             figures,
@@ -428,6 +433,24 @@ def summarize_predictions(
             "facts": {x: table["single_token"].null_count for x, table in tables.items()},
         },
     }
+
+
+def _sort_errors(
+    table: pa.Table, right: np.ndarray, language: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the share of each type among the wrong facts of a language, see `errors.types`."""
+    asked = np.flatnonzero(~np.isnan(right))
+    rows = table.take(asked).to_pydict()
+    kinds = classify(
+        rows["prediction"],
+        rows["prompt"],
+        rows["answer_forms"],
+        language,
+        groups=rows["relation"],
+        right=right[asked].astype(bool),
+    )
+    wrong = np.flatnonzero(right == 0)
+    return measure_errors(kinds, **{**options, "clusters": take(options["clusters"], wrong)})
 
 
 def mark_accuracy(right: Mapping[str, np.ndarray]) -> Figure:
