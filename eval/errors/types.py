@@ -16,8 +16,10 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from polyprobe.metrics.shared.intervals import share, summarize
+from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import SLOT
 
 from .function_words import FUNCTION_WORDS
@@ -192,6 +194,31 @@ def measure_errors(kinds: Iterable[str], **options: Any) -> dict[str, Any]:
         return {**dict.fromkeys(RULES), "n_queries": 0}
     measures = {name: share((found == name).astype(np.float64)) for name in RULES}
     return {**summarize(measures, **options), "n_queries": len(found)}
+
+
+def measure_language(
+    table: pa.Table, right: np.ndarray, language: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return `measure_errors` of a run's predictions in one language.
+
+    Args:
+        table: with columns of `PREDICTIONS`.
+        right: 1 for correct facts, 0 for others, NaN for facts that are not asked.
+        language: of the texts.
+        options: those of `intervals.Resampling`; `clusters` are of all facts, or None.
+    """
+    asked = np.flatnonzero(~np.isnan(right))
+    rows = table.take(asked).to_pydict()
+    kinds = classify(
+        rows["prediction"],
+        rows["prompt"],
+        rows["answer_forms"],
+        language,
+        groups=rows["relation"],
+        right=right[asked].astype(bool),
+    )
+    wrong = np.flatnonzero(right == 0)
+    return measure_errors(kinds, **{**options, "clusters": take(options["clusters"], wrong)})
 
 
 def list_counts(kinds: Iterable[str]) -> Iterator[tuple[str, int]]:

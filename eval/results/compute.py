@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.eval.errors.types import classify, measure_errors
+from polyprobe.eval.errors.types import measure_language
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
@@ -410,7 +410,7 @@ def summarize_predictions(
         "n_queries": len(first),
         "accuracy": {x: figures["all"] for x, figures in accuracy.items()},
         "factual_accuracy": accuracy,
-        "error_types": {x: _sort_errors(t, right[x], x, options) for x, t in tables.items()},
+        "error_types": {x: measure_language(t, right[x], x, options) for x, t in tables.items()},
         "coverlap": {pair: coverlap[pair] for pair in pairs},
         **_count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
         "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
@@ -433,24 +433,6 @@ def summarize_predictions(
             "facts": {x: table["single_token"].null_count for x, table in tables.items()},
         },
     }
-
-
-def _sort_errors(
-    table: pa.Table, right: np.ndarray, language: str, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the share of each type among the wrong facts of a language, see `errors.types`."""
-    asked = np.flatnonzero(~np.isnan(right))
-    rows = table.take(asked).to_pydict()
-    kinds = classify(
-        rows["prediction"],
-        rows["prompt"],
-        rows["answer_forms"],
-        language,
-        groups=rows["relation"],
-        right=right[asked].astype(bool),
-    )
-    wrong = np.flatnonzero(right == 0)
-    return measure_errors(kinds, **{**options, "clusters": take(options["clusters"], wrong)})
 
 
 def mark_accuracy(right: Mapping[str, np.ndarray]) -> Figure:

@@ -14,6 +14,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ import pyarrow as pa
 from polyprobe.builder.annotated.entities import Traits, read_traits
 from polyprobe.builder.annotated.grammar import Prompt, Slot, Text
 from polyprobe.builder.annotated.render import UNKNOWN, Renderer
-from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Facts
+from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Fact, Facts
 from polyprobe.builder.facts.labels import clean_facts, tidy
 from polyprobe.builder.output.card import NOTES
 from polyprobe.builder.recipes import RECIPES
@@ -176,8 +177,10 @@ def make_table(
 ) -> pa.Table:
     """Return the rows, with columns of `columns.RELEASED`."""
     kind = "sentence" if is_marked(material.prompts[language]) else "0"
-    rows = zip(*(named[name] for name in (*FACTS, "object")), written["form"], strict=True)
-    forms = [list_forms(*row, language, material, labels) for row in rows]
+    facts = map(Fact._make, named.select(*FACTS).iter_rows())
+    names = name_objects(material, language, labels)
+    pairs = zip(facts, written["form"], strict=True)
+    forms = [list_forms(fact, form, names, material.objects) for fact, form in pairs]
     columns = {
         "fact_id": named.select(pl.concat_str(*FACTS, separator=":")).to_series(),
         **{name: named[name] for name in (*FACTS, "subject")},
@@ -202,24 +205,29 @@ def make_table(
     return pa.table(arrays)
 
 
+def name_objects(
+    material: Material, language: str, labels: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Return {object: its names in a language, the label first if it has one}."""
+    return {
+        entity: [
+            *([labels[entity]] if entity in labels else []),
+            *material.aliases.get((language, entity), ()),
+        ]
+        for entity in set(chain.from_iterable(material.objects.values()))
+    }
+
+
 def list_forms(
-    relation: str,
-    subject_id: str,
-    object_id: str,
-    label: str,
+    fact: Fact,
     form: str,
-    language: str,
-    material: Material,
-    labels: Mapping[str, str],
+    names: Mapping[str, list[str]],
+    objects: Mapping[tuple[str, str], list[str]],
 ) -> list[str]:
     """Return the accepted texts: label, form, then the names of the object and of the others."""
-    others = material.objects[relation, subject_id]
-    found = [label, form]
-    for entity in dict.fromkeys((object_id, *others)):
-        if entity in labels:
-            found.append(labels[entity])
-        found += material.aliases.get((language, entity), ())
-    return list(dict.fromkeys(found))
+    own = names[fact.object_id]
+    others = (names[entity] for entity in objects[fact.relation, fact.subject_id])
+    return list(dict.fromkeys([own[0], form, *own, *chain.from_iterable(others)]))
 
 
 def take_notes(
