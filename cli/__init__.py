@@ -19,6 +19,7 @@ from .list import list_names
 from .metrics import metrics, report
 from .options import example
 from .publish import export, install, push
+from .tokens import tokens
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
 app = typer.Typer(
@@ -32,6 +33,7 @@ COMMANDS = {
     "demo": demo,
     "list": list_names,
     "audit": audit,
+    "tokens": tokens,
     "eval": evaluate,
     "metrics": metrics,
     "compare": compare,
@@ -44,6 +46,7 @@ EXAMPLES = {
     "demo": "polyprobe demo --output demo-run",
     "list": "polyprobe list scorings",
     "audit": "polyprobe audit geofacts --html audit.html",
+    "tokens": "polyprobe tokens geolm --dataset geofacts --languages en,es,el",
     "eval": "polyprobe eval geolm --dataset geofacts --languages en,es,el --output runs/geo",
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",

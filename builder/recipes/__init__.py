@@ -62,6 +62,14 @@ RECIPES = {
         "geographic facts with labels of Unicode CLDR",
         ("default",),
     ),
+    "xfactr": Recipe(
+        "polyprobe.builder.recipes.xfactr.build",
+        "the facts of X-FACTR, one language a configuration",
+        (
+            *("bn", "ceb", "el", "en", "es", "fr", "he", "hu", "ilo", "ja", "ko", "mg", "mr"),
+            *("nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh"),
+        ),
+    ),
 }
 
 

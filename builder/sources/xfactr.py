@@ -3,11 +3,13 @@
 The facts are those of its two samples of T-REx, mTREx and mTRExf. The files with labels
 (`*_unicode_escape.txt`) are not in the repository. An entity with a single alias has it as its
 label. Otherwise its label in English is its form in the facts that is an alias and occurs in most
-relations; in other languages it has none. Forms come from T-REx's texts. Of 9,411 entities that are
-also in mParaRel, 80% have the same English label there, and 99% of the entities with one alias.
-Aliases are kept unchanged; Bengali has none, Panjabi, Ilocano and Yoruba few. The annotated prompts
-of 9 languages are reduced (`reduce_prompt`) or written out for each fact (`annotated.render`).
-Prompts end in a space and a full stop, as upstream. SWAPPED is ours, not upstream's.
+relations; in 12 other languages it is that of the authors' lists for LAMA's entities, and elsewhere
+it has none. Forms come from T-REx's texts. Of 9,411 entities that are also in mParaRel, 80% have
+the same English label there, and 99% of the entities with one alias. Of 99,352 listed labels of
+entities with one alias, 98,532 equal it. Aliases are kept unchanged; Bengali has none, Panjabi,
+Ilocano and Yoruba few. The annotated prompts of 9 languages are reduced (`reduce_prompt`) or
+written out for each fact (`annotated.render`). Prompts end in a space and a full stop, as upstream.
+SWAPPED is ours, not upstream's.
 """
 
 import csv
@@ -21,7 +23,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.annotated import grammar
-from polyprobe.builder.facts import ALIASES, FACTS, TEMPLATES, Facts, is_template
+from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, Facts, is_template
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.progress import track
 
@@ -44,6 +46,12 @@ REPOSITORY = Repository(
     sha256=parse_sums(files(__package__).joinpath("xfactr.sha256").read_text(encoding="utf-8")),
 )
 PROMPT_FILE = "data/TREx_prompts.csv"
+# {language: name of its folder in `data/`, with a list of labels}
+LISTS = {
+    "bn": "bengali", "el": "greek", "es": "spanish", "fr": "french", "he": "hebrew",
+    "hu": "hungarian", "ko": "korean", "mr": "marathi", "ru": "russian", "tr": "turkish",
+    "vi": "vietnamese", "yo": "yoruba",
+}  # fmt: skip
 OBJECTS = "_multi_rel.txt"
 TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.entities`
 ENDS = ("sub", "obj")
@@ -65,6 +73,7 @@ SWAPPED_SLOTS = "templates whose subject and object were exchanged"
 BLANKS = "templates with double or surrounding spaces removed"
 LEFT_OUT = "templates excluded: their reduction would lose more than grammar"
 CHOSEN = "English labels chosen among several forms in the facts"
+ALIAS, LISTED, FORM = "alias", "list", "form"  # where a label comes from
 OPEN = "entities without a label in a language, because they have several aliases"
 
 CASES = "case marks dropped"
@@ -95,10 +104,11 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     tuples = parse_tuples(read)
     forms = list_forms(tuples if "en" in asked else tuples.clear())
     aliases = parse_aliases(read)
+    lists = parse_lists(read)
     templates = list(parse_prompts(read[PROMPT_FILE], asked, repairs))
     return Facts(
         facts=list_facts(tuples),
-        labels=list_labels(forms, aliases, repairs),
+        labels=list_labels(forms, aliases, lists, repairs).drop("kind"),
         aliases=pl.concat([aliases, forms.select(*ALIASES)]).unique().sort(pl.all()),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
@@ -106,13 +116,20 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def list_paths(languages: Sequence[str]) -> list[str]:
-    """Return the paths of the prompts, of all facts, and of aliases in some languages."""
+    """Return the paths of the prompts, of all facts, and of names in some languages."""
+    unused = {name_list(language) for language in LISTS.keys() - set(languages)}
     return [
         path
         for path in sorted(REPOSITORY.sha256)
         if ("/alias/" not in path or PurePosixPath(path).stem in languages)
+        and path not in unused
         and not path.endswith((OBJECTS, *TRAITS))
     ]
+
+
+def name_list(language: str) -> str:
+    """Return the path of the authors' list of labels in a language."""
+    return f"data/{LISTS[language]}/TREx_{LISTS[language]}.txt"
 
 
 def read_truths(mirror: Path | None) -> pl.DataFrame:
@@ -177,8 +194,20 @@ def parse_aliases(read: Mapping[str, bytes]) -> pl.DataFrame:
     return pl.concat(frames).unique()
 
 
-def list_labels(forms: pl.DataFrame, aliases: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
-    """Return LABELS: an entity's single alias, otherwise its best form, if there is one.
+def parse_lists(read: Mapping[str, bytes]) -> pl.DataFrame:
+    """Return LABELS of the authors' lists; a line has an id and a label."""
+    found = [
+        (language, *line.split("\t"))
+        for language in LISTS
+        for line in read.get(name_list(language), b"").decode("utf-8").splitlines()
+    ]
+    return pl.DataFrame(found, schema=LABELS, orient="row").filter(pl.col("label") != "")
+
+
+def list_labels(
+    forms: pl.DataFrame, aliases: pl.DataFrame, lists: pl.DataFrame, repairs: Counter[str]
+) -> pl.DataFrame:
+    """Return LABELS and `kind`: ALIAS, an entity's single alias; LISTED; or FORM, the best form.
 
     The order of forms: aliases first, then by number of relations, of facts, and by code point.
     Choices and entities without a label are counted in `repairs`.
@@ -186,6 +215,7 @@ def list_labels(forms: pl.DataFrame, aliases: pl.DataFrame, repairs: Counter[str
     entity = ["language", "id"]
     several = aliases.select(entity).is_duplicated()
     single = aliases.filter(~several)
+    listed = lists.select(*entity, alias="label").join(single, on=entity, how="anti")
     others = forms.join(single, on=entity, how="anti")
     repairs[CHOSEN] += others.filter(others["id"].is_duplicated())["id"].n_unique()
     chosen = (
@@ -195,9 +225,12 @@ def list_labels(forms: pl.DataFrame, aliases: pl.DataFrame, repairs: Counter[str
         .unique(entity, keep="first", maintain_order=True)
         .select(*ALIASES)
     )
-    unnamed = aliases.filter(several).join(chosen, on=entity, how="anti")
+    named = pl.concat([listed.select(entity), chosen.select(entity)])
+    unnamed = aliases.filter(several).join(named, on=entity, how="anti")
     repairs[OPEN] += unnamed.n_unique(entity)
-    return pl.concat([single, chosen]).rename({"alias": "label"}).sort(pl.all())
+    kinds = {ALIAS: single, LISTED: listed, FORM: chosen}
+    tables = [part.select(*ALIASES, kind=pl.lit(kind)) for kind, part in kinds.items()]
+    return pl.concat(tables).rename({"alias": "label"}).sort(pl.all())
 
 
 def parse_prompts(

@@ -55,6 +55,19 @@ function drawAccuracy() {
   drawBars(byId("accuracy"), all.map(languageName), series, levels());
 }
 
+/* The facts right in exactly k languages, of those right somewhere; the runs may have other L. */
+function drawShares() {
+  const found = RUNS.map(({ results }) => results.k_share ?? []);
+  const labels = Array.from({ length: Math.max(...found.map((values) => values.length)) },
+    (_, i) => String(i + 1));
+  const series = RUNS.map(({ name }, index) => {
+    const values = labels.map((_, i) => found[index][i] ?? null);
+    return { values, bounds: values.map(() => null), tips: values.map((value, i) =>
+      `${name}\nright in exactly ${i + 1}: ${show(value)}`) };
+  });
+  drawBars(byId("shares"), labels, series, []);
+}
+
 function levels() {
   const kinds = [["chance", "6 4", (results) => results.chance.accuracy],
     ["frequent answers", "2 3", (results) => results.floors?.frequency?.accuracy]];
@@ -259,6 +272,7 @@ function side(code, row, fact) {
 
 function drawAll() {
   drawAccuracy();
+  if (byId("shares")) drawShares();
   if (byId("heat")) drawMap();
 }
 

@@ -187,7 +187,7 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
     drawn = dict.fromkeys((*HEADLINES, *measures))
-    names = ("languages", "chance", "floors", "calibration", *drawn)
+    names = ("languages", "chance", "floors", "calibration", "k_share", *drawn)
     results = {
         **{name: part.results[name] for name in names if name in part.results},
         "intervals": {name: bounds[name] for name in drawn if name in bounds},

@@ -13,7 +13,6 @@ from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.eval.scoring.options import is_normalised
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
-from polyprobe.metrics.joint.measures import count_right
 from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
@@ -24,7 +23,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from .calibration import calibrate_candidates
-from .facts import ScoredFacts
+from .facts import ScoredFacts, count_correct
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
 from .floors import find_floors
 from .options import (
@@ -135,8 +134,9 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
         the options say. `by_relation`, the main figures of each relation (`estimate_relations`);
         `chance`; `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
         tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
-        right in exactly 0, 1, 2, … languages; `calibration` by language, see
-        `calibrate_candidates`; `left_out`, counts of undefined values.
+        right in exactly 0, 1, 2, … languages, and k_share, the shares from 1 on among the facts
+        right somewhere (None without one); `calibration` by language, see `calibrate_candidates`;
+        `left_out`, counts of undefined values.
     """
     bootstrap = bootstrap.resolve(facts.table, len(facts.tables))
     clusters = read_clusters(facts.table, bootstrap.clusters)
@@ -156,7 +156,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
         "chance": chance,
         "mean": {name: estimates["mean"] for name, estimates in found.items()},
         **_estimate_joint(facts, options, chosen),
-        "k_correct": count_right(facts.right).sum(axis=0).tolist(),
+        **count_correct(facts.right),
         **measure_languages(facts, scoring, options, chosen),
         "calibration": calibrate_candidates(facts.scores, facts.right),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},

@@ -1,12 +1,13 @@
 """The scored facts of a run: validated scores and answers in every language."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+from polyprobe.metrics.joint.measures import count_right, share_right
 from polyprobe.metrics.rankc.rankc import rankc_pairs
 from polyprobe.metrics.shared.ranks import order_scores
 from polyprobe.metrics.shared.rows import Rows, read_rows
@@ -131,6 +132,12 @@ class ScoredFacts:
     def table(self) -> pa.Table:
         """Return the first language's table; fact ids, relations and answers are those of all."""
         return next(iter(self.tables.values()))
+
+
+def count_correct(right: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return k_correct and k_share of results.json, see `compute.summarize`."""
+    counts = count_right(right).sum(axis=0).tolist()
+    return {"k_correct": counts, "k_share": share_right(counts)}
 
 
 def masked_scores(table: pa.Table, column: str = "scores") -> np.ma.MaskedArray:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from polyprobe.eval.errors.types import RULES
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, find_accuracy
 from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
 from polyprobe.metrics.coverlap.coverlap import find_coverlap
@@ -430,6 +431,16 @@ FIGURES = (
             ("single", ", one token", "n_single"),
             ("multi", ", more tokens", "n_multi"),
         )
+    ),
+    *(
+        _of_module(
+            f"error_types.{name}",
+            f"errors: {name.replace('_', ' ')}",
+            f"Share of errors of this type: {says[0].lower()}{says[1:]}",
+            lower_is_better=True,
+            noted=True,
+        )
+        for name, (says, _) in RULES.items()
     ),
 )
 BY_NAME = {figure.name: figure for figure in FIGURES}

@@ -6,17 +6,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from polyprobe.eval.errors.types import measure_language
 from polyprobe.eval.run.fillings import count_masks, has_fillings, replace_column, value_of
 from polyprobe.metrics.factual_accuracy.factual_accuracy import (
     find_matches,
     match,
     measure_factual_accuracy,
 )
-from polyprobe.metrics.joint.measures import count_right
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of
 from polyprobe.metrics.shared.rows import name_pairs, take
 
 from .calibration import calibrate_predictions
+from .facts import count_correct
 from .relations import split_figures
 
 ROUNDING = 1e-4  # nats between two readings of one filling in other batches
@@ -56,13 +57,12 @@ def summarize_predictions(
         "n_queries": len(first),
         "accuracy": {x: figures["all"] for x, figures in accuracy.items()},
         "factual_accuracy": accuracy,
+        "error_types": {x: measure_language(t, right[x], x, unit) for x, t in tables.items()},
         **measure_lengths(tables, resampling, length_norm),
         **_calibrate(tables, right),
         **compare_with_gold(tables, length_norm),
         "coverlap": {pair: coverlap[pair] for pair in pairs},
-        "k_correct": count_right({x: np.nan_to_num(marks) for x, marks in right.items()})
-        .sum(axis=0)
-        .tolist(),
+        **count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
         "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
         "by_relation": split_figures(
             figures,

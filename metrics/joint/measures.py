@@ -108,6 +108,19 @@ def count_right(right: Right) -> np.ndarray:
     return counts
 
 
+def share_right(counts: Sequence[float]) -> list[float] | None:
+    """Return the share of facts correct in exactly k = 1 … L languages, of those correct somewhere.
+
+    `counts` are the facts correct in exactly 0, 1, … L languages (X-FACTR, figure 5). None if no
+    fact is correct in a language.
+
+    >>> share_right([5, 3, 1])
+    [0.75, 0.25]
+    """
+    somewhere = sum(counts[1:])
+    return [count / somewhere for count in counts[1:]] if somewhere else None
+
+
 def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
     """Return RankC by pair over the facts correct in both languages, in one, or in neither.
 

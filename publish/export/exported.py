@@ -293,10 +293,12 @@ def _rows_of_modules(results: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _rows_of_all(results: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the figures of all languages, and the number of facts right in exactly k of them."""
+    """Yield the figures of all languages, and number and share of facts right in exactly k."""
     n = results["n_queries"]
     for figure in (figure.name for figure in JOINT if figure.name in results):
         low, high = results.get(f"{figure}_ci") or (None, None)
         yield Row(figure, ALL, "", results[figure], low, high, None, n)
     for k, facts in enumerate(results["k_correct"]):
         yield Row(f"right_in_exactly_{k}", ALL, "", facts, None, None, None, n)
+    for k, share in enumerate(results.get("k_share") or (), start=1):
+        yield Row(f"k_share.{k}", ALL, "", share, None, None, None, n)

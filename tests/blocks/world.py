@@ -22,7 +22,9 @@ DATASETS = {
     "fluent-mlama": ("es", "es-sentence", "vi", "vi-sentence"),
     "polyglot": ("fr",),
     "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
+    "xfactr": ("en", "el", "es"),
 }
+MONOLINGUAL = ("fluent-mlama", "polyglot", "xfactr")  # the split has the configuration's language
 CARDS = ("datasets/", "builder/")
 MODELS = {
     "bigscience/bloom-560m": "causal",
@@ -40,7 +42,7 @@ def write_datasets(folder: Path) -> None:
     for name, configs in DATASETS.items():
         parts = []
         for config in configs:
-            languages = (config[:2],) if name in ("fluent-mlama", "polyglot") else LANGUAGES
+            languages = (config[:2],) if name in MONOLINGUAL else LANGUAGES
             (folder / name / "data" / config).mkdir(parents=True)
             for language in languages:
                 file = folder / name / "data" / config / f"{language}.parquet"

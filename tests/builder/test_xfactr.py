@@ -24,8 +24,10 @@ ALIAS_LINES = {
     "TREx/en": "Q1\tPE\tPeru\tRepublic of Peru\nQ9\tOnly here",
     "mTRExf/en": "Q6\tN'Djamena",
     "TREx/fr": "Q1\tPérou\nQ2\tLima\tLima la Grise",
+    "mTRExf/yo": "Q1\tPẹrú\nQ2\tLima\tLímà",
     "mTRExf/fr": "Q1\tPérou\nQ5\tTchad\nQ6\tFort-Lamy\nQ6\tN'Djaména",
 }
+LISTED = "Q1\tPerú\nQ2\tLima\nQ9\tNibi"
 PROMPTS = {
     "pid": ["P27", "P36", "P1923"],
     "relation": ["citizenship", "capital", "team"],
@@ -43,6 +45,7 @@ PROMPTS = {
 def write_contents() -> dict[str, bytes]:
     keys = ("sub_uri", "sub_label", "obj_uri", "obj_label")
     contents = {f"data/alias/{name}.txt": text.encode() for name, text in ALIAS_LINES.items()}
+    contents[xfactr.name_list("yo")] = LISTED.encode()
     for name, rows in TUPLES.items():
         lines = [json.dumps(dict(zip(keys, row, strict=True)) | {"uuid": "0"}) for row in rows]
         contents[f"data/{name}.jsonl"] = "\n".join(lines).encode()
@@ -112,6 +115,34 @@ def test_label_elsewhere_is_the_only_alias(mirror):
         ("fr", "Q6", "N'Djaména"),
     ]
     assert dict(facts.aliases.schema) == ALIASES
+
+
+def test_listed_labels_serve_entities_without_a_single_alias(mirror):
+    facts = xfactr.read_facts(mirror, ["fr", "yo"])
+    assert name_all(facts.labels.filter(language="yo")) == {
+        "Q1": "Pẹrú",  # the only alias, not the listed Perú
+        "Q2": "Lima",  # one of two aliases
+        "Q9": "Nibi",  # without an alias
+    }
+    assert facts.repairs[xfactr.OPEN] == 2  # in French
+    assert xfactr.read_facts(mirror, ["fr"]).labels.height == 2
+
+
+@pytest.mark.upstream
+def test_listed_labels_are_among_the_aliases(upstream):
+    """Lists and aliases are two files of the authors."""
+    read = xfactr.read_paths(xfactr.list_paths(xfactr.LANGUAGES), upstream)
+    aliases, lists = xfactr.parse_aliases(read), xfactr.parse_lists(read)
+    entity = ["language", "id"]
+    assert sorted(lists["language"].unique()) == sorted(xfactr.LISTS)
+    assert not lists.select(entity).is_duplicated().any()
+    known = lists.join(aliases, on=entity, how="semi")
+    found = known.join(aliases.rename({"alias": "label"}), on=[*entity, "label"], how="semi")
+    assert (found.height, known.height) == (143_884, 145_564)
+    single = known.join(aliases.filter(~aliases.select(entity).is_duplicated()), on=entity)
+    assert (single.filter(pl.col("label") == pl.col("alias")).height, single.height) == (
+        98_532, 99_352,
+    )  # fmt: skip
 
 
 def test_forms_are_english_aliases(mirror):

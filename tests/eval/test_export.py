@@ -173,6 +173,8 @@ def test_csv_is_read_by_pandas_with_the_same_floats(run):
         assert len(rows) in (0, len(list(combinations(results["languages"], 2))))
     counts = table[table.figure.str.startswith("right_in_exactly_")]
     assert counts.value.tolist() == results["k_correct"]
+    shares = table[table.figure.str.startswith("k_share.")]
+    assert shares.value.tolist() == results["k_share"]
     recall = keyed.loc[("recall_at_k.recall@5", "en")]
     assert recall.value == results["recall_at_k"]["en"]["recall@5"]
     assert [recall.low, recall.high] == results["recall_at_k"]["en"]["recall@5_ci"]
@@ -193,7 +195,8 @@ def test_csv_holds_every_number_of_the_results(run):
 
 def test_every_figure_is_described(run):
     names = {row.figure for row in list_rows(read_results(run))}
-    assert {name for name in names if not name.startswith("right_in_exactly_")} <= set(BY_NAME)
+    counts = ("right_in_exactly_", "k_share.")
+    assert {name for name in names if not name.startswith(counts)} <= set(BY_NAME)
 
 
 def test_model_index_is_read_by_the_hub_client(run):

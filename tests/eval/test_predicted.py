@@ -38,7 +38,7 @@ def test_accuracy_is_a_mean_over_relations():
     assert found["accuracy"] == {"en": pytest.approx((2 / 3 + 1) / 2)}
     figures = found["factual_accuracy"]["en"]
     assert (figures["single"], figures["multi"]) == (1.0, (0 + 1) / 2)
-    assert found["k_correct"] == [1, 3]
+    assert (found["k_correct"], found["k_share"]) == ([1, 3], [1.0])
     assert found["intervals"] == {}
 
 

@@ -52,7 +52,7 @@ def drawn(run):
     results = run.read_results()
     measures = ("accuracy", *MEASURES)
     intervals = {name: results["intervals"][name] for name in measures}
-    names = ("languages", "chance", "floors", "calibration", *measures)
+    names = ("languages", "chance", "floors", "calibration", "k_share", *measures)
     figures = {name: results[name] for name in names}
     return {**figures, "intervals": intervals}
 
@@ -426,7 +426,7 @@ def test_a_difference_is_shown_and_significant_cells_are_marked(tmp_path, facts,
 def test_a_picture_is_saved_as_svg(tmp_path, run, browser, scheme):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html", color_scheme=scheme)
-    for name, count in (("accuracy", 3), ("heat", 9)):
+    for name, count in (("accuracy", 3), ("shares", 3), ("heat", 9)):
         with page.expect_download() as waiting:
             page.locator(f".drawing:has(#{name}) .save").click()
         assert waiting.value.suggested_filename.endswith(".svg")

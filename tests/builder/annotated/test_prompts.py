@@ -117,7 +117,7 @@ def test_sentences_of_the_release(upstream, known):
     found = render_sentences(known, upstream, sorted(ANNOTATED))
     table = found.prompts
     counts = dict(table.group_by("language").len().iter_rows())
-    assert table.height == 72_454
+    assert table.height == 148_888
     assert (table["prompt"].str.count_matches(r"\[Y\]", literal=False) == 1).all()
     assert not table["prompt"].str.contains(r"[\ue000-\ue002]|\[[A-Z]+;|\[X|Gender=|  ").any()
     assert table["form"].str.len_chars().min() > 0

@@ -9,7 +9,12 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy, right_probability
 from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
 from polyprobe.metrics.coverlap.coverlap import coverlap_matrix, find_coverlap
-from polyprobe.metrics.joint.measures import count_right, find_rbo, find_right_counts
+from polyprobe.metrics.joint.measures import (
+    count_right,
+    find_rbo,
+    find_right_counts,
+    share_right,
+)
 from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall, overlap_per_query
 from polyprobe.metrics.rankc.rankc import (
     find_rankc,
@@ -141,6 +146,20 @@ def test_right_in_how_many():
         "right_in_any": 3 / 4,
         "right_in_none": 1 / 4,
     }
+
+
+def test_share_of_facts_by_number_of_languages_by_brute_force():
+    """Every order of ties at rank 1 is enumerated: a fact is right or wrong in each language."""
+    expected = np.zeros(5)
+    for fact in range(len(SIZES)):
+        chances = [RIGHT[x][fact] for x in LANGUAGES]
+        for outcome in product([0, 1], repeat=4):
+            pairs = zip(outcome, chances, strict=True)
+            expected[sum(outcome)] += np.prod([p if is_right else 1 - p for is_right, p in pairs])
+    assert expected[0] > 0
+    shares = share_right(count_right(RIGHT).sum(axis=0).tolist())
+    np.testing.assert_allclose(shares, expected[1:] / expected[1:].sum())
+    assert share_right([3.0, 0.0, 0.0]) is None
 
 
 def test_one_language_has_no_pairs():

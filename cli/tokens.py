@@ -1,0 +1,106 @@
+"""`polyprobe tokens`: how many tokens a model's tokenizer makes of the names of a dataset."""
+
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from polyprobe.eval.scoring.options import check_model
+from polyprobe.system.errors import PolyprobeError
+
+from .options import check_dataset, checked, one_of, parse_splits
+
+if TYPE_CHECKING:
+    from polyprobe.eval.tokens import TokenCounts
+
+TEXTS = ("answers", "candidates")  # as in eval.tokens, which imports pyarrow
+MOST = 5  # tokens of the last column with a share: that many or more
+HEADS = ("texts", *map(str, range(1, MOST)), f"{MOST}+", "tokens", "/word", "/char", "unk.")
+DIGITS = (*[1] * MOST, 2, 2, 2, 1)  # decimals of the values
+NOTE = (
+    "1 to {most}+: percent of {texts} with that number of tokens; tokens: mean number, also per "
+    "word and per character; unk.: percent with an unknown token"
+)
+
+
+def tokens(
+    model: Annotated[
+        str,
+        typer.Argument(
+            callback=checked(check_model), help="Hub id, local folder, GGUF file, or geolm."
+        ),
+    ],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            callback=checked(check_dataset), help="Folder, name, or OWNER/NAME on the Hub."
+        ),
+    ],
+    config: Annotated[
+        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
+    ] = None,
+    languages: Annotated[
+        str | None, typer.Option(help="Comma-separated language codes (default: all).")
+    ] = None,
+    texts: Annotated[
+        str,
+        typer.Option(
+            callback=one_of(TEXTS),
+            help="answers (the first correct candidate of each fact) or candidates (all).",
+        ),
+    ] = "answers",
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of the model.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
+    ] = None,
+) -> None:
+    """Count the tokens of answers or candidates by language, with the tokenizer alone."""
+    splits = parse_splits(languages)
+    if splits == []:
+        raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
+    from polyprobe.schema.load import load_facts
+    from polyprobe.system.extras import explain_missing_extras
+    from polyprobe.system.files import write_text
+
+    tables = load_facts(dataset, config, splits)
+    with explain_missing_extras("counting tokens"):
+        from polyprobe.eval.tokens import count_tokens, load_tokenizer
+
+        found = count_tokens(load_tokenizer(model, revision), tables, texts)
+    Console().print(tokens_table(found))
+    Console().print(NOTE.format(most=MOST, texts=texts), highlight=False)
+    if json_file:
+        shown = {name: counts.as_json() for name, counts in found.items()}
+        made = {"model": model, "dataset": dataset, "config": config, "texts": texts}
+        text = json.dumps({**made, "languages": shown}, ensure_ascii=False, indent=1) + "\n"
+        write_text(json_file, text, "choose another --json")
+
+
+def tokens_table(found: "dict[str, TokenCounts]") -> Table:
+    """Return a row for each language, and the mean over languages."""
+    table = Table(header_style="bold", highlight=False, box=None, pad_edge=False)
+    table.add_column("language", no_wrap=True)
+    for head in HEADS:
+        table.add_column(head, justify="right", no_wrap=True)
+    rows = {name: list_values(counts) for name, counts in found.items()}
+    means = [fmean(column) for column in zip(*rows.values(), strict=True)]
+    for name, values in [*rows.items(), *([("mean", means)] if len(rows) > 1 else [])]:
+        n_texts = f"{found[name].n_texts:,}" if name in found else ""
+        cells = (f"{value:.{digits}f}" for value, digits in zip(values, DIGITS, strict=True))
+        table.add_row(Text(name), n_texts, *cells)
+    return table
+
+
+def list_values(counts: "TokenCounts") -> list[float]:
+    """Return the values of a row, in the order of HEADS, without the number of texts."""
+    known = counts.as_json()
+    shares = [counts.share(k, k) for k in range(1, MOST)] + [counts.share(MOST)]
+    ratios = [known[name] for name in ("tokens", "tokens_per_word", "tokens_per_character")]
+    return [*(100 * share for share in shares), *ratios, 100 * known["unknown"]]

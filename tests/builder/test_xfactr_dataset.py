@@ -1,0 +1,235 @@
+"""The dataset xfactr: on a small release, and the whole one against the authors' own files."""
+
+import csv
+import io
+import json
+import re
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe.builder.annotated.entities import list_trait_paths
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.recipes.xfactr import build as recipe
+from polyprobe.builder.recipes.xfactr.card import PUBLISHED
+from polyprobe.builder.sources import mpararel, xfactr
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny import describe, pack
+from polyprobe.tests.conftest import UPSTREAM
+
+RESULTS = UPSTREAM.parent / "oracles" / "x-factr-results.zip"
+CARD = Path(__file__).parents[2] / "datasets" / "xfactr" / "README.md"
+
+# (relation, subject, its form, object, its form, count), in the released order
+FACTS = [
+    ("P36", "Q5", "Chad", "Q6", "Njamena", 3),
+    ("P36", "Q1", "Peru", "Q2", "Lima", 9),
+    ("P37", "Q1", "Peru", "Q7", "Quechua", 2),
+    ("P37", "Q1", "Peru", "Q8", "Spanish", 1),
+    ("P37", "Q9", "Fiji", "Q8", "Spanish", 1),
+]
+FILES = {
+    "data/alias/mTRExf/en.txt": "Q1\tPeru\tRepublic of Peru\nQ6\tN'Djamena\nQ7\tKichwa\tQuechua",
+    "data/alias/mTRExf/fr.txt": "Q1\tPérou\nQ2\tLima\tLima la Grise\nQ5\tTchad\nQ6\tDjamena\tN'D\n"
+    "Q7\tquechua\u200b\nQ8\tcastillan\tespagnol\nQ10\taymara",
+    "data/french/TREx_french.txt": "Q1\tautre\nQ2\tLima",
+    "data/mTRExf_multi_rel.txt": "Q1\tP37\tQ8 Q10 Q7\nQ1\tP36\tQ2\nQ5\tP36\tQ6\nQ9\tP37\tQ8",
+    **dict.fromkeys(list_trait_paths("gender"), "Q2\tnone"),
+    **dict.fromkeys(list_trait_paths("instanceof"), "Q1\tQ6256,country"),
+}  # fmt: skip
+PROMPTS = [
+    ("pid", "relation", "en", "fr"),
+    ("P36", "capital", "The capital of [X] is [Y] .", "La capitale [PREPDEF;X] [X] est [Y] ."),
+    ("P37", "language", "People in [X] speak [Y] .", "[X] parle [Y] ."),
+]
+LENT = [("Q1", "Pérou bis", "Q8", "espagnol")]  # mParaRel has French labels of two entities
+
+
+def write_release() -> dict[str, bytes]:
+    keys = ("predicate_id", "sub_uri", "sub_label", "obj_uri", "obj_label", "count")
+    lines = [
+        json.dumps({"uuid": f"u{number}", **dict(zip(keys, fact, strict=True))})
+        for number, fact in enumerate(FACTS)
+    ]
+    table = io.StringIO()
+    csv.writer(table).writerows(PROMPTS)
+    contents = {path: text.encode() for path, text in FILES.items()}
+    contents["data/mTRExf/sub/P36.jsonl"] = "\n".join(lines[:2]).encode()
+    contents["data/mTRExf/sub/P37.jsonl"] = "\n".join(lines[2:]).encode()
+    return contents | {xfactr.PROMPT_FILE: table.getvalue().encode()}
+
+
+def write_mpararel() -> dict[str, bytes]:
+    keys = ("lineid", "sub_uri", "sub_label", "obj_uri", "obj_label")
+    tuples = "\n".join(json.dumps(dict(zip(keys, (0, *row), strict=True))) for row in LENT)
+    pattern = json.dumps({"pattern": "[X] [Y]", "checked-by-human": True})
+    return {
+        f"{mpararel.ROOT}/{kind}/{language}/P37.jsonl": text.encode()
+        for kind, text in (("tuples", tuples), ("patterns", pattern))
+        for language in ("en", "fr")
+    }
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    for module, contents in ((xfactr, write_release()), (mpararel, write_mpararel())):
+        repository = describe(contents)._replace(name=f"some/{module.__name__[-6:]}")
+        monkeypatch.setattr(module, "REPOSITORY", repository)
+        monkeypatch.setattr(module, "LANGUAGES", ("en", "fr"))
+        pack(tmp_path, repository, contents)
+    recipe.gather.cache_clear()
+    yield tmp_path
+    recipe.gather.cache_clear()
+
+
+@pytest.fixture
+def built(mirror, tmp_path):
+    return build_dataset("xfactr", ["en", "fr"], mirror, tmp_path / "out")
+
+
+def read(folder: Path, language: str) -> list[dict]:
+    return pq.read_table(folder / "data" / language / f"{language}.parquet").to_pylist()
+
+
+def test_facts_with_labels_at_both_ends_in_the_released_order(built):
+    assert [row["fact_id"] for row in read(built, "en")] == [
+        ":".join((fact[0], fact[1], fact[3])) for fact in FACTS
+    ]
+    # Q6 has two names in French and no label, Q9 no name
+    assert [row["fact_id"] for row in read(built, "fr")] == [
+        "P36:Q1:Q2", "P37:Q1:Q7", "P37:Q1:Q8",
+    ]  # fmt: skip
+
+
+def test_a_row_has_the_released_values_and_the_rendered_prompt(built):
+    assert read(built, "fr")[0] == {
+        "fact_id": "P36:Q1:Q2",
+        "relation": "P36",
+        "subject_id": "Q1",
+        "object_id": "Q2",
+        "subject": "Pérou",  # its only alias, neither the list's `autre` nor mParaRel's
+        "prompt": "La capitale du Pérou est [Y] .",
+        "candidates": ["Lima"],
+        "candidate_ids": ["Q2"],
+        "answers": [0],
+        "answer_forms": ["Lima", "Lima la Grise"],
+        "template_id": "xfactr:P36:sentence",
+        "dataset_id": "u1",
+        "label_from": "list",
+        "popularity": 9,
+    }
+
+
+def test_all_valid_objects_are_accepted_the_own_one_first(built):
+    french = {row["fact_id"]: row for row in read(built, "fr")}
+    assert french["P37:Q1:Q7"]["answer_forms"] == ["quechua", "espagnol", "castillan", "aymara"]
+    assert french["P37:Q1:Q8"]["answer_forms"] == ["espagnol", "castillan", "aymara", "quechua"]
+    assert [row["label_from"] for row in french.values()] == ["list", "alias", "mpararel"]
+    english = {row["fact_id"]: row for row in read(built, "en")}
+    assert english["P37:Q1:Q7"]["answer_forms"] == ["Quechua", "Kichwa", "Spanish"]
+    assert english["P37:Q1:Q7"]["template_id"] == "xfactr:P37:0"  # no marks in English
+
+
+def test_the_card_counts_lost_facts_and_the_sources_of_labels(built):
+    lines = (built / "README.md").read_text(encoding="utf-8").splitlines()
+    # facts, table 5, % without a label, no name, several names, alias, list, form, mpararel
+    assert "| `en` | 5 | 45,684 | 0.0 | 0 | 0 | 1 | 0 | 4 | 0 |" in lines
+    assert "| `fr` | 3 | 40,240 | 40.0 | 1 | 1 | 1 | 1 | 0 | 1 |" in lines
+
+
+def test_an_archive_without_a_file_is_named(mirror):
+    contents = write_release()
+    del contents["data/mTRExf_multi_rel.txt"]
+    pack(mirror, xfactr.REPOSITORY, contents)
+    with pytest.raises(PolyprobeError, match=r"mTRExf_multi_rel\.txt"):
+        recipe.build("en", mirror)
+
+
+def test_an_unknown_language_is_refused(mirror, tmp_path):
+    with pytest.raises(PolyprobeError, match="unknown configuration 'xx' in xfactr"):
+        build_dataset("xfactr", ["xx"], mirror, tmp_path / "out")
+
+
+@pytest.fixture(scope="module")
+def whole(upstream, tmp_path_factory):
+    return build_dataset("xfactr", (), upstream, tmp_path_factory.mktemp("xfactr") / "xfactr")
+
+
+def squeeze(text: str) -> str:
+    """Return a text without the marks and blanks of BERT's tokenizer, in lower case."""
+    text = re.sub(r"\[(CLS|SEP|PAD)\]", "", text)
+    return "".join(re.sub(r"(\[MASK\]\s*)+", "[Y]", text).split()).lower()
+
+
+def read_report(language: str) -> list[dict[str, str]]:
+    """Return the rows of the authors' `report/LANGUAGE.csv`."""
+    if not RESULTS.is_file():
+        pytest.skip(f"needs the authors' results in {RESULTS}")
+    with zipfile.ZipFile(RESULTS) as archive:
+        text = archive.read(f"report/{language}.csv").decode("utf-8")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def fold_articles(text: str) -> str:
+    """Return a Greek text without final nu in articles, so that two genders look alike."""
+    return re.sub("την|τον", lambda found: found[0][:-1], text)
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize(
+    ("language", "facts", "sentences", "without_nu", "labels", "aliases"),
+    [
+        ("es", 273, 256, 256, 270, (5_788, 5_788)),
+        ("el", 339, 200, 236, 271, (2_244, 2_876)),  # the authors' tables misspell Greek names
+    ],
+)
+def test_sentences_and_answers_of_the_authors(
+    whole, language, facts, sentences, without_nu, labels, aliases
+):
+    rows: dict[tuple[str, str], list[dict]] = {}
+    for row in read(whole, language):
+        rows.setdefault((row["subject_id"], row["object_id"]), []).append(row)
+    report = read_report(language)
+    pairs = [(line, rows.get((line["sub_uri"], line["obj_uri"]), ())) for line in report]
+    counts = Counter()
+    for line, ours in ((line, ours) for line, ours in pairs if ours):
+        theirs, made = squeeze(line["sentence"]), [squeeze(row["prompt"]) for row in ours]
+        gold = [squeeze(text) for text in line["gold"].split(" | ")]
+        known = {squeeze(form) for row in ours for form in row["answer_forms"]}
+        whole_names = {text for text in gold if "[unk]" not in text}
+        counts += Counter(
+            facts=1,
+            sentences=theirs in made,
+            without_nu=fold_articles(theirs) in map(fold_articles, made),
+            labels=gold[0] in {squeeze(row["candidates"][0]) for row in ours},
+            known=len(whole_names & known),
+            gold=len(whole_names),
+        )
+    assert (counts["facts"], counts["sentences"], counts["without_nu"]) == (
+        facts, sentences, without_nu,
+    )  # fmt: skip
+    assert counts["labels"] == labels
+    assert (counts["known"], counts["gold"]) == aliases
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_the_committed_card_is_the_generated_one(whole):
+    assert CARD.read_text(encoding="utf-8") == (whole / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_no_fact_is_lost_without_a_reason(whole):
+    """Table 5 is an upper bound but in English and Malagasy, whose labels come from elsewhere."""
+    for language, published in PUBLISHED.items():
+        schema = pq.read_schema(whole / "data" / language / f"{language}.parquet")
+        notes = json.loads(schema.metadata[recipe.NOTES.encode()])
+        kept = sum(notes["kinds"].values())
+        assert kept + sum(notes["lost"].values()) == 46_000
+        assert kept <= published or language in ("en", "mg")
+        assert len(read(whole, language)) == kept
