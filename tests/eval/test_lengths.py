@@ -175,7 +175,7 @@ def test_curves_are_those_of_all_predictions_again():
                 "fact_id": f"f{number}", "relation": draw.choice(("P19", "P36")),
                 "prompt": "[Y]", "answer_forms": [draw.choice("abc")], "prediction": "a",
                 "n_masks": 1, "single_token": draw.random() < 0.4, "fillings": fillings,
-                "form_lengths": [2],
+                "form_lengths": [2], "log_probability": -1.0,
             }
         )  # fmt: skip
     table = pa.Table.from_pylist(made, schema=PREDICTIONS)
@@ -224,7 +224,7 @@ def test_a_run_of_an_older_version_has_its_own_figures_only(place, tmp_path):
     run = decode_all(place, initial="order")
     older = make_older(run, tmp_path / "old")
     found, expected = find_results(older, NONE), find_results(run, NONE)
-    more = {"oracle_length", "single_mask", "by_masks", "n_masks", "calibration"}
+    more = {"oracle_length", "single_mask", "by_masks", "n_masks"}
     assert set(expected) - set(found) == more
     assert all(found[name] == expected[name] for name in found)
     with pytest.raises(PolyprobeError, match="en.parquet has only the predictions.*another --outp"):
