@@ -41,25 +41,27 @@ def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, 
     }
 
 
-def calibrate_predictions(table: pa.Table, right: np.ndarray) -> dict[str, Any]:
+def calibrate_predictions(
+    table: pa.Table, right: np.ndarray, length_norm: bool = False
+) -> dict[str, Any]:
     """Return the calibration of one language's free predictions, of all, single and multi.
 
     The confidence is exp(mean log c) of the prediction's tokens, with and without length
     normalisation.
 
     Args:
-        table: predictions with their fillings.
+        table: predictions.
         right: [facts], NaN for facts that were not asked.
+        length_norm: whether `log_probability` is the mean of log c, not the sum.
 
     Returns:
         The keys of `measure_calibration`, and `ece_single`, `n_single`, `bins_single`, `ece_multi`,
         `n_multi`, `bins_multi`.
     """
     asked = ~np.isnan(right)
-    rows = table.select(["n_masks", "fillings"]).filter(pa.array(asked)).to_pylist()
-    confidence = np.array(
-        [np.exp(np.mean(row["fillings"][row["n_masks"] - 1]["log_c"])) for row in rows]
-    )
+    columns = table.select(["n_masks", "log_probability"]).filter(pa.array(asked))
+    masks, values = (column.to_numpy().astype(np.float64) for column in columns.columns)
+    confidence = np.exp(values if length_norm else values / masks)
     single = np.array(table["single_token"].filter(pa.array(asked)).to_pylist(), dtype=bool)
     result = measure_calibration(confidence, right[asked])
     for name, part in {"single": single, "multi": ~single}.items():

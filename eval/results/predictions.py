@@ -59,7 +59,9 @@ def summarize_predictions(
         "factual_accuracy": accuracy,
         "error_types": {x: measure_language(t, right[x], x, unit) for x, t in tables.items()},
         **measure_lengths(tables, resampling, length_norm),
-        **_calibrate(tables, right),
+        "calibration": {
+            x: calibrate_predictions(table, right[x], length_norm) for x, table in tables.items()
+        },
         **compare_with_gold(tables, length_norm),
         "coverlap": {pair: coverlap[pair] for pair in pairs},
         **count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
@@ -122,15 +124,6 @@ def measure_lengths(
             1:
         ].tolist()
     return found
-
-
-def _calibrate(
-    tables: Mapping[str, pa.Table], right: Mapping[str, np.ndarray]
-) -> dict[str, dict[str, Any]]:
-    """Return the calibration by language; empty without fillings."""
-    if not all(map(has_fillings, tables.values())):
-        return {}
-    return {"calibration": {x: calibrate_predictions(t, right[x]) for x, t in tables.items()}}
 
 
 def compare_with_gold(

@@ -78,7 +78,8 @@ def test_confidence_is_the_largest_softmax():
     assert found == pytest.approx([*expected, 1.0, 1 / 4, 1 / 2])
 
 
-def test_predictions_by_length():
+@pytest.mark.parametrize("norm", [False, True])
+def test_predictions_by_length(norm):
     """The confidence of a prediction of m masks is the m-th root of its product."""
     draw = random.Random(4)
     made = []
@@ -87,16 +88,24 @@ def test_predictions_by_length():
             {"ids": [1] * m, "text": "a", "log_c": [math.log(draw.random()) for _ in range(m)]}
             for m in (1, 2, 3)
         ]
+        m = draw.randint(1, 3)
         made.append(
             {
-                "fact_id": f"f{number}", "prediction": "a", "n_masks": draw.randint(1, 3),
+                "fact_id": f"f{number}", "prediction": "a", "n_masks": m,
+                "log_probability": sum(fillings[m - 1]["log_c"]) / (m if norm else 1),
                 "single_token": draw.random() < 0.5, "fillings": fillings,
             }
         )  # fmt: skip
-    made[7] |= {"prediction": None, "n_masks": None, "single_token": None, "fillings": None}
+    made[7] |= {
+        "prediction": None,
+        "log_probability": None,
+        "n_masks": None,
+        "single_token": None,
+        "fillings": None,
+    }
     right = np.array([float(draw.random() < 0.3) for _ in made])
     right[7] = np.nan
-    found = calibrate_predictions(pa.Table.from_pylist(made, PREDICTIONS), right)
+    found = calibrate_predictions(pa.Table.from_pylist(made, PREDICTIONS), right, norm)
     for suffix, wanted in {"": (True, False), "_single": (True,), "_multi": (False,)}.items():
         facts = [
             (row, r) for row, r in zip(made, right, strict=True) if row["single_token"] in wanted

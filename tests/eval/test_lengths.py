@@ -5,6 +5,7 @@ import math
 import random
 import shutil
 from collections import defaultdict
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,17 +13,20 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval import evaluate_model
+from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.results.predictions import predict_right_length, summarize_predictions
 from polyprobe.eval.run.fillings import choose_again, find_winner
 from polyprobe.eval.run.folder import PREDICTIONS, Run
+from polyprobe.eval.scoring.decoding import decode
+from polyprobe.eval.scoring.options import DecodingOptions
+from polyprobe.eval.work.predictions import predict
 from polyprobe.metrics.factual_accuracy.factual_accuracy import match
 from polyprobe.publish.export import export_run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
-from tests.eval.facts import CITIES, write_facts
+from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.fixed import save_fixed
 from tests.eval.runs import reseal
 
@@ -121,6 +125,43 @@ def make_table(rows):
     return pa.Table.from_pylist(made, schema=PREDICTIONS)
 
 
+@pytest.mark.parametrize("initial", ["independent", "confidence"])
+def test_a_model_knows_every_fact_whose_answer_is_its_filling_of_that_length(place, initial):
+    """From the model to the figure: the accepted form of each fact is the model's own filling."""
+    scorer, options = load_scorer(str(place / "bert")), DecodingOptions(initial, max_masks=4)
+    prompts = [row.prompt for row in rows("ru", copies=1)]
+    tokenize = partial(scorer.tokenizer, add_special_tokens=False)
+    answers = []
+    for prompt, found in zip(prompts, decode(scorer, prompts, 4, options), strict=True):
+        for filling in found.fillings:
+            text = scorer.tokenizer.decode(filling.tokens).strip()
+            if tuple(tokenize(text)["input_ids"]) == filling.tokens:
+                answers.append((prompt, text, len(filling.tokens)))
+    assert {length for *_, length in answers} >= {1, 2, 3}
+    columns = {"prompt": [prompt for prompt, *_ in answers]}
+    columns |= {name: [f"f{k}" for k in range(len(answers))] for name in ("fact_id", "relation")}
+    columns |= {"candidates": [[text] for _, text, _ in answers], "answers": [[0]] * len(answers)}
+    table = predict(scorer, pa.table(columns), "ru", options).table
+    assert [lengths[0] for lengths in table["form_lengths"].to_pylist()] == [
+        length for *_, length in answers
+    ]
+    found = summarize_predictions({"ru": table}, OFF)
+    assert found["oracle_length"]["ru"]["all"] == 1
+    assert found["accuracy"]["ru"] < 1
+    single = sum(length == 1 for *_, length in answers) / len(answers)
+    assert found["single_mask"]["ru"]["all"] == pytest.approx(single)
+
+
+def test_lengths_are_those_in_the_slot(tmp_path):
+    """After a letter a lone boundary piece is dropped: 京 is one token there, two elsewhere."""
+    scorer = load_scorer(str(save_fixed("xlm-roberta", tmp_path / "xlmr")))
+    prompts = ["首都是[Y]。", "首都是 [Y]。"]
+    columns = {"fact_id": ["a", "b"], "relation": ["P36"] * 2, "prompt": prompts}
+    columns |= {"candidates": [["京"]] * 2, "answers": [[0]] * 2}
+    made = predict(scorer, pa.table(columns), "zh", DecodingOptions(max_masks=1)).table
+    assert made["form_lengths"].to_pylist() == [[1], [2]]
+
+
 CASES = [
     # each form is compared with the filling of its own length
     ("fr", {"Rome": 1}, ["x", "Rome"], None),
@@ -179,7 +220,7 @@ def test_curves_are_those_of_all_predictions_again():
                 "fact_id": f"f{number}", "relation": draw.choice(("P19", "P36")),
                 "prompt": "[Y]", "answer_forms": [draw.choice("abc")], "prediction": "a",
                 "n_masks": 1, "single_token": draw.random() < 0.4, "fillings": fillings,
-                "form_lengths": [2],
+                "form_lengths": [2], "log_probability": -1.0,
             }
         )  # fmt: skip
     table = pa.Table.from_pylist(made, schema=PREDICTIONS)
@@ -228,7 +269,7 @@ def test_a_run_of_an_older_version_has_its_own_figures_only(place, tmp_path):
     run = decode_all(place, initial="order")
     older = make_older(run, tmp_path / "old")
     found, expected = find_results(older, NONE), find_results(run, NONE)
-    more = {"oracle_length", "single_mask", "by_masks", "n_masks", "calibration"}
+    more = {"oracle_length", "single_mask", "by_masks", "n_masks"}
     assert set(expected) - set(found) == more
     assert all(found[name] == expected[name] for name in found)
     with pytest.raises(PolyprobeError, match="en.parquet has only the predictions.*another --outp"):
