@@ -14,8 +14,9 @@ from .audit import audit
 from .build import app as build
 from .cache import cache
 from .compare import compare
-from .eval import demo, evaluate, metrics, report
+from .eval import demo, evaluate, report
 from .list import list_names
+from .metrics import metrics
 from .options import example
 from .publish import export, install, push
 

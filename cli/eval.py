@@ -29,10 +29,8 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 
 from .options import (
-    Cluster,
     Exclude,
     Relations,
-    Seed,
     check_dataset,
     checked,
     import_evaluate,
@@ -40,7 +38,6 @@ from .options import (
     parse_choice,
     parse_exclude,
     parse_splits,
-    say,
     split_list,
 )
 
@@ -51,7 +48,6 @@ XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring x
 ModelOption = partial(typer.Option, rich_help_panel="Model")
 ServerOption = partial(typer.Option, rich_help_panel="Served models")
 ChatOption = partial(typer.Option, rich_help_panel="Chat")
-FigureOption = partial(typer.Option, rich_help_panel="Figures")
 WorkerOption = partial(typer.Option, rich_help_panel="Workers")
 OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (
@@ -364,94 +360,6 @@ def group_means(pairs: dict[str, float]) -> dict[str, float]:
     for pair, value in pairs.items():
         groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)
     return {group: sum(values) / len(values) for group, values in groups.items()}
-
-
-def metrics(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=10_000_000,
-            help="Bootstrap resamples for the 95% intervals, 40 or more; 0 for none.",
-            show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
-        ),
-    ] = None,
-    seed: Seed = 0,
-    cluster: Cluster = "auto",
-    relations: Relations = None,
-    exclude: Exclude = None,
-    by_relation: Annotated[
-        bool, typer.Option("--by-relation", help="Also print the figures of each relation.")
-    ] = False,
-    pairs: Annotated[
-        str | None,
-        typer.Option(
-            help="Two figures of pairs, as rankc,coverlap: also print the pairs at or above the "
-            "mean of all by both and by one, and each language's best partner."
-        ),
-    ] = None,
-    average: Annotated[
-        str, FigureOption(help="macro (over relations) or micro (over rows); of metric modules.")
-    ] = "macro",
-    weights: Annotated[
-        str,
-        FigureOption(
-            help="Weights of the ranks in RankC: softmax, norm1, norm2 (the paper's), "
-            "norm1-released, norm2-released (the authors' program)."
-        ),
-    ] = "softmax",
-    ties: Annotated[
-        str,
-        FigureOption(
-            help="Equal scores: expected (over all orders) or released (the earlier candidate "
-            "first, as the authors' programs)."
-        ),
-    ] = "expected",
-    figures: Annotated[
-        str | None,
-        FigureOption(
-            help="Only these, comma-separated: names of figures or modules, or default (those of "
-            "every run)."
-        ),
-    ] = None,
-) -> None:
-    """Recompute results.json and the report from the scores, without the model."""
-    from polyprobe.eval.results.options import Bootstrap, MetricOptions
-
-    options = MetricOptions(average, weights, ties, tuple(split_list(figures)))
-    options.check()
-    named = split_list(pairs)
-    if pairs is not None and len(named) != 2:
-        raise PolyprobeError(f"--pairs {pairs}: expected two figures, as rankc,coverlap")
-    import_evaluate()
-    from polyprobe.eval.results.compute import compute_results
-    from polyprobe.eval.results.figures import choose_figures
-    from polyprobe.eval.results.pairs import check_pair_figures
-    from polyprobe.eval.results.table import relations_table
-    from polyprobe.eval.run.folder import FinishedRun, Run
-
-    bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
-    choose_figures(options.figures)
-    check_pair_figures(named)
-    for folder in runs:
-        run = Run(folder)
-        finished = FinishedRun(run, compute_results(run, bootstrap, choice, options))
-        if by_relation:
-            Console().print(relations_table(finished.results))
-        if named:
-            show_pairs(finished.results, named)
-        show_run(finished)
-
-
-def show_pairs(results: dict[str, Any], names: tuple[str, ...]) -> None:
-    """Print the pairs at or above the mean by two figures, and the languages' best partners."""
-    from polyprobe.eval.results.pairs import check_pair_figures, describe_high_pairs, pairs_table
-
-    check_pair_figures(names, results)
-    Console().print(pairs_table(results, names))
-    for line in describe_high_pairs(results, *names):
-        say(line)
 
 
 def report(

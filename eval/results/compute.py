@@ -32,6 +32,7 @@ from polyprobe.system.progress import track
 from .facts import ScoredFacts
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
 from .floors import find_floors
+from .further.popularity import measure_popularity
 from .options import (
     BOOTSTRAP,
     DEFAULTS,
@@ -83,8 +84,14 @@ def find_results(
     bootstrap = bootstrap.resolve(next(iter(tables.values())), len(tables))
     if settings.kind == "predictions":
         figures = summarize_predictions(tables, bootstrap._asdict(), options.average)
+        right = mark_predictions(tables) if options.popularity else {}
     else:
-        figures = summarize(read_facts(run, tables, options), settings.scoring, bootstrap)
+        facts = read_facts(run, tables, options)
+        figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
+    if options.popularity:
+        units = read_clusters(next(iter(tables.values())), bootstrap.clusters)
+        drawn = bootstrap._asdict() | {"clusters": units}
+        figures["by_popularity"] = measure_popularity(run, tables, right, drawn)
     if protocol_of(settings.scoring).options:
         shares = {x: share_read(table, settings.scoring) for x, table in tables.items()}
         figures["letters_read"] = shares

@@ -27,12 +27,15 @@ class MetricOptions(NamedTuple):
             higher, as in the authors' programs; rank-biased overlap and tau-b stay as they are.
         figures: the only figures to compute, by name or module; `default` are those of every run.
             Empty: `default`.
+        popularity: also the accuracy of each fifth of the facts by the dataset's column
+            `popularity`.
     """
 
     average: str = "macro"
     weights: str = "softmax"
     ties: str = "expected"
     figures: tuple[str, ...] = ()
+    popularity: bool = False
 
     @classmethod
     def read(cls, results: Mapping[str, Any]) -> "MetricOptions":
@@ -54,7 +57,7 @@ class MetricOptions(NamedTuple):
 
     def check_run(self, kind: str, folder: object) -> None:
         """Refuse options of rankings for a run that has free predictions."""
-        given = [name for name in self.as_json() if name != "average"]
+        given = [name for name in self.as_json() if name not in ("average", "popularity")]
         if kind == "predictions" and given:
             raise PolyprobeError(
                 f"--{given[0]} is for runs that score candidates; {folder} holds free predictions: "
@@ -96,7 +99,8 @@ def describe_options(results: Mapping[str, Any]) -> str:
     """
     given = results.get("options", {})
     return "; ".join(
-        f"{name} {', '.join(x) if isinstance(x, list) else x}" for name, x in given.items()
+        name if x is True else f"{name} {', '.join(x) if isinstance(x, list) else x}"
+        for name, x in given.items()
     )
 
 
