@@ -213,6 +213,20 @@ def test_figures_of_a_report_with_other_options_are_not_compared(run, dataset, t
     assert "These runs differ in options" in page
 
 
+def test_the_page_of_a_comparison_has_the_default_figures(run, dataset, tmp_path):
+    other = write_scores(tmp_path / "b", dataset, 2)
+    default = find_results(run, QUICK)
+    for folder in (run.folder, other.folder):
+        call(folder, "--resamples", 0, "--weights", "norm2")
+    page = tmp_path / "x.html"
+    words = ["compare", str(run.folder), str(other.folder), "--resamples", "100"]
+    done = CliRunner().invoke(app, [*words, "--output", str(page)])
+    assert done.exit_code == 0, done.output
+    assert f"{default['mean']['rankc']:.3f}" in page.read_text()
+    assert "options: " not in page.read_text()
+    call(run.folder, "--resamples", 0)
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [

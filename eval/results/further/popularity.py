@@ -72,8 +72,7 @@ def split_popularity(values: np.ndarray) -> np.ndarray:
     array([0, 0, 0, 0, 2, 2, 3, 3, 4, 4])
     """
     edges = np.quantile(values, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
-    places: np.ndarray = np.searchsorted(edges, values, side="left")
-    return places
+    return np.asarray(np.searchsorted(edges, values, side="left"))
 
 
 def _measure(values: np.ndarray, right: np.ndarray, options: Mapping[str, Any]) -> dict[str, Any]:
