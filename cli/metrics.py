@@ -69,6 +69,13 @@ def metrics(
             "first, as the authors' programs)."
         ),
     ] = "expected",
+    popularity: Annotated[
+        bool,
+        FigureOption(
+            "--popularity",
+            help="Also the accuracy of each fifth of the facts by the dataset's column popularity.",
+        ),
+    ] = False,
     figures: Annotated[
         str | None,
         FigureOption(
@@ -93,7 +100,7 @@ def metrics(
     from polyprobe.eval.results.options import Bootstrap, MetricOptions
 
     options = MetricOptions(
-        average, weights, ties, tuple(split_list(figures)), length_norm, max_masks
+        average, weights, ties, tuple(split_list(figures)), popularity, length_norm, max_masks
     )
     options.check()
     named = split_list(pairs)
@@ -102,7 +109,8 @@ def metrics(
     import_evaluate()
     from polyprobe.eval.results.compute import compute_results
     from polyprobe.eval.results.figures import choose_figures
-    from polyprobe.eval.results.pairs import check_pair_figures
+    from polyprobe.eval.results.further.pairs import check_pair_figures
+    from polyprobe.eval.results.further.popularity import popularity_table
     from polyprobe.eval.results.table import relations_table
     from polyprobe.eval.run.folder import FinishedRun, Run
 
@@ -114,6 +122,8 @@ def metrics(
         finished = FinishedRun(run, compute_results(run, bootstrap, choice, options))
         if by_relation:
             Console().print(relations_table(finished.results))
+        if popularity:
+            Console().print(popularity_table(finished.results))
         if named:
             show_pairs(finished.results, named)
         show_run(finished)
@@ -121,7 +131,11 @@ def metrics(
 
 def show_pairs(results: dict[str, Any], names: tuple[str, ...]) -> None:
     """Print the pairs at or above the mean by two figures, and the languages' best partners."""
-    from polyprobe.eval.results.pairs import check_pair_figures, describe_high_pairs, pairs_table
+    from polyprobe.eval.results.further.pairs import (
+        check_pair_figures,
+        describe_high_pairs,
+        pairs_table,
+    )
 
     check_pair_figures(names, results)
     Console().print(pairs_table(results, names))

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from polyprobe.eval.results.facts import masked_scores
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
+from polyprobe.eval.run.dataset import load_again
 from polyprobe.eval.run.folder import Run, Settings
-from polyprobe.eval.run.protocol import as_asked, protocol_of
-from polyprobe.schema.identity import fingerprint, key_rows
-from polyprobe.schema.load import load_facts
+from polyprobe.eval.run.protocol import as_asked
+from polyprobe.schema.identity import key_rows
 from polyprobe.schema.locate import read_relation_names
 from polyprobe.system.errors import PolyprobeError
 
@@ -167,16 +167,9 @@ def _load_texts(
     if set(answers.languages) <= set(known):
         return {language: known[language] for language in answers.languages}, None
     try:
-        tables = load_facts(settings.dataset, settings.config, answers.languages)
+        tables = load_again(settings, answers.languages)
     except PolyprobeError as error:
         return None, f"The texts of the examples are not at hand: {error}."
-    also = protocol_of(settings.scoring).columns
-    for language, table in tables.items():
-        if fingerprint(table, also) != settings.fingerprint[language]:
-            return None, (
-                f"The texts of the examples are not at hand: '{language}' of the dataset "
-                f"'{settings.dataset}' has changed since the run."
-            )
     return as_asked(tables, settings.scoring), None
 
 

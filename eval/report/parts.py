@@ -9,8 +9,9 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from polyprobe.eval.compare.runs import Comparison
 from polyprobe.eval.results.figures import ALL, HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE, RunFigure
+from polyprobe.eval.results.further.pairs import find_partners
+from polyprobe.eval.results.further.popularity import list_popularity
 from polyprobe.eval.results.options import describe_options
-from polyprobe.eval.results.pairs import find_partners
 from polyprobe.eval.results.table import (
     format_interval,
     format_p_value,
@@ -53,6 +54,11 @@ class RunPart(NamedTuple):
     def relations(self) -> Table:
         """Return the figures of each relation."""
         return list_relations(self.results)
+
+    @property
+    def popularity(self) -> Table:
+        """Return the accuracy by popularity; no rows if it was not asked for."""
+        return list_popularity(self.results)
 
     @property
     def rows(self) -> str:

@@ -9,7 +9,7 @@ from polyprobe.eval.compare.runs import Comparison, compare_runs
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
-from polyprobe.eval.results.options import Bootstrap, MetricOptions, describe_options
+from polyprobe.eval.results.options import DEFAULTS, Bootstrap, MetricOptions, describe_options
 from polyprobe.eval.results.table import NO_WIDTH
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
 from polyprobe.eval.run.folder import FinishedRun, Run
@@ -91,7 +91,8 @@ def write_comparison(
     if outcome.between:
         write_versions(outcome.between, outcome.found.settings, output)
     else:
-        write_pages([read_finished(run, choice) for run in runs], output, [outcome.found])
+        finished = [read_finished(run, choice, DEFAULTS) for run in runs]  # as `compare` does
+        write_pages(finished, output, [outcome.found])
 
 
 def write_pages(
@@ -154,12 +155,15 @@ def _list_notes(names: Sequence[str], compared: Sequence[Comparison | str]) -> l
     ]
 
 
-def read_finished(run: Run, choice: Choice = ALL_ROWS) -> FinishedRun:
-    """Return a run with its results, computed again if rows are chosen."""
+def read_finished(
+    run: Run, choice: Choice = ALL_ROWS, options: MetricOptions | None = None
+) -> FinishedRun:
+    """Return a run with its results, computed again if rows or other options are chosen."""
     results = run.read_results()
-    if choice != ALL_ROWS:
+    given = MetricOptions.read(results)
+    options = given if options is None else options
+    if choice != ALL_ROWS or options != given:
         bootstrap = Bootstrap(**results.get("resampling", {}))
-        options = MetricOptions.read(results)
         return FinishedRun(run, find_results(run, bootstrap, choice, options))
     return FinishedRun(run, results)
 

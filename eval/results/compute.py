@@ -22,10 +22,11 @@ from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from .calibration import calibrate_candidates
 from .facts import ScoredFacts, count_correct
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
 from .floors import find_floors
+from .further.calibration import calibrate_candidates
+from .further.popularity import measure_popularity
 from .options import (
     BOOTSTRAP,
     DEFAULTS,
@@ -35,7 +36,7 @@ from .options import (
     read_clusters,
 )
 from .positions import has_positions, measure_positions, share_read
-from .predictions import summarize_predictions
+from .predictions import mark_predictions, summarize_predictions
 from .relations import estimate_relations
 
 Estimates = dict[str, dict[str, Any]]
@@ -79,15 +80,22 @@ def find_results(
     bootstrap = bootstrap.resolve(first, len(tables))
     if settings.kind == "predictions":
         norm = is_normalised(settings.scoring)
+        tables = choose_again(tables, options.length_norm, options.max_masks, norm, run.folder)
         figures = summarize_predictions(
-            choose_again(tables, options.length_norm, options.max_masks, norm, run.folder),
+            tables,
             bootstrap._asdict() | {"clusters": read_clusters(first, bootstrap.clusters)},
             clusters_within(first, bootstrap.clusters),
             norm if options.length_norm is None else options.length_norm,
             options.average,
         )
+        right = mark_predictions(tables) if options.popularity else {}
     else:
-        figures = summarize(read_facts(run, tables, options), settings.scoring, bootstrap)
+        facts = read_facts(run, tables, options)
+        figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
+    if options.popularity:
+        units = read_clusters(first, bootstrap.clusters)
+        drawn = bootstrap._asdict() | {"clusters": units}
+        figures["by_popularity"] = measure_popularity(run, tables, right, drawn)
     if protocol_of(settings.scoring).options:
         shares = {x: share_read(table, settings.scoring) for x, table in tables.items()}
         figures["letters_read"] = shares

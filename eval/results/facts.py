@@ -114,7 +114,11 @@ class ScoredFacts:
     @property
     def baseline(self) -> dict[str, np.ndarray] | None:
         """Return the probability that the most frequent answer is right, by language, if known."""
-        columns = {x: table["baseline"] for x, table in self.tables.items()}
+        return self.read_level("baseline")
+
+    def read_level(self, name: str) -> dict[str, np.ndarray] | None:
+        """Return a column of numbers by language; None if a file lacks it."""
+        columns = {x: table[name] for x, table in self.tables.items()}
         if any(column.null_count for column in columns.values()):
             return None
         return {x: column.to_numpy().astype(np.float64) for x, column in columns.items()}

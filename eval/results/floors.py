@@ -49,10 +49,12 @@ def _find_donor(facts: ScoredFacts) -> Values:
     return {"accuracy": accuracy, **_of_rankings(facts, second.donor_rankc, second.asked)}
 
 
-def _find_frequency(facts: ScoredFacts) -> Values:
-    if facts.baseline is None:
-        return {}
-    return {"accuracy": float(np.mean([*facts.baseline.values()]))}
+def _rank_answers_by(column: str) -> Callable[[ScoredFacts], Values]:
+    def find(facts: ScoredFacts) -> Values:
+        level = facts.read_level(column)
+        return {} if level is None else {"accuracy": float(np.mean([*level.values()]))}
+
+    return find
 
 
 def _rank_by(column: str) -> Callable[[ScoredFacts], Values]:
@@ -101,7 +103,13 @@ FLOORS = (
         "frequency",
         "frequency",
         "Candidates ranked by how often each is the answer of the relation's other facts.",
-        _find_frequency,
+        _rank_answers_by("baseline"),
+    ),
+    Floor(
+        "majority",
+        "majority",
+        "The relation's most frequent answer among the candidates, the fact itself counted.",
+        _rank_answers_by("majority"),
     ),
     Floor(
         "length",

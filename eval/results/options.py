@@ -28,6 +28,8 @@ class MetricOptions(NamedTuple):
             higher, as in the authors' programs; rank-biased overlap and tau-b stay as they are.
         figures: the only figures to compute, by name or module; `default` are those of every run.
             Empty: `default`.
+        popularity: also the accuracy of each fifth of the facts by the dataset's column
+            `popularity`.
         length_norm: of free predictions: choose the filling that wins by the mean of log c, or by
             the sum; None: as the run did.
         max_masks: of free predictions: only fillings of at most so many masks; 1 is the protocol
@@ -38,6 +40,7 @@ class MetricOptions(NamedTuple):
     weights: str = "softmax"
     ties: str = "expected"
     figures: tuple[str, ...] = ()
+    popularity: bool = False
     length_norm: bool | None = None
     max_masks: int | None = None
 
@@ -61,7 +64,7 @@ class MetricOptions(NamedTuple):
 
     def check_run(self, kind: str, folder: object) -> None:
         """Refuse options of rankings for a run of free predictions, and the other way round."""
-        given = [name for name in self.as_json() if name != "average"]
+        given = [name for name in self.as_json() if name not in ("average", "popularity")]
         free = [name for name in given if name in OF_PREDICTIONS]
         ranked = [name for name in given if name not in OF_PREDICTIONS]
         if kind == "predictions" and ranked:
@@ -110,7 +113,8 @@ def describe_options(results: Mapping[str, Any]) -> str:
     """
     given = results.get("options", {})
     return "; ".join(
-        f"{name} {', '.join(x) if isinstance(x, list) else x}" for name, x in given.items()
+        name if x is True else f"{name} {', '.join(x) if isinstance(x, list) else x}"
+        for name, x in given.items()
     )
 
 

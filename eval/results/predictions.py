@@ -16,8 +16,8 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import (
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of
 from polyprobe.metrics.shared.rows import name_pairs, take
 
-from .calibration import calibrate_predictions
 from .facts import count_correct
+from .further.calibration import calibrate_predictions
 from .relations import split_figures
 
 ROUNDING = 1e-4  # nats between two readings of one filling in other batches

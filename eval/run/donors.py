@@ -16,11 +16,12 @@ from polyprobe.schema.identity import name_candidates, name_subjects
 from polyprobe.system.hashing import hash_text
 
 # Columns that `annotate` adds; DONOR_PROMPT is asked and the others are stored with the scores.
-DONOR, DONOR_PROMPT, LENGTHS, BASELINE, FLAGS = (
+DONOR, DONOR_PROMPT, LENGTHS, BASELINE, MAJORITY, FLAGS = (
     "donor",
     "donor_prompt",
     "n_characters",
     "baseline",
+    "majority",
     "flags",
 )
 
@@ -103,18 +104,20 @@ def annotate(
     for language, table in tables.items():
         names = name_candidates(table)
         if names != known:  # ids are the same in every language
-            known, baseline = names, _find_baseline(table, names)
-        annotated[language] = _annotate(table, donors, baseline)
+            known, levels = names, _find_levels(table, names)
+        annotated[language] = _annotate(table, donors, levels)
     return annotated
 
 
-def _find_baseline(table: pa.Table, names: Sequence[Sequence[str]]) -> np.ndarray:
+def _find_levels(table: pa.Table, names: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
+    """Return the columns of the most frequent answers, without and with the fact itself."""
     columns = table.select(["relation", "fact_id", "answers"]).to_pydict()
-    return answer_frequency(columns["relation"], columns["fact_id"], names, columns["answers"])
+    given = (columns["relation"], columns["fact_id"], names, columns["answers"])
+    return {BASELINE: answer_frequency(*given), MAJORITY: answer_frequency(*given, own_fact=True)}
 
 
 def _annotate(
-    table: pa.Table, donors: Sequence[int | None] | None, baseline: np.ndarray
+    table: pa.Table, donors: Sequence[int | None] | None, levels: Mapping[str, np.ndarray]
 ) -> pa.Table:
     columns = table.select(["fact_id", "prompt", "candidates"]).to_pydict()
     chosen: Sequence[int | None] = [None] * len(table) if donors is None else donors
@@ -123,7 +126,7 @@ def _annotate(
         DONOR: pa.array(_pick(columns["fact_id"], chosen), pa.string()),
         DONOR_PROMPT: pa.array(_pick(columns["prompt"], chosen), pa.string()),
         LENGTHS: pa.array(lengths, pa.list_(pa.int32())),
-        BASELINE: pa.array(baseline, pa.float32()),
+        **{name: pa.array(values, pa.float32()) for name, values in levels.items()},
     }
     if FLAGS not in table.column_names:
         added[FLAGS] = pa.array([[]] * len(table), pa.list_(pa.string()))

@@ -46,6 +46,7 @@ SCORES = pa.schema(
         ("donor", pa.string()),  # see donors.py; null for a fact without one
         ("donor_scores", pa.list_(pa.float32())),
         (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
+        ("majority", pa.float32()),  # like baseline, with the fact itself
     ]
 )
 # Free predictions; a fact that was not asked has nulls from `prediction` on.

@@ -21,6 +21,7 @@ def answer_frequency(
     facts: Sequence[Hashable],
     candidates: Sequence[Sequence[Hashable]],
     answers: Answers,
+    own_fact: bool = False,
 ) -> np.ndarray:
     """Return the probability that each query's most frequent candidate is correct [queries].
 
@@ -34,6 +35,9 @@ def answer_frequency(
             once, and none of them counts for the others.
         candidates: ids or labels of the candidates of each query, comparable within a group.
         answers: indices of the correct candidates of each query.
+        own_fact: whether the query's own fact counts too. The ranking then has seen the answers, as
+            a model that has learnt the most frequent one: of a relation whose queries have all
+            its objects as candidates, the mean is the share of the most frequent object.
 
     Raises:
         ValueError: inputs of different lengths, or a query without a correct candidate.
@@ -48,7 +52,8 @@ def answer_frequency(
         counts[group].update(correct)
     found = []
     for group, fact, names, right in rows:
-        others = np.array([counts[group][name] - (name in own[group, fact]) for name in names])
+        left = () if own_fact else own[group, fact]
+        others = np.array([counts[group][name] - (name in left) for name in names])
         top = others == others.max()
         found.append(top[sorted(set(right))].sum() / top.sum())
     return np.array(found)

@@ -9,12 +9,12 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import binned_statistic
 
-from polyprobe.eval.results.calibration import (
+from polyprobe.eval.results.compute import find_results
+from polyprobe.eval.results.further.calibration import (
     calibrate_predictions,
     find_confidence,
     measure_calibration,
 )
-from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.run.folder import PREDICTIONS
 from polyprobe.metrics.shared.rows import Rows

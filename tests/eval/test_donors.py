@@ -166,6 +166,10 @@ def test_columns_for_the_scores():
         ]
         first = [k for k, count in enumerate(counts) if count == max(counts)]
         assert got["baseline"] == pytest.approx((row.answers[0] in first) / len(first))
+        kept = [count + (k == row.object_id)
+                for k, count in zip(row.candidate_ids, counts, strict=True)]  # fmt: skip
+        first = [k for k, count in enumerate(kept) if count == max(kept)]
+        assert got["majority"] == pytest.approx((row.answers[0] in first) / len(first))
         assert got["flags"] == []
     bare = annotate({"en": table}, None)["en"]
     assert bare["donor"].null_count == bare["donor_prompt"].null_count == len(table)

@@ -1,6 +1,7 @@
 """`polyprobe metrics --average --weights --ties --figures`, compared with the modules."""
 
 import json
+import re
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.results.compute import find_results, summarize_predictions
+from polyprobe.eval.results.compute import (
+    find_results,
+    measure_languages,
+    summarize_predictions,
+)
+from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.run.folder import SCORES
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import measure_accuracy
@@ -20,8 +26,10 @@ from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
+from tests.eval.test_by_language import OPTIONS, table
 from tests.eval.test_predicted import table as predictions
 from tests.eval.test_relations import LANGUAGES, RELATIONS, write_scores
+from tests.metrics.test_contrastive_knowledge import logs  # noqa: F401
 
 QUICK = Bootstrap(0)
 PAIRS = [*combinations(LANGUAGES, 2)]
@@ -130,6 +138,36 @@ def test_micro_of_free_predictions():
         assert found["mean"]["accuracy"] == expected
 
 
+def test_micro_of_consistency_is_the_mean_over_facts():
+    """Two facts of P36 with equal answers to both templates, one of P19 with different ones."""
+    rows = [(f, [0], s) for f in ("P36:a:b", "P36:c:d") for s in ([2.0, 1.0], [3.0, 0.0])]
+    rows += [("P19:e:f", [0], [2.0, 1.0]), ("P19:e:f", [0], [1.0, 2.0])]
+    for average, expected in (("macro", (1 + 0) / 2), ("micro", 2 / 3)):
+        facts = ScoredFacts({"en": table(rows)}, MetricOptions(average=average))
+        found = measure_languages(facts, "bmlama", OPTIONS)["paraphrase_consistency"]["en"]
+        assert found["consistency"] == pytest.approx(expected)
+
+
+@pytest.mark.upstream
+def test_micro_of_the_authors_logs_is_the_printed_accuracy(logs):  # noqa: F811
+    """Polyglot or Not counts rows alike, whatever their relation.
+
+    A run has logarithms, which break exact ties of BLOOM's float16 probabilities below 1e-6: 5 of
+    the 46,340 facts differ.
+    """
+    differing, counted = 0, 0
+    for items, summary in logs.values():
+        with np.errstate(divide="ignore"):
+            logged = [np.log([x["p_true"], *x["p_false_list"]]).tolist() for x in items]
+        rows = [(f"P{n % 7}:{n}:b", [0], scores) for n, scores in enumerate(logged)]
+        facts = ScoredFacts({"en": table(rows)}, MetricOptions(average="micro"))
+        found = measure_languages(facts, "contrastive", OPTIONS)["contrastive_knowledge"]["en"]
+        recalled, size = map(int, re.search(r"predicted (\d+)/(\d+) facts", summary).groups())
+        differing += abs(round(found["accuracy"] * size) - recalled)
+        counted += found["n_queries"]
+    assert (differing, counted) == (5, 46_340)
+
+
 @pytest.mark.parametrize(
     ("weights", "level"),  # sum of w_j j / N, for N = 10
     [
@@ -212,6 +250,20 @@ def test_figures_of_a_report_with_other_options_are_not_compared(run, dataset, t
     page = (tmp_path / "x.html").read_text()
     assert "not compared: their results.json have other options" in page
     assert "These runs differ in options" in page
+
+
+def test_the_page_of_a_comparison_has_the_default_figures(run, dataset, tmp_path):
+    other = write_scores(tmp_path / "b", dataset, 2)
+    default = find_results(run, QUICK)
+    for folder in (run.folder, other.folder):
+        call(folder, "--resamples", 0, "--weights", "norm2")
+    page = tmp_path / "x.html"
+    words = ["compare", str(run.folder), str(other.folder), "--resamples", "100"]
+    done = CliRunner().invoke(app, [*words, "--output", str(page)])
+    assert done.exit_code == 0, done.output
+    assert f"{default['mean']['rankc']:.3f}" in page.read_text()
+    assert "options: " not in page.read_text()
+    call(run.folder, "--resamples", 0)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval.report import write_report
 from polyprobe.eval.results.compute import find_results
+from polyprobe.eval.results.further.pairs import describe_high_pairs, find_high_pairs, find_partners
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
-from polyprobe.eval.results.pairs import describe_high_pairs, find_high_pairs, find_partners
 from polyprobe.metrics.joint.measures import (
     find_right_alone,
     find_right_given_right,

@@ -243,6 +243,8 @@ def test_the_floor_of_frequent_answers(done):
         best = [k for k, count in enumerate(counts) if count == max(counts)]
         right.append((row.answers[0] in best) / len(best))
     assert done[1]["floors"]["frequency"] == {"accuracy": pytest.approx(fmean(right))}
+    counted = [row["majority"] for rows in done[2].values() for row in rows]
+    assert done[1]["floors"]["majority"] == {"accuracy": pytest.approx(fmean(counted))}
     assert 0 < fmean(right) < 1
 
 
@@ -259,7 +261,9 @@ def test_without_donors(place, done, tmp_path):
     results = evaluate(place, tmp_path / "run", donor=False)
     assert not {*SECOND} & {*results, *results["mean"], *results["intervals"]}
     assert results["p_values"] == {}
-    assert set(results["floors"]) == {"frequency", "length", "tokens", "independence"}
+    assert set(results["floors"]) == {
+        "frequency", "majority", "length", "tokens", "independence"
+    }  # fmt: skip
     assert "rankc_subject" not in results["left_out"]
     assert "|donor:none|" in results["signature"]
     assert "|donor:subject|" in done[1]["signature"]

@@ -1,5 +1,6 @@
 """The baseline of frequent answers, compared with enumeration and counts by hand."""
 
+from collections import Counter
 from fractions import Fraction
 from itertools import permutations
 
@@ -87,3 +88,24 @@ def test_geofacts_has_the_baseline_that_an_independent_check_found(pytestconfig)
     table = pq.read_table(file).to_pydict()
     columns = (table[name] for name in ("relation", "fact_id", "candidate_ids", "answers"))
     assert answer_frequency(*columns).mean().round(3) == 0.281
+
+
+def test_the_majority_of_a_relation_with_all_candidates_is_its_largest_class(pytestconfig):
+    """P30 of geofacts (continent) has all six in every row; Africa has the most countries."""
+    file = pytestconfig.rootpath / "datasets/geofacts/data/default/en.parquet"
+    rows = [row for row in pq.read_table(file).to_pylist() if row["relation"] == "P30"]
+    assert {len(row["candidates"]) for row in rows} == {6}
+    columns = ([row[name] for row in rows]
+               for name in ("relation", "fact_id", "candidate_ids", "answers"))  # fmt: skip
+    found = answer_frequency(*columns, own_fact=True)
+    right = Counter(row["candidates"][row["answers"][0]] for row in rows)
+    (name, count), *_ = right.most_common()
+    assert name == "Africa"
+    assert found.mean() == pytest.approx(count / len(rows))
+
+
+def test_the_own_fact_breaks_ties():
+    """Three objects with one fact each: without the fact all others tie above, with it all do."""
+    given = (["r"] * 3, ["a", "b", "c"], [["x", "y", "z"]] * 3, [[0], [1], [2]])
+    assert answer_frequency(*given).tolist() == [0, 0, 0]
+    assert answer_frequency(*given, own_fact=True) == pytest.approx([1 / 3] * 3)

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 from rich.table import Table
 from rich.text import Text
 
+from polyprobe.eval.results.figures import BY_NAME, PAIR, SEPARATE, WAY
+from polyprobe.eval.results.table import format_interval, number, short_title
 from polyprobe.system.errors import check_option
-
-from .figures import BY_NAME, PAIR, SEPARATE, WAY
-from .table import format_interval, number, short_title
 
 Pairs = list[str]
 

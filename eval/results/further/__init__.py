@@ -1,0 +1,1 @@
+"""What is computed or shown only if it is asked for."""

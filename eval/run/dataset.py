@@ -1,0 +1,28 @@
+"""The dataset of a finished run, as it was scored."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
+
+from .folder import Settings
+from .protocol import protocol_of
+
+
+def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Table]:
+    """Return the splits that a run has scored.
+
+    Raises:
+        PolyprobeError: the dataset cannot be read, or has changed since.
+    """
+    tables = load_facts(settings.dataset, settings.config, languages)
+    also = protocol_of(settings.scoring).columns
+    for language, table in tables.items():
+        if fingerprint(table, also) != settings.fingerprint[language]:
+            raise PolyprobeError(
+                f"'{language}' of the dataset '{settings.dataset}' has changed since the run"
+            )
+    return tables
