@@ -93,9 +93,13 @@ RELEASED = pa.schema(
 
 
 def arrange(table: pa.Table) -> pa.Table:
-    """Return the columns of `RELEASED` that a table has, in that order and with those types."""
+    """Return the columns of `RELEASED` that a table has, in that order and with those types.
+
+    Metadata of the table, such as notes on the build, are kept.
+    """
     fields = [field for field in RELEASED if field.name in table.column_names]
-    return table.select([field.name for field in fields]).cast(pa.schema(fields))
+    schema = pa.schema(fields, metadata=table.schema.metadata)
+    return table.select([field.name for field in fields]).cast(schema)
 
 
 def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:

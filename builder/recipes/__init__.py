@@ -31,6 +31,13 @@ REQUESTED = {
     BALANCED: "polyprobe.builder.recipes.balanced.build",
     OWN: "polyprobe.builder.recipes.own.build",
 }
+MPARAREL = (
+    *("af", "ar", "az", "bg", "bn", "ca", "cs", "cy", "da", "de", "el", "en", "es", "et", "fa"),
+    *("fi", "fr", "ga", "gl", "he", "hr", "hu", "hy", "id", "is", "it", "ja", "ko", "lt", "lv"),
+    *("ms", "nl", "pl", "pt", "ro", "ru", "sk", "sl", "sq", "sv", "th", "tr", "uk", "vi"),
+    *("zh-hans", "zh-hant"),
+)
+"""The languages of mParaRel's templates."""
 RECIPES = {
     "bmlama": Recipe(
         "polyprobe.builder.recipes.bmlama.build",
@@ -52,6 +59,11 @@ RECIPES = {
         "polyprobe.builder.recipes.geofacts.build",
         "geographic facts with labels of Unicode CLDR",
         ("default",),
+    ),
+    "mpararel": Recipe(
+        "polyprobe.builder.recipes.mpararel.build",
+        "the tuples and templates of mParaRel, as released",
+        tuple(MPARAREL),
     ),
 }
 

@@ -20,8 +20,10 @@ LANGUAGES = ("en", "fr", "es", "ru", "el", "hy", "zh")
 DATASETS = {
     "bmlama": ("17-repaired", "53-repaired", "17", "53"),
     "fluent-mlama": ("es", "es-sentence", "vi", "vi-sentence"),
+    "mpararel": ("en", "is"),
     "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
 }
+ONE_SPLIT = ("fluent-mlama", "mpararel")  # a configuration is a language
 CARDS = ("datasets/", "builder/")
 MODELS = {
     "bigscience/bloom-560m": "causal",
@@ -39,7 +41,7 @@ def write_datasets(folder: Path) -> None:
     for name, configs in DATASETS.items():
         parts = []
         for config in configs:
-            languages = (config[:2],) if name == "fluent-mlama" else LANGUAGES
+            languages = (config[:2],) if name in ONE_SPLIT else LANGUAGES
             (folder / name / "data" / config).mkdir(parents=True)
             for language in languages:
                 file = folder / name / "data" / config / f"{language}.parquet"
