@@ -84,7 +84,7 @@ def show_templates(
         own = read_tables(dataset, name, languages if len(found) == 1 else None)
         for language, table in own.items():
             if languages is None or language in languages:
-                alone = len(found) == 1 or split_name(name) == language
+                alone = len(found) == 1 or split_name(name or "") == language
                 key = language if alone else f"{name} {language}"
                 counts[key] = count_templates(table, f"{dataset}: {key}")
     if not counts:

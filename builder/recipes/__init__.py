@@ -38,6 +38,7 @@ MPARAREL = (
     *("zh-hans", "zh-hant"),
 )
 """The languages of mParaRel's templates."""
+TRANSLATED = "-translated"  # with the templates on which mParaRel's translators agree
 RECIPES = {
     "bmlama": Recipe(
         "polyprobe.builder.recipes.bmlama.build",
@@ -63,7 +64,8 @@ RECIPES = {
     "mpararel": Recipe(
         "polyprobe.builder.recipes.mpararel.build",
         "the tuples and templates of mParaRel, as released",
-        tuple(MPARAREL),
+        MPARAREL,
+        further=tuple(language + TRANSLATED for language in MPARAREL if language != "en"),
     ),
 }
 

@@ -13,6 +13,7 @@ from polyprobe.metrics.shared.subjects import find_repeated
 Counts = dict[str, int]
 WORDLESS = re.compile(r"\[[XY]\]|[\W_]")
 SIZES = ("relations", "templates", "reviewed", "tuples", "rows")
+VOTES = ("agreed", "released", "common", "by_two")
 DEFECTS = {
     "brackets": "templates with a bracket that is not a slot",
     "twins": "templates that equal an earlier one of the relation without these brackets",
@@ -90,7 +91,19 @@ def describe_audit(configs: Sequence[Config]) -> dict[str, str]:
             f"- `{name}`: {text}" + ("" if total[name] else " (none)")
             for name, text in DEFECTS.items()
         ),
+        "votes": describe_votes(configs),
     }
+
+
+def describe_votes(configs: Sequence[Config]) -> str:
+    """Return the table of agreed and released templates, '' without translated configurations."""
+    votes = {config.name: config.notes["votes"] for config in configs if "votes" in config.notes}
+    if not votes:
+        return ""
+    total = {name: sum(own[name] for own in votes.values()) for name in VOTES}
+    rows = [(f"`{name}`", *_cells(own, VOTES)) for name, own in votes.items()]
+    rows.append(("all", *_cells(total, VOTES)))
+    return "\n\n" + markdown_table(("configuration", *VOTES), rows)
 
 
 def _cells(counts: Counts, names: Sequence[str]) -> list[str]:

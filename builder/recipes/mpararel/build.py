@@ -7,7 +7,7 @@ since the protocol ranks all objects of the relation (`--scoring mpararel`). `re
 `checked-by-human` of the release.
 
 `LANG-translated` has the same tuples in the templates on which the released machine translations
-agree (`votes`), which is the set before review, without the templates of mLAMA.
+agree (`votes`): the set before review, without the templates of mLAMA.
 """
 
 import json
@@ -19,12 +19,13 @@ import pyarrow as pa
 
 from polyprobe.builder.facts import SUBJECT
 from polyprobe.builder.output.card import NOTES, Config
-from polyprobe.builder.recipes import RECIPES
+from polyprobe.builder.recipes import RECIPES, TRANSLATED
 from polyprobe.builder.sources import mpararel
 
 from .audit import count_patterns, count_tuples, describe_audit
+from .votes import compare, vote
 
-CONFIGS = RECIPES["mpararel"].configs
+CONFIGS = (*RECIPES["mpararel"].configs, *RECIPES["mpararel"].further)
 DEFAULT_CONFIG = "en"
 
 
@@ -35,12 +36,18 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return the rows of a language, with its counts as notes."""
-    tuples = mpararel.read_tuples(mirror, [config])
-    patterns = mpararel.read_patterns(mirror, config)
+    language = config.removesuffix(TRANSLATED)
+    tuples = mpararel.read_tuples(mirror, [language])
+    patterns = mpararel.read_patterns(mirror, language)
+    notes = {}
+    if language != config:
+        agreed = vote(mirror, language)
+        notes["votes"] = compare(agreed, patterns)
+        patterns = agreed
     rows = fill(tuples, patterns)
     counts = {**count_patterns(patterns), **count_tuples(tuples, patterns), "rows": rows.height}
-    notes = json.dumps({"counts": counts}, sort_keys=True)
-    return {config: rows.to_arrow().replace_schema_metadata({NOTES: notes})}
+    text = json.dumps({"counts": counts, **notes}, sort_keys=True)
+    return {language: rows.to_arrow().replace_schema_metadata({NOTES: text})}
 
 
 def fill(tuples: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
