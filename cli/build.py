@@ -11,7 +11,7 @@ from rich.table import Table
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
-from polyprobe.builder.recipes.balanced import DRAWS, WORDINGS
+from polyprobe.builder.recipes.balanced import AGREEMENTS, DRAWS, WORDINGS
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 
@@ -144,6 +144,14 @@ def build_balanced(
             "they are kept without a second one that agrees."
         ),
     ] = None,
+    agree: Annotated[
+        str,
+        TemplateOption(
+            callback=one_of(AGREEMENTS),
+            help="Two translators agree if they give a wording for the same template, or for any "
+            "template of the relation (as mParaRel).",
+        ),
+    ] = "template",
     draw: Annotated[
         str,
         typer.Option(
@@ -177,6 +185,7 @@ def build_balanced(
         tuple(template_translator or ()),
         tuple(trusted or ()),
         draw,
+        agree,
     )
     (check_request if plan else check_build)(request)
     from polyprobe.builder import build
