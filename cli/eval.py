@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from polyprobe.eval.embedded import TRAINED
+from polyprobe.eval.results import REPEATED_SUBJECTS, TEMPLATES
 from polyprobe.eval.scoring.chat import parse_chat_options, take_chat
 from polyprobe.eval.scoring.options import (
     BOS,
@@ -379,6 +380,21 @@ def metrics(
     cluster: Cluster = "auto",
     relations: Relations = None,
     exclude: Exclude = None,
+    repeated_subjects: Annotated[
+        str,
+        typer.Option(
+            callback=one_of(REPEATED_SUBJECTS),
+            help="Consistency leaves out subjects with several objects: by id, by label up to the "
+            "first hyphen (released code of mParaRel), or none (keep).",
+        ),
+    ] = "id",
+    templates: Annotated[
+        str,
+        typer.Option(
+            callback=one_of(TEMPLATES),
+            help="Consistency over all templates, or over the reviewed ones.",
+        ),
+    ] = "all",
     by_relation: Annotated[
         bool, typer.Option("--by-relation", help="Also print the figures of each relation.")
     ] = False,
@@ -386,13 +402,15 @@ def metrics(
     """Recompute results.json and the report from the scores, without the model."""
     import_evaluate()
     from polyprobe.eval.results.compute import Bootstrap, compute_results
+    from polyprobe.eval.results.paraphrases import Paraphrases
     from polyprobe.eval.results.table import relations_table
     from polyprobe.eval.run.folder import FinishedRun, Run
 
     bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
+    paraphrases = Paraphrases(repeated_subjects, templates)
     for folder in runs:
         run = Run(folder)
-        finished = FinishedRun(run, compute_results(run, bootstrap, choice))
+        finished = FinishedRun(run, compute_results(run, bootstrap, choice, paraphrases))
         if by_relation:
             Console().print(relations_table(finished.results))
         show_run(finished)

@@ -1,7 +1,8 @@
 """Compute results.json from the scores or predictions of a run, without the model."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import (
     measure_factual_accuracy,
 )
 from polyprobe.metrics.joint.measures import count_right
-from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 from polyprobe.metrics.shared.intervals import (
@@ -34,6 +34,7 @@ from . import CLUSTERS
 from .facts import ScoredFacts
 from .figures import JOINT, SEPARATE
 from .floors import find_floors
+from .paraphrases import Paraphrases, check_paraphrases, has_paraphrases, measure_paraphrases
 from .positions import has_positions, measure_positions, share_read
 from .relations import estimate_relations, split_figures
 
@@ -64,19 +65,26 @@ class Bootstrap(NamedTuple):
 
 
 DEFAULT = Bootstrap()
+EVERY_TEMPLATE = Paraphrases()
 
 
 def compute_results(
-    run: Run, bootstrap: Bootstrap = DEFAULT, choice: Choice = ALL_ROWS
+    run: Run,
+    bootstrap: Bootstrap = DEFAULT,
+    choice: Choice = ALL_ROWS,
+    paraphrases: Paraphrases = EVERY_TEMPLATE,
 ) -> dict[str, Any]:
     """Return the results of a run and write them to its results.json, see `find_results`."""
-    results = find_results(run, bootstrap, choice)
+    results = find_results(run, bootstrap, choice, paraphrases)
     run.write_results(results)
     return results
 
 
 def find_results(
-    run: Run, bootstrap: Bootstrap = DEFAULT, choice: Choice = ALL_ROWS
+    run: Run,
+    bootstrap: Bootstrap = DEFAULT,
+    choice: Choice = ALL_ROWS,
+    paraphrases: Paraphrases = EVERY_TEMPLATE,
 ) -> dict[str, Any]:
     """Return the results of a run, or of a choice of its scored rows.
 
@@ -85,25 +93,28 @@ def find_results(
     COverlap without a correct answer in either language) is null and excluded from the mean;
     `left_out` counts it, and under `rows` the rows of the dataset without a choice of figures, by
     reason. `subset` is the choice of scored rows, null for all. `intervals` has the 95% bootstrap
-    interval of every figure.
+    interval of every figure. `options` has the `paraphrases` that are not the default.
 
     Raises:
         PolyprobeError: see `read_aligned` and `choose`.
     """
+    check_paraphrases(paraphrases)
     settings = run.settings()
     tables, left_out = read_chosen(run, choice)
     bootstrap = bootstrap.resolve(next(iter(tables.values())), len(tables))
     if settings.kind == "predictions":
         figures = summarize_predictions(tables, bootstrap._asdict())
     else:
-        figures = summarize(read_facts(run, tables), settings.scoring, bootstrap)
+        facts = read_facts(run, tables)
+        figures = summarize(facts, settings.scoring, bootstrap, paraphrases)
     if protocol_of(settings.scoring).options:
         shares = {x: share_read(table, settings.scoring) for x, table in tables.items()}
         figures["letters_read"] = shares
     figures["left_out"]["rows"] = left_out
     subset = {"subset": None if choice == ALL_ROWS else choice.as_json()}
+    options = {"options": given} if (given := paraphrases.as_json()) else {}
     resampled = {"resampling": bootstrap._asdict()}
-    return {"signature": settings.signature, **subset, **figures, **resampled}
+    return {"signature": settings.signature, **subset, **options, **figures, **resampled}
 
 
 def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
@@ -129,7 +140,12 @@ def read_facts(run: Run, tables: Mapping[str, pa.Table]) -> ScoredFacts:
         ) from error
 
 
-def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) -> dict[str, Any]:
+def summarize(
+    facts: ScoredFacts,
+    scoring: str,
+    bootstrap: Bootstrap = DEFAULT,
+    paraphrases: Paraphrases = EVERY_TEMPLATE,
+) -> dict[str, Any]:
     """Return all figures of the facts, their means, counts and intervals.
 
     Returns:
@@ -160,7 +176,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = DEFAULT) 
         "mean": {name: estimates["mean"] for name, estimates in found.items()},
         **_estimate_joint(facts, options),
         "k_correct": count_right(facts.right).sum(axis=0).tolist(),
-        **measure_languages(facts, scoring, options),
+        **measure_languages(facts, scoring, options, paraphrases),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
         "by_relation": estimate_relations(
             facts,
@@ -259,12 +275,21 @@ def _all_intervals(found: Estimates) -> dict[str, Any]:
 
 
 def measure_languages(
-    facts: ScoredFacts, scoring: str, options: Mapping[str, Any]
+    facts: ScoredFacts,
+    scoring: str,
+    options: Mapping[str, Any],
+    paraphrases: Paraphrases = EVERY_TEMPLATE,
 ) -> dict[str, dict[str, Any]]:
     """Return MODULE → language → figures, averaged over relations (macro)."""
+    chosen = MODULES | {
+        "paraphrase_consistency": (
+            has_paraphrases,
+            partial(measure_paraphrases, chosen=paraphrases),
+        )
+    }
     return {
         name: {language: measure(facts, language, options) for language in facts.tables}
-        for name, (applies, measure) in MODULES.items()
+        for name, (applies, measure) in chosen.items()
         if applies(facts, scoring)
     }
 
@@ -311,60 +336,6 @@ def _measure_contrasts(
     return {**without_groups(figures), **count}
 
 
-def _measure_paraphrases(
-    facts: ScoredFacts, language: str, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return mParaRel's three figures from the predictions for each fact's templates.
-
-    Of candidates with equal scores the one with the fewest tokens is predicted, then the first.
-    Facts whose subject has several objects in the relation are excluded, as in mParaRel.
-    """
-    table = facts.tables[language]
-    predicted: dict[str, list[str]] = {}
-    right: dict[str, list[int]] = {}
-    relations: dict[str, str] = {}
-    clusters: dict[str, Any] = {}
-    units = options["clusters"] or table["fact_id"].to_pylist()
-    for row, best, unit in zip(table.to_pylist(), _choose(table), units, strict=True):
-        fact = row["fact_id"]
-        _, gold = _ends(fact)
-        predicted.setdefault(fact, []).append(gold if best in row["answers"] else f"#{best}")
-        if right.setdefault(fact, row["answers"]) != row["answers"]:
-            raise PolyprobeError(
-                f"fact {fact}: its templates have other candidates; consistency needs the same "
-                "ones, in the same order"
-            )
-        relations[fact], clusters[fact] = row["relation"], unit
-    subjects, objects = zip(*map(_ends, predicted), strict=True)
-    figures = measure_consistency(
-        list(predicted.values()),
-        objects,
-        groups=list(relations.values()),
-        subjects=subjects,
-        clusters=list(clusters.values()),
-        n_resamples=options["n_resamples"],
-        seed=options["seed"],
-    )
-    return without_groups(figures)
-
-
-def _choose(table: pa.Table) -> Iterator[int]:
-    pairs = zip(table["scores"].to_pylist(), table["n_tokens"].to_pylist(), strict=True)
-    for scores, tokens in pairs:
-        yield min(range(len(scores)), key=lambda i: (-scores[i], tokens[i], i))
-
-
-def _ends(fact: str) -> tuple[str, str]:
-    """Return subject and object of a fact id (RELATION:SUBJECT:OBJECT), else the id twice."""
-    parts = split_fact(fact)
-    return parts[1:] if parts else (fact, fact)
-
-
-def _has_paraphrases(facts: ScoredFacts, scoring: str) -> bool:
-    ids = facts.table["fact_id"].to_pylist()
-    return len(set(ids)) < len(ids)
-
-
 Measure = Callable[[ScoredFacts, str, Mapping[str, Any]], dict[str, Any]]
 # By module: whether it applies to the run, and its kernel for one language.
 MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
@@ -373,7 +344,7 @@ MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
         lambda facts, scoring: protocol_of(scoring).contrasts,
         _measure_contrasts,
     ),
-    "paraphrase_consistency": (_has_paraphrases, _measure_paraphrases),
+    "paraphrase_consistency": (has_paraphrases, measure_paraphrases),
     "position_bias": (
         lambda facts, scoring: protocol_of(scoring).options and has_positions(facts),
         measure_positions,

@@ -45,9 +45,11 @@ SCORES = pa.schema(
         ("donor", pa.string()),  # see donors.py; null for a fact without one
         ("donor_scores", pa.list_(pa.float32())),
         (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
+        ("reviewed", pa.bool_()),  # the template; null where it is not known
+        ("repeated", pa.list_(pa.string())),  # see protocol.mark_repeated; null in other protocols
     ]
 )
-_OLDER = (5, 10)  # columns of older versions
+_OLDER = (5, 10, 11)  # columns of older versions
 # Free predictions; a fact that was not asked has nulls from `prediction` on.
 PREDICTIONS = pa.schema(
     [
