@@ -1,6 +1,7 @@
 """`polyprobe audit`: count the defects of a dataset."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,14 @@ def audit(
     languages: Annotated[
         str | None, typer.Option(help="Comma-separated language codes (default: all).")
     ] = None,
+    templates: Annotated[
+        bool,
+        typer.Option(
+            "--templates",
+            help="Count the templates of each relation and their edit distance instead, in all "
+            "configurations without --config.",
+        ),
+    ] = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
     ] = None,
@@ -32,6 +41,8 @@ def audit(
     ] = None,
 ) -> None:
     """Count the defects of a dataset by language, and their effect on RankC."""
+    if templates and html_file:
+        raise PolyprobeError("--templates has no page; give --json instead of --html")
     if not Path(dataset).exists():
         check_dataset(dataset)
     import_evaluate()
@@ -41,6 +52,9 @@ def audit(
     with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_tables
         from polyprobe.builder.audit.report import audit_table, render_page, to_json
+    if templates:
+        show_templates(dataset, config, parse_splits(languages), json_file)
+        return
     tables = read_tables(dataset, config, parse_splits(languages))
     if json_file and json_file == html_file:
         raise PolyprobeError(f"--json and --html both name {json_file}; choose two files")
@@ -51,6 +65,34 @@ def audit(
         write_text(json_file, text, "choose another file")
     if html_file:
         write_text(html_file, render_page(found), "choose another file")
+
+
+def show_templates(
+    dataset: str, config: str | None, languages: list[str] | None, json_file: Path | None
+) -> None:
+    """Print the counts of templates by language, and write them as JSON."""
+    from polyprobe.builder.audit.templates import count_templates, templates_json, templates_table
+    from polyprobe.builder.output.folder import list_configs
+    from polyprobe.schema.columns import split_name
+    from polyprobe.schema.locate import locate
+    from polyprobe.system.files import write_text
+
+    known: Sequence[str | None] = [config] if config else list_configs(Path(locate(dataset)))
+    found = known or [None]
+    counts = {}
+    for name in found:
+        own = read_tables(dataset, name, languages if len(found) == 1 else None)
+        for language, table in own.items():
+            if languages is None or language in languages:
+                alone = len(found) == 1 or split_name(name or "") == language
+                key = language if alone else f"{name} {language}"
+                counts[key] = count_templates(table, f"{dataset}: {key}")
+    if not counts:
+        raise PolyprobeError(f"{dataset} has none of the languages {', '.join(languages or ())}")
+    Console().print(templates_table(counts, f"Templates of {Path(dataset).resolve().name}"))
+    if json_file:
+        text = json.dumps(templates_json(counts), ensure_ascii=False, indent=1) + "\n"
+        write_text(json_file, text, "choose another file")
 
 
 def read_tables(

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
-from polyprobe.builder.recipes.balanced import DRAWS, WORDINGS
+from polyprobe.builder.recipes.balanced import AGREEMENTS, DRAWS, WORDINGS
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 
@@ -35,6 +35,7 @@ SentenceOption = partial(typer.Option, rich_help_panel="Sentences of the source"
 TemplateOption = partial(typer.Option, rich_help_panel="Translated templates")
 Output = Annotated[Path | None, typer.Option(help="Output folder (default: datasets/NAME).")]
 
+MANY = 20  # configurations by name only that the help does not list
 HEAD = ("language", "facts so far", "lost", "relations", "labelled")
 LOST = ("language", "reason", "rows")
 OTHERS = ("if added alone", "facts", "lost", "relations", "labelled")
@@ -47,7 +48,8 @@ MEANING = (
 def add_recipe(name: str) -> None:
     """Add the subcommand of a published dataset."""
     configs, further = RECIPES[name].configs, RECIPES[name].further
-    names = ", ".join(configs) + (f"; by name only: {', '.join(further)}" if further else "")
+    shown = further if len(further) < MANY else (*further[:2], "…", further[-1])
+    names = ", ".join(configs) + (f"; by name only: {', '.join(shown)}" if further else "")
 
     def build(
         config: Annotated[
@@ -142,6 +144,14 @@ def build_balanced(
             "they are kept without a second one that agrees."
         ),
     ] = None,
+    agree: Annotated[
+        str,
+        TemplateOption(
+            callback=one_of(AGREEMENTS),
+            help="Two translators agree if they give a wording for the same template, or for any "
+            "template of the relation (as mParaRel).",
+        ),
+    ] = "template",
     draw: Annotated[
         str,
         typer.Option(
@@ -175,6 +185,7 @@ def build_balanced(
         tuple(template_translator or ()),
         tuple(trusted or ()),
         draw,
+        agree,
     )
     (check_request if plan else check_build)(request)
     from polyprobe.builder import build

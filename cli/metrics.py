@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from polyprobe.eval.results import REPEATED_SUBJECTS, TEMPLATES
 from polyprobe.system.errors import PolyprobeError
 
 from .options import (
@@ -15,6 +16,7 @@ from .options import (
     Relations,
     Seed,
     import_evaluate,
+    one_of,
     parse_choice,
     say,
     split_list,
@@ -76,6 +78,21 @@ def metrics(
             help="Also the accuracy of each fifth of the facts by the dataset's column popularity.",
         ),
     ] = False,
+    repeated_subjects: Annotated[
+        str,
+        FigureOption(
+            callback=one_of(REPEATED_SUBJECTS),
+            help="Consistency leaves out subjects with several objects: by id, by label up to the "
+            "first hyphen (released code of mParaRel), or none (keep).",
+        ),
+    ] = "id",
+    templates: Annotated[
+        str,
+        FigureOption(
+            callback=one_of(TEMPLATES),
+            help="Consistency over all templates, or over the reviewed ones.",
+        ),
+    ] = "all",
     figures: Annotated[
         str | None,
         FigureOption(
@@ -100,7 +117,15 @@ def metrics(
     from polyprobe.eval.results.options import Bootstrap, MetricOptions
 
     options = MetricOptions(
-        average, weights, ties, tuple(split_list(figures)), popularity, length_norm, max_masks
+        average=average,
+        weights=weights,
+        ties=ties,
+        figures=tuple(split_list(figures)),
+        popularity=popularity,
+        length_norm=length_norm,
+        max_masks=max_masks,
+        repeated_subjects=repeated_subjects,
+        templates=templates,
     )
     options.check()
     named = split_list(pairs)

@@ -100,7 +100,10 @@ def has_prompts(table: pa.Table) -> bool:
 
 
 def arrange(table: pa.Table) -> pa.Table:
-    """Return the columns of `RELEASED` that a table has, in that order and with those types."""
+    """Return the columns of `RELEASED` that a table has, in that order and with those types.
+
+    Metadata of the table, such as notes on the build, are kept.
+    """
     fields = [field for field in RELEASED if field.name in table.column_names]
     schema = pa.schema(fields, metadata=table.schema.metadata)
     return table.select(schema.names).cast(schema)

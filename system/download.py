@@ -6,10 +6,10 @@ import sys
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .errors import PolyprobeError
 from .store import cache_folder
@@ -21,10 +21,15 @@ TIMEOUT = 30  # seconds without a byte
 ZIP_ERRORS = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
 )  # fmt: skip
+Member = TypeVar("Member", bytes, dict[str, bytes])
 
 
 class Repository(NamedTuple):
-    """A GitHub repository at one commit: `OWNER/REPO`, and the SHA-256 of each file we read."""
+    """A GitHub repository at one commit: `OWNER/REPO`, and the SHA-256 of what we read.
+
+    The key of `sha256` is a file, or a folder with `/` at the end. A folder's SHA-256 is that of
+    the lines that `LC_ALL=C sha256sum *` prints in it.
+    """
 
     name: str
     commit: str
@@ -61,23 +66,56 @@ def read_files(
     `OWNER__REPO@COMMIT12.zip` there. Without, it is downloaded from GitHub into the user's cache
     folder; a damaged archive in the cache is downloaded again, a damaged download is deleted.
     """
-    left = deque(paths)
+    yield from _read_each(repository, deque(paths), mirror, _read_file)
+
+
+def read_folders(
+    repository: Repository, folders: Iterable[str], mirror: Path | None = None
+) -> Iterator[dict[str, bytes]]:
+    """Yield {name: content} of the files in each folder, as `read_files` yields files."""
+    yield from _read_each(repository, deque(folders), mirror, _read_folder)
+
+
+def _read_each(
+    repository: Repository,
+    left: deque[str],
+    mirror: Path | None,
+    read: Callable[[zipfile.ZipFile, str], Member],
+) -> Iterator[Member]:
     if mirror is not None:
         check_archive(repository, mirror)
-        yield from _read_members(repository, left, mirror / repository.archive)
+        yield from _read_members(repository, left, mirror / repository.archive, read)
         return
     archive = cache_folder() / "upstream" / repository.archive
     if archive.is_file():
         with suppress(PolyprobeError):
-            yield from _read_members(repository, left, archive)
+            yield from _read_members(repository, left, archive, read)
             return
         archive.unlink()
     _download(repository.url, archive, None)
     try:
-        yield from _read_members(repository, left, archive)
+        yield from _read_members(repository, left, archive, read)
     except PolyprobeError as error:
         archive.unlink()
         raise PolyprobeError(f"{repository.url}: {error}; the download was deleted") from error
+
+
+def _read_file(zipball: zipfile.ZipFile, path: str) -> bytes:
+    return zipball.read(path)
+
+
+def _read_folder(zipball: zipfile.ZipFile, folder: str) -> dict[str, bytes]:
+    paths = sorted(path for path in zipball.namelist() if path.rpartition("/")[0] + "/" == folder)
+    names = [path.removeprefix(folder) for path in paths if path != folder]
+    if not names:
+        raise KeyError(f"no files in the folder {folder}")
+    return {name: zipball.read(folder + name) for name in names}
+
+
+def list_sums(contents: Mapping[str, bytes]) -> bytes:
+    """Return what `LC_ALL=C sha256sum *` prints for {name: content}."""
+    lines = (f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents))
+    return "".join(lines).encode()
 
 
 def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
@@ -110,14 +148,20 @@ def check_archive(repository: Repository, mirror: Path | None) -> None:
         )
 
 
-def _read_members(repository: Repository, paths: deque[str], archive: Path) -> Iterator[bytes]:
+def _read_members(
+    repository: Repository,
+    paths: deque[str],
+    archive: Path,
+    read: Callable[[zipfile.ZipFile, str], Member],
+) -> Iterator[Member]:
     """Yield the content of each path in a zipball, and remove the path from `paths`."""
     root = f"{repository.name.partition('/')[2]}-{repository.commit}"
     try:
         with zipfile.ZipFile(archive) as zipball:
             while paths:
-                content = zipball.read(f"{root}/{paths[0]}")
-                _check(content, repository.sha256[paths[0]], f"{archive}: {paths[0]}")
+                content = read(zipball, f"{root}/{paths[0]}")
+                hashed = content if isinstance(content, bytes) else list_sums(content)
+                _check(hashed, repository.sha256[paths[0]], f"{archive}: {paths[0]}")
                 paths.popleft()
                 yield content
     except KeyError as error:

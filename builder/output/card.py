@@ -52,6 +52,7 @@ STALE = (
 )
 PARTIAL = "Rows found in every language, but excluded because another row of their fact is lost:"
 FRAMEWORK = "polyprobe"
+MOST_COLUMNS = 24  # configurations beside each other; more are summed up
 
 
 class SplitSize(NamedTuple):
@@ -69,7 +70,8 @@ class Config(NamedTuple):
 
     `relations` counts queries by relation, `sizes` by number of candidates, `flags` by flag; they
     are the same in every language and read from the first. `baseline` is the accuracy without a
-    model in English, or in the first language without English. `repairs` counts queries with a code
+    model in English, or in the first language without English; it is undefined for rows of one
+    candidate, whose others the protocol adds. `repairs` counts queries with a code
     in at least one language. `notes` describe the build; they are empty if the dataset depends only
     on its source.
     """
@@ -171,8 +173,6 @@ def read_config(folder: Path, name: str) -> Config:
     repaired = zip(*(column.to_pylist() for column in columns), strict=True)
     flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
     read = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
-    split = read_split(paths[read].stem, tables[read], name)
-    with_ids = find_ids({split.language: split})
     return Config(
         name=name,
         splits=[
@@ -186,13 +186,26 @@ def read_config(folder: Path, name: str) -> Config:
             for path, table in zip(paths, tables, strict=True)
         ],
         schema=first.schema.remove_metadata(),
-        relations=Counter(first["relation"].to_pylist()),
-        sizes=Counter(pc.list_value_length(first["candidates"]).to_pylist()),
+        relations=count_values(first["relation"]),
+        sizes=count_values(pc.list_value_length(first["candidates"])),
         repairs=Counter(code for row in repaired for code in set().union(*row)),
         flags=Counter(flag for row in flagged for flag in row),
-        baseline=find_baselines(split, with_ids)[""],
+        baseline=measure_baseline(paths[read].stem, tables[read], name),
         notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
     )
+
+
+def count_values(column: pa.ChunkedArray) -> Counter[Any]:
+    """Return the number of each value, in the order of first occurrence."""
+    return Counter({x["values"].as_py(): x["counts"].as_py() for x in pc.value_counts(column)})
+
+
+def measure_baseline(language: str, table: pa.Table, name: str) -> Baseline:
+    """Return the accuracy of a split without a model; None if all rows have one candidate."""
+    if pc.max(pc.list_value_length(table["candidates"])).as_py() == 1:
+        return Baseline(table.num_rows, None, None)
+    split = read_split(language, table, name)
+    return find_baselines(split, find_ids({language: split}))[""]
 
 
 def read_parquet(path: Path) -> pa.Table:
@@ -281,8 +294,13 @@ def statistics_table(configs: Sequence[Config]) -> str:
 
 
 def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
-    """Return one line for each relation: its number of queries in each configuration."""
+    """Return one line for each relation: its number of queries in each configuration.
+
+    More than MOST_COLUMNS configurations are summed up.
+    """
     order = dict.fromkeys(relation for config in configs for relation in config.relations)
+    if len(configs) > MOST_COLUMNS:
+        return sum_relations([config.relations for config in configs], list(order), names)
     rows = [
         (
             link_relation(relation),
@@ -292,6 +310,21 @@ def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
         for relation in order
     ]
     return markdown_table(("relation", "name", *(f"`{c.name}`" for c in configs)), rows)
+
+
+def sum_relations(
+    counts: Sequence[Counter[str]], order: Sequence[str], names: dict[str, str]
+) -> str:
+    """Return one line for each relation: its configurations and their numbers of queries."""
+    rows = []
+    for relation in order:
+        own = [count[relation] for count in counts if relation in count]
+        figures = (len(own), sum(own), min(own), max(own))
+        rows.append(
+            (link_relation(relation), names.get(relation, ""), *(f"{n:,}" for n in figures))
+        )
+    head = ("relation", "name", "configurations", "queries", "fewest", "most")
+    return markdown_table(head, rows)
 
 
 def link_relation(relation: str) -> str:

@@ -31,6 +31,14 @@ REQUESTED = {
     BALANCED: "polyprobe.builder.recipes.balanced.build",
     OWN: "polyprobe.builder.recipes.own.build",
 }
+MPARAREL = (
+    *("af", "ar", "az", "bg", "bn", "ca", "cs", "cy", "da", "de", "el", "en", "es", "et", "fa"),
+    *("fi", "fr", "ga", "gl", "he", "hr", "hu", "hy", "id", "is", "it", "ja", "ko", "lt", "lv"),
+    *("ms", "nl", "pl", "pt", "ro", "ru", "sk", "sl", "sq", "sv", "th", "tr", "uk", "vi"),
+    *("zh-hans", "zh-hant"),
+)
+"""The languages of mParaRel's templates."""
+TRANSLATED = "-translated"  # with the templates on which mParaRel's translators agree
 RECIPES = {
     "bmlama": Recipe(
         "polyprobe.builder.recipes.bmlama.build",
@@ -69,6 +77,12 @@ RECIPES = {
             *("bn", "ceb", "el", "en", "es", "fr", "he", "hu", "ilo", "ja", "ko", "mg", "mr"),
             *("nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh"),
         ),
+    ),
+    "mpararel": Recipe(
+        "polyprobe.builder.recipes.mpararel.build",
+        "the tuples and templates of mParaRel, as released",
+        MPARAREL,
+        further=tuple(language + TRANSLATED for language in MPARAREL if language != "en"),
     ),
 }
 

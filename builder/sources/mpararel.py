@@ -35,6 +35,7 @@ MERGED = {"zh": ("zh-hans", "zh-hant")}  # BMLAMA's zh; the first folder has pri
 _FOLDERS = (PurePosixPath(path).parts[-3:-1] for path in REPOSITORY.sha256)
 LANGUAGES = tuple(sorted({name for kind, name in _FOLDERS if kind == "tuples"} | MERGED.keys()))
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
+RELEASED_PATTERNS = {"pattern": pl.String, "checked-by-human": pl.Boolean}
 
 REPAIRED = "templates with a stray bracket or zero-width space removed"
 DOUBLED = "templates excluded: equal to another one after repair"
@@ -150,6 +151,25 @@ def read_templates(
         for relation, content in sorted(relations.items()):
             for number, template in parse_patterns(content, repairs):
                 yield language, relation, f"mpararel:{relation}:{number}", template
+
+
+def read_patterns(mirror: Path | None, folder: str) -> pl.DataFrame:
+    """Return the patterns of a folder as released: relation, template_id, pattern, reviewed.
+
+    The order is that of relations and lines. The ids are those of `read_templates`, so that the
+    patterns that are repaired there have the same id here.
+    """
+    return pl.concat(
+        pl.read_ndjson(io.BytesIO(content), schema=RELEASED_PATTERNS)
+        .with_row_index("line")
+        .select(
+            relation=pl.lit(relation),
+            template_id=pl.format("mpararel:{}:{}", pl.lit(relation), "line"),
+            pattern="pattern",
+            reviewed="checked-by-human",
+        )
+        for _, relation, content in read_jsonl(mirror, [("patterns", folder)])
+    )
 
 
 def parse_patterns(content: bytes, repairs: Counter[str]) -> Iterator[tuple[int, str]]:

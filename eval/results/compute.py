@@ -1,7 +1,7 @@
 """Compute results.json from the scores or predictions of a run, without the model."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,10 @@ from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.eval.scoring.options import is_normalised
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
-from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.metrics.shared.rows import name_pairs, take
-from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -26,6 +24,7 @@ from .facts import ScoredFacts, count_correct
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
 from .floors import find_floors
 from .further.calibration import calibrate_candidates
+from .further.paraphrases import has_paraphrases, measure_paraphrases
 from .further.popularity import measure_popularity
 from .options import (
     BOOTSTRAP,
@@ -288,63 +287,6 @@ def _measure_contrasts(
     return {**without_groups(figures), **count}
 
 
-def _measure_paraphrases(
-    facts: ScoredFacts, language: str, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return mParaRel's three figures from the predictions for each fact's templates.
-
-    Of candidates with equal scores the one with the fewest tokens is predicted, then the first.
-    Facts whose subject has several objects in the relation are excluded, as in mParaRel.
-    """
-    table = facts.tables[language]
-    predicted: dict[str, list[str]] = {}
-    right: dict[str, list[int]] = {}
-    relations: dict[str, str] = {}
-    clusters: dict[str, Any] = {}
-    units = options["clusters"] or table["fact_id"].to_pylist()
-    for row, best, unit in zip(table.to_pylist(), _choose(table), units, strict=True):
-        fact = row["fact_id"]
-        _, gold = _ends(fact)
-        predicted.setdefault(fact, []).append(gold if best in row["answers"] else f"#{best}")
-        if right.setdefault(fact, row["answers"]) != row["answers"]:
-            raise PolyprobeError(
-                f"fact {fact}: its templates have other candidates; consistency needs the same "
-                "ones, in the same order"
-            )
-        relations[fact], clusters[fact] = row["relation"], unit
-    subjects, objects = zip(*map(_ends, predicted), strict=True)
-    figures = measure_consistency(
-        list(predicted.values()),
-        objects,
-        groups=list(relations.values()),
-        subjects=subjects,
-        clusters=list(clusters.values()),
-        average=options["average"],
-        n_resamples=options["n_resamples"],
-        seed=options["seed"],
-    )
-    return without_groups(figures)
-
-
-def _choose(table: pa.Table) -> Iterator[int]:
-    pairs = zip(table["scores"].to_pylist(), table["n_tokens"].to_pylist(), strict=True)
-    for scores, tokens in pairs:
-        yield min(range(len(scores)), key=lambda i: (-scores[i], tokens[i], i))
-
-
-def _ends(fact: str) -> tuple[str, str]:
-    """Return subject and object of a fact id (RELATION:SUBJECT:OBJECT), else the id twice."""
-    parts = split_fact(fact)
-    return parts[1:] if parts else (fact, fact)
-
-
-def _has_paraphrases(facts: ScoredFacts, scoring: str) -> bool:
-    """Return whether facts have several rows, all rows of a fact with as many candidates."""
-    ids = facts.table["fact_id"].to_pylist()
-    sizes = set(zip(ids, facts.sizes.tolist(), strict=True))
-    return len(sizes) == len(set(ids)) < len(ids)
-
-
 Measure = Callable[[ScoredFacts, str, Mapping[str, Any]], dict[str, Any]]
 # By module: whether it applies to the run, and its kernel for one language.
 MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
@@ -353,7 +295,7 @@ MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
         lambda facts, scoring: protocol_of(scoring).contrasts,
         _measure_contrasts,
     ),
-    "paraphrase_consistency": (_has_paraphrases, _measure_paraphrases),
+    "paraphrase_consistency": (has_paraphrases, measure_paraphrases),
     "position_bias": (
         lambda facts, scoring: protocol_of(scoring).options and has_positions(facts),
         measure_positions,

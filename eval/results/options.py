@@ -10,7 +10,7 @@ from polyprobe.metrics.shared.ranks import TIES, WEIGHTS
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError, check_option
 
-from . import CLUSTERS
+from . import CLUSTERS, REPEATED_SUBJECTS, TEMPLATES
 
 OF_PREDICTIONS = ("length_norm", "max_masks")
 EVERY = "default"  # in `figures`: those of every run
@@ -34,6 +34,10 @@ class MetricOptions(NamedTuple):
             the sum; None: as the run did.
         max_masks: of free predictions: only fillings of at most so many masks; 1 is the protocol
             of earlier work; None: all.
+        repeated_subjects: of paraphrase consistency: subjects with several objects in a relation
+            are left out by their `id` in the fact id, as in the paper; by `label`, as in the
+            released code (see `metrics/shared/subjects.py`); or not (`keep`).
+        templates: of paraphrase consistency: `all`, or only those that a person `reviewed`.
     """
 
     average: str = "macro"
@@ -43,6 +47,8 @@ class MetricOptions(NamedTuple):
     popularity: bool = False
     length_norm: bool | None = None
     max_masks: int | None = None
+    repeated_subjects: str = "id"
+    templates: str = "all"
 
     @classmethod
     def read(cls, results: Mapping[str, Any]) -> "MetricOptions":
@@ -61,6 +67,8 @@ class MetricOptions(NamedTuple):
         check_option("--average", self.average, AVERAGES)
         check_option("--weights", self.weights, [*WEIGHTS])
         check_option("--ties", self.ties, TIES)
+        check_option("--repeated-subjects", self.repeated_subjects, REPEATED_SUBJECTS)
+        check_option("--templates", self.templates, TEMPLATES)
 
     def check_run(self, kind: str, folder: object) -> None:
         """Refuse options of rankings for a run of free predictions, and the other way round."""

@@ -47,6 +47,8 @@ SCORES = pa.schema(
         ("donor_scores", pa.list_(pa.float32())),
         (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
         ("majority", pa.float32()),  # like baseline, with the fact itself
+        ("reviewed", pa.bool_()),  # the template; null where it is not known
+        ("repeated", pa.list_(pa.string())),  # see protocol.mark_repeated; null in other protocols
     ]
 )
 # Free predictions; a fact that was not asked has nulls from `prediction` on.

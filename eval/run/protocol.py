@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from polyprobe.metrics.shared.subjects import Repeated, find_repeated
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.system.errors import PolyprobeError
 
@@ -221,6 +222,20 @@ def _ask_relations(table: pa.Table, objects: Objects) -> pa.Table:
         "candidates": pa.array(labels, pa.list_(pa.string())).take(which),
         "answers": pa.array(objects.answers, pa.list_(pa.int32())),
     }
-    if "flags" in table.column_names:
-        changed["flags"] = table["flags"]
-    return pa.table(changed)
+    changed |= {name: table[name] for name in ("flags", "reviewed") if name in table.column_names}
+    return pa.table(changed | {"repeated": mark_repeated(table)})
+
+
+def mark_repeated(table: pa.Table) -> pa.Array:
+    """Return for each row the names of `subjects.Repeated` that hold for its fact, by labels."""
+    columns = ("fact_id", "subject", "candidates", "answers", "relation")
+    facts: dict[str, tuple[str, str, str]] = {}
+    for part in table.select(columns).to_batches(max_chunksize=1000):
+        for fact, subject, labels, right, relation in zip(*part.to_pydict().values(), strict=True):
+            facts.setdefault(fact, (subject or "", labels[right[0]], relation))
+    repeated = find_repeated(*zip(*facts.values(), strict=True))
+    marks = {
+        fact: [name for name, mark in zip(Repeated._fields, pair, strict=True) if mark]
+        for fact, *pair in zip(facts, *repeated, strict=True)
+    }
+    return pa.array([marks[fact] for fact in table["fact_id"].to_pylist()], pa.list_(pa.string()))

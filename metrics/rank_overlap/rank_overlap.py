@@ -151,6 +151,8 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
     languages, sizes = read_languages(scores)
     pairs = np.triu_indices(len(languages), 1)
     values = np.empty((len(sizes), len(pairs[0])))
+    if not values.size:  # a single language
+        return values
     width = len(languages)
     for size, queries, items in _split_queries(sizes, lambda n: width * (n * (n - 1) // 2 + width)):
         one, other = np.triu_indices(size, 1)

@@ -150,6 +150,8 @@ def rankc_pairs(
     against = languages if others is None else read_languages(others)[0]
     pairs = np.triu_indices(len(languages), 1)
     values = np.empty((len(sizes), len(pairs[0])))
+    if not values.size:  # a single language
+        return values
     for size, queries, items in split_by_size(sizes):
         share = rank_weights(size, weights) / np.arange(1, size + 1)
         curves = _make_curves(size, np.sqrt(share[:-1]))

@@ -21,10 +21,11 @@ DATASETS = {
     "bmlama": ("17-repaired", "53-repaired", "17", "53"),
     "fluent-mlama": ("es", "es-sentence", "vi", "vi-sentence"),
     "polyglot": ("fr",),
+    "mpararel": ("en", "is"),
     "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
     "xfactr": ("en", "el", "es"),
 }
-MONOLINGUAL = ("fluent-mlama", "polyglot", "xfactr")  # the split has the configuration's language
+MONOLINGUAL = ("fluent-mlama", "mpararel", "polyglot", "xfactr")  # a configuration is a language
 CARDS = ("datasets/", "builder/")
 MODELS = {
     "bigscience/bloom-560m": "causal",

@@ -1,5 +1,3 @@
-import json
-
 import polars as pl
 import pytest
 
@@ -7,52 +5,13 @@ from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES
 from polyprobe.builder.sources import mpararel, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny import describe, pack
-
-# (subject, its label, object, its label), as in the released files.
-TUPLES = {
-    "en/P36": [("Q1", "Peru", "Q2", "Lima"), ("Q3", "Chad", "Q4", "N'Djamena")],
-    "en/P30": [("Q1", "Peru", "Q5", "South America")],
-    "fr/P36": [("Q1", "Pérou", "Q2", "Lima")],
-    "fr/P30": [("Q3", "\xa0Tchad", "Q6", "Afrique")],  # a fact that English lacks
-    "zh-hans/P36": [("Q1", "秘鲁", "Q2", "利马")],
-    "zh-hant/P36": [("Q1", "秘魯", "Q2", "利馬"), ("Q3", "查德", "Q4", "恩加美納")],
-}
-PATTERNS = {
-    "en/P36": ["the capital of [X] is [Y]", "[Y] is the capital of [X]"],
-    "fr/P36": ["[ [X] ] a pour capitale [Y]", "(y], [X] [Y]", "[X] a pour capitale [Y]"],
-    "fr/P30": ["[X] est\u200b en [Y]"],
-    "zh-hans/P36": ["[X]的首都是[Y]"],
-    "zh-hant/P36": ["[X]嘅首都係[Y]", "[Y]是[X]嘅首都"],
-    "zh-hant/P30": ["[X]位於[Y]"],
-}
-
-
-def write_lines(records) -> bytes:
-    return "".join(json.dumps(record) + "\n" for record in records).encode()
+from polyprobe.tests.builder.tiny_mpararel import PATTERNS, release
 
 
 @pytest.fixture
 def mirror(monkeypatch, tmp_path):
-    keys = ("sub_uri", "sub_label", "obj_uri", "obj_label")
-    files = {
-        f"{mpararel.ROOT}/tuples/{name}.jsonl": [
-            {"lineid": number, **dict(zip(keys, row, strict=True))}
-            for number, row in enumerate(rows)
-        ]
-        for name, rows in TUPLES.items()
-    } | {
-        f"{mpararel.ROOT}/patterns/{name}.jsonl": [
-            {"pattern": pattern, "checked-by-human": False} for pattern in patterns
-        ]
-        for name, patterns in PATTERNS.items()
-    }
-    contents = {path: write_lines(records) for path, records in files.items()}
-    repository = describe(contents)
-    monkeypatch.setattr(mpararel, "REPOSITORY", repository)
     monkeypatch.setattr(mpararel, "LANGUAGES", ("en", "fr", "zh", "zh-hans", "zh-hant"))
-    pack(tmp_path, repository, contents)
-    return tmp_path
+    return release(tmp_path, monkeypatch)
 
 
 def test_languages_are_those_with_tuples_and_zh():

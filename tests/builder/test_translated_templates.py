@@ -95,6 +95,45 @@ def test_two_agree_on_what_readers_take_for_one(one, other, agreed):
         }  # fmt: skip
 
 
+def test_translators_may_agree_on_a_wording_of_the_relation():
+    """As in mParaRel: each wording of the relation has one vote of each engine that gives it."""
+    texts = [f"[X] {word} [Y]" for word in ("a", "b", "c")]
+    said = ["[X] p [Y]", "[X] q [Y]", "[X] Q [Y].", "nada"]
+    templates = table(*texts)
+    for number, answers in enumerate(product(said, repeat=6)):
+        if number % 7:  # 586 of 4,096
+            continue
+        one, two = f"one {number}", f"two {number}"  # translations are kept by name
+        given = {one: answers[:3], two: answers[3:]}
+        engines = [
+            Dictionary(name, dict(zip(texts, own, strict=True))) for name, own in given.items()
+        ]
+        for trusted in ((), (two,)):
+            found = translate(
+                templates, *engines, trusted=trusted, agree="relation", styles=["brackets"]
+            )
+            votes = Counter()
+            for name, own in given.items():
+                for wording in {text.lower().rstrip(".") for text in own} - {"nada"}:
+                    votes[wording] += 2 if name in trusted else 1
+            kept = [text.lower().rstrip(".") for text in found.templates["template"]]
+            assert sorted(kept) == sorted(text for text, count in votes.items() if count > 1)
+
+
+def test_agreement_for_another_template_names_both_translators():
+    one = Dictionary("a", {BORN: "[X] nació en [Y].", DIED: "[X] murió en [Y]."})
+    other = Dictionary("b", {BORN: "[X] es de [Y].", DIED: "[X] nació en [Y]."})
+    assert not translate(table(BORN, DIED), one, other).templates.height
+    found = translate(table(BORN, DIED), one, other, agree="relation")
+    assert found.provenance.select("template", "sources", "translators").rows() == [
+        ("[X] nació en [Y].", ["ours:P19:0", "ours:P19:1"], ["a", "b"])
+    ]
+    assert outcomes(found) == {
+        **{("a", "ours:P19:0"): "agreed", ("b", "ours:P19:1"): "agreed"},
+        **{("a", "ours:P19:1"): "alone", ("b", "ours:P19:0"): "alone"},
+    }
+
+
 def test_every_combination_is_kept_as_the_rule_says():
     """All combinations of answers of three engines, compared with the written rule."""
     said = ["[X] nace en [Y].", "[X] Nace en [Y]", "[X] nació en [Y].", "nada"]

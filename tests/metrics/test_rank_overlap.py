@@ -15,12 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from polyprobe.metrics.rank_overlap import rank_overlap
 from polyprobe.metrics.rank_overlap.rank_overlap import (
     measure_rank_overlap,
     overlap_chance,
     overlap_per_query,
     rbo_weights,
 )
+from polyprobe.metrics.rankc import rankc
 from polyprobe.tests.metrics.test_modules import METRICS
 
 
@@ -287,3 +289,13 @@ def test_combines_with_rankc(tmp_path, monkeypatch):
         assert combined[key] == alone[key]
     assert combined["rank_overlap_by_group"] == alone["by_group"]
     assert combined["rankc"] == modules[0].compute(**scores, groups=["P36", "P19"])["rankc"]
+
+
+def test_a_single_language_is_not_compared(monkeypatch):
+    scores = {"en": np.zeros((2, 3))}
+    for module, name, pairs in (
+        (rank_overlap, "_split_queries", rank_overlap.kendall_pairs),
+        (rankc, "split_by_size", rankc.rankc_pairs),
+    ):
+        monkeypatch.setattr(module, name, None)  # would be called for each size of pool
+        assert pairs(scores).shape == (2, 0)

@@ -2,3 +2,4 @@
 
 WORDINGS = ("template", "sentence")
 DRAWS = ("frequency", "uniform")
+AGREEMENTS = ("template", "relation")

@@ -191,7 +191,9 @@ def translate_missing(
     engines = load_translators(request.template_translators)
     asked = set(choose_relations(known.facts, request)["relation"])
     both = choose_templates(known.templates, fallback)
-    translated = fill_missing(both, request.languages, asked, engines, request.trusted)
+    translated = fill_missing(
+        both, request.languages, asked, engines, request.trusted, agree=request.agree
+    )
     for line in describe_outcomes(translated):
         report(line)
     return translated.templates, "; ".join(engine.signature for engine in engines.values())

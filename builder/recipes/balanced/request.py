@@ -8,7 +8,7 @@ from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.schema.columns import SENTENCE
 from polyprobe.system.errors import PolyprobeError, check_option
 
-from . import DRAWS, WORDINGS
+from . import AGREEMENTS, DRAWS, WORDINGS
 
 PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
@@ -33,7 +33,7 @@ class Request(NamedTuple):
 
     `template_translators` are the arguments of `templates.load_translators`. They
     translate English templates for languages without one. Translations by `trusted` ones need no
-    agreement.
+    agreement. The others agree by `agree`, see `templates.fill_missing`.
     """
 
     source: str
@@ -51,6 +51,7 @@ class Request(NamedTuple):
     template_translators: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
     draw: str = "frequency"
+    agree: str = "template"
 
     @property
     def name(self) -> str:
@@ -79,6 +80,7 @@ class Request(NamedTuple):
             ("--unimorph", self.unimorph),
             *(("--template-translator", PASSWORD.sub("", t)) for t in self.template_translators),
             *(("--trusted", PASSWORD.sub("", text)) for text in self.trusted),
+            ("--agree", self.agree if self.agree != "template" else ""),
             ("--draw", self.draw),
             ("--seed", str(self.seed)),
             ("--config", self.name),
@@ -106,6 +108,7 @@ def check_request(request: Request) -> None:
     if request.wording:
         check_option("--wording", request.wording, WORDINGS)
     check_option("--draw", request.draw, DRAWS)
+    check_option("--agree", request.agree, AGREEMENTS)
     if request.wording and request.templates != 1:
         raise PolyprobeError(
             f"--templates {request.templates}: with --wording a fact has one row; omit --templates "

@@ -2,9 +2,9 @@
 
 Fierro and Søgaard (Findings of ACL 2022, arXiv:2203.11552, section 3) translate every template,
 including its slots, with several engines. A translation is valid if two engines agree on it, or if
-it comes from an engine that native speakers trust. Here, engines agree if they give the same
-wording for the same template; mParaRel compares all paraphrases of a relation. The comparison
-ignores case, spaces, invisible characters and final punctuation.
+it comes from an engine that native speakers trust. By default, engines agree if they give the same
+wording for the same template; with `agree="relation"`, as in mParaRel, for any template of the
+relation. The comparison ignores case, spaces, invisible characters and final punctuation.
 
 Engines write `[x]`, `［X］` or `[ X ]` for a slot, drop a bracket, or transliterate the letter:
 `[Х]`, `[Кс]`, `[Икс]` for X, `[У]`, `[И]`, `[Игрек]` for Y. An ambiguous slot counts as lost: a
@@ -22,6 +22,7 @@ import polars as pl
 from polyprobe.builder.facts import SUBJECT, TEMPLATES, is_template
 from polyprobe.builder.facts.labels import fold, normalise
 from polyprobe.builder.translators import Translator, load_translator, read_pairs
+from polyprobe.builder.translators.votes import is_agreed
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError, unknown
 
@@ -153,15 +154,17 @@ def fill_missing(
     translators: Mapping[str, Translator],
     trusted: Collection[str] = (),
     source: str = "en",
+    agree: str = "template",
     styles: Sequence[str] = tuple(STYLES),
 ) -> Translated:
     """Return translations for the languages and relations without a template in `templates`.
 
     A translation is kept if two translators agree or one is trusted; of equal wordings, a trusted
-    translator's is kept, otherwise the first. In the id `translated:RELATION:N`, N numbers the
-    templates of a relation in a language. Relations without a template in the source language are
-    left out. No text is translated if nothing is missing. `styles` (STYLES) of slots are tried in
-    turn for templates that lose a slot.
+    translator's is kept, otherwise the first. Translators agree by `agree`: if they give a wording
+    for the same `template`, or for any one of the `relation`. In the id `translated:RELATION:N`,
+    N numbers the templates of a relation in a language. Relations without a template in the source
+    language are left out. No text is translated if nothing is missing. `styles` (STYLES) of slots
+    are tried in turn for templates that lose a slot.
 
     Raises:
         PolyprobeError: a single translator is not trusted, two names are the same engine, or a
@@ -176,7 +179,7 @@ def fill_missing(
     }
     check_translators(translators, trusted)
     asked = {language: rows for language, rows in lacking.items() if rows.height}
-    return translate_each_language(asked, source, translators, trusted, styles)
+    return translate_each_language(asked, source, translators, trusted, styles, agree)
 
 
 def translate_each_language(
@@ -185,6 +188,7 @@ def translate_each_language(
     translators: Mapping[str, Translator],
     trusted: Collection[str],
     styles: Sequence[str],
+    agree: str,
 ) -> Translated:
     """Return the translations of `asked`, {target: TEMPLATES of the source}."""
     refusals = find_refusals(source, list(asked), translators)
@@ -199,13 +203,14 @@ def translate_each_language(
             for name, translator in translators.items()
         }
         kept: dict[str, dict[str, KeptTemplate]] = {}
+        votes = count_votes(originals, given, agree)
         for number, (_, relation, template_id, _) in enumerate(originals.iter_rows()):
             versions = {name: column[number] for name, column in given.items()}
-            groups = group_versions(versions)
+            own = votes[number]
             for name, version in versions.items():
-                outcome = classify(name, version, groups, trusted, (name, target) in refusals)
+                outcome = classify(name, version, own, trusted, (name, target) in refusals)
                 outcomes.append((target, relation, template_id, name, outcome, *version[1:]))
-            merge(kept.setdefault(relation, {}), versions, groups, template_id, trusted)
+            merge(kept.setdefault(relation, {}), versions, own, template_id, trusted)
         rows += list_rows(target, kept, trusted)
     provenance = pl.DataFrame(rows, schema=PROVENANCE, orient="row")
     told = pl.DataFrame(outcomes, schema=OUTCOMES, orient="row")
@@ -309,6 +314,27 @@ def group_versions(versions: Mapping[str, Version]) -> dict[str, list[str]]:
     return groups
 
 
+def count_votes(
+    originals: pl.DataFrame, given: Mapping[str, Sequence[Version]], agree: str
+) -> list[dict[str, list[str]]]:
+    """Return for each original {folded wording: its translators}, by `agree` (`fill_missing`)."""
+    rows = [
+        group_versions({name: column[number] for name, column in given.items()})
+        for number in range(originals.height)
+    ]
+    if agree == "template":
+        return rows
+    shared: dict[str, dict[str, list[str]]] = {}
+    for relation, groups in zip(originals["relation"], rows, strict=True):
+        for folded, names in groups.items():
+            voters = shared.setdefault(relation, {}).setdefault(folded, [])
+            voters += [name for name in names if name not in voters]
+    return [
+        {folded: shared[relation][folded] for folded in groups}
+        for relation, groups in zip(originals["relation"], rows, strict=True)
+    ]
+
+
 def fold_template(template: str) -> str:
     """Return the key for the comparison of templates.
 
@@ -340,15 +366,27 @@ def merge(
     template_id: str,
     trusted: Collection[str],
 ) -> None:
-    """Add the wordings of two translators or of a trusted one to `kept`; merge equal ones."""
+    """Add the agreed wordings of one original to `kept`; merge equal ones.
+
+    `groups` are the voters for each wording, of which some may have given it for another original.
+    """
     for folded, names in groups.items():
-        vouching = [name for name in names if name in trusted]
-        if len(names) < 2 and not vouching:
+        if not is_agreed(names, trusted):
             continue
-        text = versions[(vouching or names)[0]].template
+        text = find_text(versions, folded, trusted)
         before = kept.get(folded, KeptTemplate(text, (), ()))
         givers = dict.fromkeys((*before.translators, *names))
         kept[folded] = KeptTemplate(before.template, (*before.sources, template_id), tuple(givers))
+
+
+def find_text(versions: Mapping[str, Version], folded: str, trusted: Collection[str]) -> str:
+    """Return the wording of a trusted translator, otherwise that of the first one that gives it."""
+    texts = {
+        name: version.template
+        for name, version in versions.items()
+        if version.template and fold_template(version.template) == folded
+    }
+    return texts[next((name for name in texts if name in trusted), next(iter(texts)))]
 
 
 def list_rows(

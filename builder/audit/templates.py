@@ -1,0 +1,155 @@
+"""The templates of a dataset: how many a relation has, and how different they are.
+
+These are the figures of table 1 of mParaRel (Fierro and Søgaard, arXiv:2203.11552). The paper does
+not define its string distance; the Levenshtein distance over all pairs of templates of one
+relation, averaged over the pairs of a language and then over languages, gives its value, 13.9.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from statistics import fmean
+from typing import NamedTuple
+
+import polars as pl
+import pyarrow as pa
+from rapidfuzz.distance import Levenshtein
+from rich import box
+from rich.table import Table
+
+from polyprobe.builder.facts import SUBJECT
+from polyprobe.system.errors import PolyprobeError
+
+NEEDED = ("relation", "template_id", "prompt", "subject")
+ROWS = 20  # of a template, from which it is read
+HEAD = ("relations", "templates", "fewest", "most", "mean", "edit distance")
+MEANING = (
+    "fewest, most, mean: templates of a relation; edit distance: Levenshtein distance of two "
+    "templates of a relation, in characters with [X] and [Y], mean over all such pairs"
+)
+
+
+class TemplateCounts(NamedTuple):
+    """The templates of one language, or means over languages.
+
+    - `relations`, `templates`: their numbers; `fewest`, `most`, `mean`: templates of a relation.
+    - `distance`: mean edit distance, None if no relation has two templates.
+    - `unread`: templates that cannot be read, since the label of the subject is not in the prompt.
+    """
+
+    relations: float
+    templates: float
+    fewest: int
+    most: int
+    mean: float
+    distance: float | None
+    unread: int
+
+
+def count_templates(table: pa.Table, place: str) -> TemplateCounts:
+    """Return the counts of one language.
+
+    A template is the text of the rows of one `template_id` of a relation with the subject's label
+    replaced by `[X]`. Unread templates count in all numbers except `distance`.
+
+    Args:
+        table: a split with the columns NEEDED.
+        place: names the split in errors.
+
+    Raises:
+        PolyprobeError: a missing column, or no rows.
+    """
+    for column in NEEDED:
+        if column not in table.column_names:
+            raise PolyprobeError(f"{place} has no column {column!r}; --templates needs it")
+    if not table.num_rows:
+        raise PolyprobeError(f"{place} has no rows; build the dataset again")
+    read = list_templates(table)
+    sizes = [len(texts) for texts in read.values()]
+    distances = [
+        Levenshtein.distance(one, other)
+        for texts in read.values()
+        for one, other in combinations([text for text in texts if text], 2)
+    ]
+    return TemplateCounts(
+        relations=len(sizes),
+        templates=sum(sizes),
+        fewest=min(sizes),
+        most=max(sizes),
+        mean=fmean(sizes),
+        distance=fmean(distances) if distances else None,
+        unread=sum(not text for texts in read.values() for text in texts),
+    )
+
+
+def list_templates(table: pa.Table) -> dict[str, list[str]]:
+    """Return {relation: its templates}, in the order of first occurrence; '' for unread ones."""
+    rows = pl.DataFrame(pl.from_arrow(table.select(NEEDED)))
+    some = rows.group_by("relation", "template_id", maintain_order=True).head(ROWS)
+    found: dict[str, list[str]] = {}
+    for (relation, _), part in some.group_by("relation", "template_id", maintain_order=True):
+        pairs = part.select("prompt", "subject").iter_rows()
+        found.setdefault(str(relation), []).append(read_template(pairs))
+    return found
+
+
+def read_template(rows: Iterable[tuple[str, str]]) -> str:
+    """Return the template of pairs (prompt, label of the subject), '' if they have none in common.
+
+    >>> read_template([("is is in [Y]", "is"), ("Ulm is in [Y]", "Ulm")])
+    '[X] is in [Y]'
+    """
+    possible: set[str] | None = None
+    for prompt, subject in rows:
+        own = set(_blank_each(prompt, subject)) if subject else set()
+        possible = own if possible is None else possible & own
+    return min(possible or {""})
+
+
+def _blank_each(prompt: str, subject: str) -> Iterator[str]:
+    """Yield the prompt with each of its occurrences of the subject replaced."""
+    start = prompt.find(subject)
+    while start >= 0:
+        yield prompt[:start] + SUBJECT + prompt[start + len(subject) :]
+        start = prompt.find(subject, start + 1)
+
+
+def summarize(counts: Mapping[str, TemplateCounts]) -> TemplateCounts:
+    """Return the means over languages; fewest and most of all, `mean` over all relations."""
+    every = list(counts.values())
+    known = [own.distance for own in every if own.distance is not None]
+    relations = sum(own.relations for own in every)
+    return TemplateCounts(
+        relations=relations / len(every),
+        templates=fmean(own.templates for own in every),
+        fewest=min(own.fewest for own in every),
+        most=max(own.most for own in every),
+        mean=sum(own.templates for own in every) / relations,
+        distance=fmean(known) if known else None,
+        unread=sum(own.unread for own in every),
+    )
+
+
+def templates_json(counts: Mapping[str, TemplateCounts]) -> dict[str, dict]:
+    """Return the counts by language, and `mean` over languages."""
+    return {name: own._asdict() for name, own in counts.items()} | {
+        "mean": summarize(counts)._asdict()
+    }
+
+
+def templates_table(counts: Mapping[str, TemplateCounts], title: str) -> Table:
+    """Return the counts for a rich console: a line for each language, and their means."""
+    whole = summarize(counts)
+    unread = f"; {whole.unread} templates cannot be read: no subject" if whole.unread else ""
+    table = Table("", *HEAD, title=title, caption=MEANING + unread, box=box.SIMPLE_HEAD, padding=0)
+    for name, own in counts.items():
+        table.add_row(name, f"{own.relations}", f"{own.templates}", *_cells(own))
+    if len(counts) > 1:
+        table.add_row("all", f"{whole.relations:.2f}", f"{whole.templates:.2f}", *_cells(whole))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table
+
+
+def _cells(own: TemplateCounts) -> list[str]:
+    distance = "–" if own.distance is None else f"{own.distance:.2f}"
+    return [f"{own.fewest}", f"{own.most}", f"{own.mean:.3f}", distance]

@@ -1,0 +1,1 @@
+"""mpararel: every released tuple of a language in every released pattern of its relation."""

@@ -1,0 +1,103 @@
+"""`polyprobe audit DATASET --templates`."""
+
+import json
+from functools import cache
+from statistics import fmean
+
+import pyarrow as pa
+import pytest
+
+from polyprobe.builder.audit.templates import count_templates, list_templates, read_template
+from polyprobe.builder.build import build_dataset
+from polyprobe.cli.audit import audit
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny_mpararel import PATTERNS, release
+
+
+def edit(one: str, other: str) -> int:
+    """Levenshtein's distance by its definition."""
+
+    @cache
+    def distance(i: int, j: int) -> int:
+        if not i or not j:
+            return i or j
+        change = distance(i - 1, j - 1) + (one[i - 1] != other[j - 1])
+        return min(change, distance(i - 1, j) + 1, distance(i, j - 1) + 1)
+
+    return distance(len(one), len(other))
+
+
+def make_table(rows) -> pa.Table:
+    names = ("relation", "template_id", "prompt", "subject")
+    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+
+
+ROWS = [
+    ("P36", "a", "the capital of Peru is [Y]", "Peru"),
+    ("P36", "b", "Peru: [Y]", "Peru"),
+    ("P36", "c", "[Y], Peru", "Peru"),
+    ("P30", "a", "Peru is in [Y]", "Peru"),
+    ("P36", "a", "the capital of the capital is [Y]", "the capital"),
+]
+
+
+def test_counts_by_hand():
+    counts = count_templates(make_table(ROWS), "tiny")
+    texts = ("the capital of [X] is [Y]", "[X]: [Y]", "[Y], [X]")
+    pairs = [edit(texts[i], texts[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert counts[:-2] == (2, 4, 1, 3, 2.0)  # relations, templates, fewest, most, mean
+    assert counts.distance == fmean(pairs)
+    assert counts.unread == 0
+
+
+def test_a_subject_that_is_also_a_word_of_the_template_is_found_by_other_rows():
+    pairs = [("is is in [Y]", "is"), ("Ulm is in [Y]", "Ulm")]
+    assert read_template(pairs) == "[X] is in [Y]"
+    assert read_template(reversed(pairs)) == "[X] is in [Y]"
+
+
+def test_a_template_without_the_subject_is_counted_as_unread():
+    rows = [*ROWS, ("P30", "b", "Перу в [Y]", "Перуы")]
+    counts = count_templates(make_table(rows), "tiny")
+    assert (counts.templates, counts.unread) == (5, 1)
+    assert counts.distance == count_templates(make_table(ROWS), "tiny").distance
+
+
+def test_missing_column_and_rows_are_named():
+    table = make_table(ROWS)
+    with pytest.raises(PolyprobeError, match="tiny has no column 'subject'"):
+        count_templates(table.drop(["subject"]), "tiny")
+    with pytest.raises(PolyprobeError, match="tiny has no rows"):
+        count_templates(table.slice(0, 0), "tiny")
+
+
+def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    release(mirror, monkeypatch)
+    folder = build_dataset("mpararel", ["en", "fr", "zh-hans"], mirror, tmp_path / "built")
+    file = tmp_path / "templates.json"
+    audit(str(folder), templates=True, json_file=file)
+    figures = json.loads(file.read_text())
+    assert list(figures) == ["en", "fr", "zh_hans", "mean"]
+    first, second = PATTERNS["en/P36"]
+    assert figures["en"]["distance"] == edit(first, second)
+    # 2 of en, 1 + 3 of fr, 1 of zh-hans; relations 1, 2, 1
+    assert figures["mean"]["mean"] == 7 / 4
+    assert figures["mean"]["relations"] == pytest.approx(4 / 3)
+    assert "edit distance" in capsys.readouterr().out
+    audit(str(folder), "fr", templates=True, json_file=file)
+    assert list(json.loads(file.read_text())) == ["fr", "mean"]
+
+
+def test_read_templates_are_the_released_patterns(monkeypatch, tmp_path):
+    release(tmp_path, monkeypatch)
+    from polyprobe.builder.recipes.mpararel.build import build
+
+    table = build("fr", tmp_path)["fr"]
+    assert list_templates(table) == {name: PATTERNS[f"fr/{name}"] for name in ("P30", "P36")}
+
+
+def test_there_is_no_page(tmp_path):
+    with pytest.raises(PolyprobeError, match="give --json instead of --html"):
+        audit("geofacts", templates=True, html_file=tmp_path / "page.html")

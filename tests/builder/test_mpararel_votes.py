@@ -1,0 +1,165 @@
+"""The templates on which the released translations of mParaRel agree."""
+
+import hashlib
+
+import polars as pl
+import pytest
+
+from polyprobe.builder.recipes import MPARAREL
+from polyprobe.builder.recipes.mpararel.build import build
+from polyprobe.builder.recipes.mpararel.votes import compare, count_votes, read_wording, vote
+from polyprobe.builder.sources import mpararel
+from polyprobe.builder.sources import mpararel_translations as translations
+from polyprobe.builder.translators.votes import is_agreed
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.test_mpararel_rows import REVIEWED
+from polyprobe.tests.builder.tiny import describe, pack
+from polyprobe.tests.builder.tiny_mpararel import PATTERNS, TUPLES, write_lines
+
+# (translator, relation): its lines, one for each English template.
+GIVEN = {
+    ("google", "P36"): ["La capitale de [x] est [y].", "[Y] est la capitale de [X]"],
+    ("mbart50_en2m", "P36"): ["X a pour capitale Y.", "la  capitale de [ X ] est [Y]"],
+    ("opus_mt", "P36"): ["[X], [Y]", "[Y] est [Y] de [X]"],
+    ("m2m100_big", "P36"): ["[X], [Y].", "[Y] : capitale de [X]"],
+    ("bing", "P30"): ["[X] est en [Y]"],
+    ("google", "P31"): ["[X] est un [Y]"],
+    ("bing", "P31"): ["[X] est un [Y]"],
+}
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    files = {
+        f"{translations.ROOT}/pararel_{translator}/fr/{relation}.jsonl": [
+            {"pattern": text, "lemma": "be"} for text in texts
+        ]
+        for (translator, relation), texts in GIVEN.items()
+    }
+    files |= {
+        f"{mpararel.ROOT}/patterns/{name}.jsonl": [
+            {"pattern": text, "checked-by-human": False} for text in texts
+        ]
+        for name, texts in {**PATTERNS, "en/P30": ["[X] is in [Y]"]}.items()
+    }
+    keys = ("sub_uri", "sub_label", "obj_uri", "obj_label")
+    files |= {
+        f"{mpararel.ROOT}/tuples/{name}.jsonl": [dict(zip(keys, row, strict=True)) for row in rows]
+        for name, rows in TUPLES.items()
+    }
+    contents = {path: write_lines(records) for path, records in files.items()}
+    repository = describe(contents)
+    folders: dict[str, str] = {}
+    for path in sorted(contents):
+        folder, _, name = path.rpartition("/")
+        folders[folder + "/"] = (
+            folders.get(folder + "/", "") + f"{repository.sha256[path]}  {name}\n"
+        )
+    sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in folders.items()}
+    rows = {path: digest for path, digest in repository.sha256.items() if mpararel.ROOT in path}
+    monkeypatch.setattr(mpararel, "REPOSITORY", repository._replace(sha256=rows))
+    monkeypatch.setattr(translations, "REPOSITORY", repository._replace(sha256=sums))
+    pack(tmp_path, repository, contents)
+    return tmp_path
+
+
+def test_two_translators_or_the_trusted_one(mirror):
+    assert vote(mirror, "fr").drop("reviewed").rows() == [
+        ("P30", "mpararel-votes:P30:0", "[X] est en [Y]", ["bing"]),
+        (
+            *("P36", "mpararel-votes:P36:0", "la capitale de [X] est [Y]"),
+            ["google", "mbart50_en2m"],  # given for different templates of the relation
+        ),
+    ]  # P31 is no relation of English
+
+
+def test_rows_of_a_translated_configuration(mirror):
+    rows = build("fr-translated", mirror)["fr"].to_pylist()
+    assert [(row["prompt"], row["reviewed"]) for row in rows] == [
+        ("\xa0Tchad est en [Y]", None),
+        ("la capitale de Pérou est [Y]", None),
+    ]
+
+
+def test_a_changed_file_of_a_folder_is_refused(mirror, monkeypatch):
+    sums = translations.REPOSITORY.sha256
+    spoiled = {name: "0" if "google" in name else digest for name, digest in sums.items()}
+    repository = translations.REPOSITORY._replace(sha256=spoiled)
+    monkeypatch.setattr(translations, "REPOSITORY", repository)
+    with pytest.raises(PolyprobeError, match="pararel_google/fr/: expected SHA-256 0, got"):
+        translations.read_translations(mirror, "fr")
+
+
+def test_a_missing_folder_is_named(mirror, monkeypatch):
+    folder = f"{translations.ROOT}/pararel_bing/de/"
+    repository = translations.REPOSITORY._replace(sha256={folder: "0"})
+    monkeypatch.setattr(translations, "REPOSITORY", repository)
+    with pytest.raises(PolyprobeError, match="missing in .*pararel_bing/de/"):
+        translations.read_translations(mirror, "de")
+
+
+@pytest.mark.parametrize(
+    ("text", "wording"),
+    [
+        ("[X] IS [y]: a.", "[X] is [Y] a"),
+        ("[ x ]は[ Y ]です。", "[X]は[Y]です"),
+        ("[X] [Y]", ""),  # no word
+        ("[X], 1 [Y]", "[X], 1 [Y]"),
+        ("[X] is [Y] or [Y]", ""),
+        ("[Х] - это [Y]", ""),  # Cyrillic
+    ],
+)
+def test_read_wording(text, wording):
+    assert read_wording(text) == wording
+
+
+def test_votes():
+    assert not is_agreed(["google"], [])
+    assert not is_agreed(["google", "google"], [])
+    assert is_agreed(["google", "opus"], [])
+    assert is_agreed(["bing"], ["bing"])
+
+
+def test_comparison_counts_wordings_once_and_lines_each():
+    agreed = pl.DataFrame(
+        {"relation": ["P1", "P1"], "pattern": ["a", "b"], "translators": [["x"], ["x", "y"]]}
+    )
+    released = pl.DataFrame({"relation": ["P1", "P1", "P2"], "pattern": ["b", "b", "a"]})
+    counts = {"agreed": 2, "released": 3, "common": 1, "by_two": 2}
+    assert compare(agreed, released) == counts
+
+
+@pytest.fixture(scope="module")
+def replay(upstream):
+    return {
+        language: compare(vote(upstream, language), mpararel.read_patterns(upstream, language))
+        for language in MPARAREL
+        if language != "en"
+    }
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_the_replay_gives_the_released_templates(replay):
+    unreviewed = [counts for language, counts in replay.items() if language not in REVIEWED]
+    assert len(unreviewed) == 34  # and English, which is not translated
+    keys = ("agreed", "common", "released")
+    assert [sum(counts[key] for counts in unreviewed) for key in keys] == [10_392, 10_320, 11_451]
+    assert [replay["af"][key] for key in keys] == [338, 333, 341]
+    assert [replay["zh-hant"][key] for key in keys] == [265, 264, 264]
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_share_of_released_templates_that_two_translators_give(replay):
+    """54.8 %; the paper's footnote 5 says 60 %, before review."""
+    assert sum(counts["by_two"] for counts in replay.values()) == 8_475
+    assert sum(counts["released"] for counts in replay.values()) == 15_466  # but the 328 English
+
+
+@pytest.mark.upstream
+def test_a_released_template_of_two_translators(upstream):
+    votes = count_votes(translations.read_translations(upstream, "zh-hant"), "P103")
+    assert all(is_agreed(names, ["bing"]) for names in votes.values())
+    patterns = mpararel.read_patterns(upstream, "zh-hant").filter(relation="P103")["pattern"]
+    assert {*patterns} <= {*votes}
