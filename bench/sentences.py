@@ -153,7 +153,7 @@ def describe_inflection(found: VersionComparison) -> str:
 
 def tabulate_relations(versions: Versions) -> list[str]:
     """Return one line for each relation: its facts, and each figure in both wordings."""
-    matched = match_runs(versions.sentence, versions.template)
+    matched = match_runs(versions.other, versions.reference)
     relations = np.array(matched.tables[0][LANGUAGE]["relation"].to_pylist())
     sentence, template = map(read_ranks, matched.tables)
     kinds = ("template", "sentence")

@@ -22,7 +22,7 @@ from .options import (
 )
 
 VersionOption = partial(
-    typer.Option, rich_help_panel="Sentence versions (CONFIG and CONFIG-sentence)"
+    typer.Option, rich_help_panel="Wordings (CONFIG, CONFIG-sentence, CONFIG-chatgpt)"
 )
 
 
@@ -43,6 +43,10 @@ def check_correction(name: str) -> None:
 def compare(
     run_a: Annotated[Path, typer.Argument(help="Run folder.")],
     run_b: Annotated[Path, typer.Argument(help="Another run folder, of the same dataset.")],
+    wordings: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run folders of further wordings of the same configuration."),
+    ] = None,
     test: Annotated[
         str,
         typer.Option(
@@ -99,8 +103,9 @@ def compare(
 ) -> None:
     """Test whether two runs differ: accuracy by language, RankC and other figures by pair.
 
-    For a run on templates and one on the same configuration's -sentence version, in any order, it
-    also measures the effect of sentences: recall@k, mean rank, inflection, texts.
+    For runs on two wordings of a configuration (CONFIG, CONFIG-sentence, CONFIG-chatgpt), in any
+    order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
+    wordings give one table, with differences from the first of these.
     """
     if stanza and not gender:
         raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
@@ -116,10 +121,15 @@ def compare(
 
     if page:
         check_output(page)
+        if wordings:
+            raise PolyprobeError(
+                "--output shows two runs; compare the wordings two at a time for pages"
+            )
     comet = Comet(comet_python, comet_model or REFERENCE_FREE) if comet_python else None
-    choice, runs = parse_choice(relations, exclude), (Run(run_a), Run(run_b))
+    choice = parse_choice(relations, exclude)
+    runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
     outcome = compare_folders(
-        *runs,
+        runs,
         Wanted(gender, stanza, comet),
         {"--gender": gender, "--comet-python": comet_python},
         by_relation=by_relation,
@@ -137,7 +147,7 @@ def compare(
         text = json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n"
         write_text(output, text, "choose another --json")
     if page:
-        write_comparison(runs, outcome, page, choice)
+        write_comparison((runs[0], runs[1]), outcome, page, choice)
         say(f"report: {page}")
-    if outcome.between and outcome.between.failures and (gender or comet):
+    if outcome.failures and (gender or comet):
         raise typer.Exit(1)

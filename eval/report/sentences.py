@@ -1,4 +1,4 @@
-"""Write the effect of sentences as one HTML file that opens without a network."""
+"""Write the effect of wording as one HTML file that opens without a network."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,12 +29,12 @@ _TERMS = {
 
 
 def write_versions(found: VersionComparison, options: Mapping[str, Any], output: Path) -> None:
-    """Write the effect of sentences; `options` are the settings of `Comparison`.
+    """Write the effect of wording; `options` are the settings of `Comparison`.
 
     Raises:
         PolyprobeError: the file cannot be written, or has another ending than .html.
     """
-    sides, settings = found.versions.sides, found.versions.sentence.settings()
+    sides, settings = found.versions.sides, found.versions.reference.settings()
     values = as_json(found)
     curves = [figure["macro"] for name, figure in values["ranks"].items() if "@" in name]
     write_page(
@@ -50,7 +50,10 @@ def write_versions(found: VersionComparison, options: Mapping[str, Any], output:
         found=found,
         mean=found.ranks["recall@1"]["macro"][-1],
         terms=_TERMS.items(),
-        signatures=[(side, getattr(found.versions, side).settings().signature) for side in sides],
+        signatures=[
+            (wording, run.settings().signature)
+            for wording, run in zip(found.versions.wordings, found.versions.runs, strict=True)
+        ],
         sides=sides,
         boxes=[
             [language, side, *(f"{value:.2f}" for value in box)]

@@ -28,6 +28,7 @@ from .protocol import protocol_of
 FORMAT = "1"
 SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
 EFFECTS = "position_effects"
+PROMPT = "prompt_log_probability"
 # Nats between answers of one served model: more than rounding of activations to 8 bits, less than
 # any mistake.
 AGREE = 0.3
@@ -45,9 +46,11 @@ SCORES = pa.schema(
         ("donor", pa.string()),  # see donors.py; null for a fact without one
         ("donor_scores", pa.list_(pa.float32())),
         (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
+        (PROMPT, pa.float32()),  # sum over the tokens before the slot; null for other scorings
+        ("n_prompt_tokens", pa.int32()),  # summed ones
     ]
 )
-_OLDER = (5, 10)  # columns of older versions
+_OLDER = (5, 10, 11)  # columns of older versions
 # Free predictions; a fact that was not asked has nulls from `prediction` on.
 PREDICTIONS = pa.schema(
     [

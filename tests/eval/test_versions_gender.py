@@ -100,7 +100,7 @@ def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
         assert row.first_ci == pytest.approx([low, 1])
         assert row.second_ci == pytest.approx([0, 1 - low])
     assert [row.name for row in feminine.share["macro"]] == ["ru", "mean"]
-    pair = (versions.template, versions.sentence)
+    pair = (versions.reference, versions.other)
     other = compare_versions(find_versions(*pair), Wanted(gender=gender_file), **FEW).feminine
     rows = [row for average in other.share.values() for row in average]
     assert {(row.first, row.second, row.difference) for row in rows} == {(0, 1, -1)}

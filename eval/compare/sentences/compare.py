@@ -1,7 +1,9 @@
-"""Compare a run on templates with the run on their sentence version: the effect of wording.
+"""Compare runs on two wordings of a configuration: the effect of wording.
 
-The configuration `NAME-sentence` holds the facts and candidates of `NAME` in sentences that were
-translated whole (Semenov and Sennrich 2025). Differences are those of the runs in the given order.
+The configurations `NAME-sentence` and `NAME-chatgpt` hold the facts and candidates of `NAME` in
+sentences that were translated whole (Semenov and Sennrich 2025); `NAME-wide`, `NAME-sentence-wide`
+and `NAME-chatgpt-wide` have further correct answers. Differences are those of the runs in the given
+order.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,26 +23,39 @@ from polyprobe.system.errors import PolyprobeError
 from .deltas import Box, Inflection, compare_ranks, draw_boxes, measure_inflection, read_ranks
 from .gender import Feminine, measure_feminine, read_females
 from .quality import Comet, Overlap, Quality, measure_overlap, measure_quality
-from .texts import ENGLISH, Texts, asks_whole_relations, load_texts
+from .texts import (
+    ENGLISH,
+    WIDE,
+    WORDINGS,
+    Texts,
+    accepts_aliases,
+    asks_whole_relations,
+    load_texts,
+)
 
-SUFFIX = "-sentence"
 Measure = Callable[[Texts], Any]
 
 
 class Versions(NamedTuple):
-    """Two runs on the same facts: one on templates, one on their sentence version.
+    """Two runs on the same facts in two wordings; the reference is the first of `WORDINGS`.
 
-    `sides` are the names of both in the given order; differences are the first less the second.
+    `sides` are the wordings in the given order; differences are the first less the second.
     """
 
-    template: Run
-    sentence: Run
+    reference: Run
+    other: Run
     sides: tuple[str, str] = ("sentence", "template")
 
     @property
+    def wordings(self) -> tuple[str, str]:
+        """Return the wording of the reference and the other one."""
+        first, second = sorted(self.sides, key=[*WORDINGS].index)
+        return first, second
+
+    @property
     def runs(self) -> tuple[Run, Run]:
-        """Return both runs, the one on templates first."""
-        return self.template, self.sentence
+        """Return both runs, the reference first."""
+        return self.reference, self.other
 
 
 class Wanted(NamedTuple):
@@ -58,7 +73,7 @@ class Wanted(NamedTuple):
 
 
 class VersionComparison(NamedTuple):
-    """The effect of sentences.
+    """The effect of wording.
 
     Attributes:
         versions: the runs; pairs of numbers are in the order of its `sides`.
@@ -87,14 +102,28 @@ class VersionComparison(NamedTuple):
 
 
 def find_versions(first: Run, second: Run) -> Versions | None:
-    """Return the runs as template and sentence, given in any order; None if they are not such.
+    """Return the runs as reference and other wording, given in any order; None if not such.
 
-    Their datasets have one name, and one configuration is the other one with `-sentence`.
+    Their datasets have one name, and their configurations differ in the wording alone.
     """
-    names = [run.settings().data_name for run in (first, second)]
-    if names[1] == names[0] + SUFFIX:
-        return Versions(first, second, ("template", "sentence"))
-    return Versions(second, first) if names[0] == names[1] + SUFFIX else None
+    (name, one), (name_of_second, other) = map(split_wording, (first, second))
+    if name != name_of_second or one == other:
+        return None
+    before = [*WORDINGS].index(one) < [*WORDINGS].index(other)
+    return Versions(*((first, second) if before else (second, first)), (one, other))
+
+
+def split_wording(run: Run) -> tuple[str, str]:
+    """Return dataset and configuration without the wording, and the wording.
+
+    `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
+    """
+    name = run.settings().data_name
+    base, width = name.removesuffix(WIDE), name[len(name.removesuffix(WIDE)) :]
+    for wording, suffix in WORDINGS.items():
+        if suffix and base.endswith(suffix):
+            return base.removesuffix(suffix) + width, wording
+    return name, "template"
 
 
 NOTHING = Wanted()
@@ -108,7 +137,7 @@ def compare_versions(
     choice: Choice = ALL_ROWS,
     **options: Any,
 ) -> VersionComparison:
-    """Return the effect of sentences; options as in `runs.compare_runs`.
+    """Return the effect of wording; options as in `runs.compare_runs`.
 
     Measures of the texts are omitted if a dataset is missing or has changed, as are requested
     measures that fail (stanza, COMET): see `notes` and `failures`.
@@ -117,7 +146,7 @@ def compare_versions(
         PolyprobeError: runs that are not comparable, or an invalid gender file.
     """
     females = read_females(wanted.gender) if wanted.gender else None
-    matched = match_runs(versions.sentence, versions.template, choice)
+    matched = match_runs(versions.other, versions.reference, choice)
     first = next(iter(matched.tables[0].values()))
     paired = {
         **options,
@@ -141,14 +170,14 @@ def compare_versions(
         found.get("feminine verb forms"),
         found.get("chrF"),
         found.get("QE"),
-        [*note_settings(versions), *note_missing(found, asks_whole_relations(*versions.runs))],
+        [*note_settings(versions), *note_missing(found, versions)],
         failures,
     )
-    return measured if versions.sides[0] == "sentence" else _swap(measured)
+    return _swap(measured) if versions.sides == versions.wordings else measured
 
 
 def _swap(found: VersionComparison) -> VersionComparison:
-    """Return a comparison of sentences with templates as one of templates with sentences."""
+    """Return a comparison with the reference as one of the reference with the other wording."""
     inflection, feminine, quality = found.inflection, found.feminine, found.quality
     return found._replace(
         left_out=(found.left_out[1], found.left_out[0]),
@@ -191,19 +220,14 @@ def note_settings(versions: Versions) -> list[str]:
     return [line] if differing else []
 
 
-def note_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
+def note_missing(found: Mapping[str, Any], versions: Versions) -> list[str]:
     """Return a line on each measured figure without a value, with its count."""
     lines = []
     inflection, feminine, quality = map(
         found.get, ("inflection delta", "feminine verb forms", "QE")
     )
     if inflection and inflection.delta is None:
-        lines.append(
-            "inflection delta: a run's candidates are all objects of a relation, which of them are "
-            "label and form is not known; score both wordings with --scoring object"
-            if whole_relations
-            else "inflection delta: 0 rows have a label and another form as right candidates"
-        )
+        lines.append(f"inflection delta: {explain_no_forms(versions)}")
     if feminine and feminine.share is None:
         lines.append(
             f"feminine verb forms: {feminine.n_facts:,} rows have a female subject, and in no "
@@ -219,13 +243,25 @@ def note_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
     return lines
 
 
+def explain_no_forms(versions: Versions) -> str:
+    """Return why no row has exactly a label and another form as correct candidates."""
+    if asks_whole_relations(*versions.runs):
+        return (
+            "a run's candidates are all objects of a relation, which of them are label and form is "
+            "not known; score both wordings with --scoring object"
+        )
+    if accepts_aliases(*versions.runs):
+        return f"aliases are correct too; compare the configurations without {WIDE}"
+    return "0 rows have a label and another form as right candidates"
+
+
 def _measure(
     versions: Versions, languages: list[str], fact_ids: list[str], asked: Mapping[str, Measure]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the measured figures by name, and a line for each failure."""
     found, failures = {}, []
     try:
-        texts = load_texts(versions.sentence, versions.template, languages, fact_ids)
+        texts = load_texts(versions, languages, fact_ids)
     except PolyprobeError as error:
         return {}, [f"{', '.join(asked)}: the texts are not at hand: {error}"]
     for name, measure in asked.items():

@@ -1,4 +1,4 @@
-"""Share of feminine verb forms with female subjects in both versions, from Stanza."""
+"""Verb forms with female subjects in two wordings."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -29,10 +29,10 @@ class Tagger(Protocol):
 class Forms(NamedTuple):
     """Counts of one language: feminine verb forms, and all verb forms with a gender."""
 
-    sentence_feminine: int
-    sentence: int
-    template_feminine: int
-    template: int
+    other_feminine: int
+    other: int
+    reference_feminine: int
+    reference: int
 
 
 class Feminine(NamedTuple):
@@ -40,7 +40,8 @@ class Feminine(NamedTuple):
 
     Attributes:
         share: {macro, micro: one row for each language, `mean` last}; None without verb forms.
-            Micro is the share over all verb forms, as in the paper's table 6.
+            Micro is the share over all verb forms. The paper's table 6 has another share, see
+            `measure_words`.
         n_facts: rows with a female subject.
         forms: {language with a tagger: its counts}.
         without_tagger: {language: why its texts were not tagged}.
@@ -75,13 +76,13 @@ def read_females(file: Path) -> set[str]:
 def measure_feminine(
     texts: Texts, females: set[str], folder: Path | None, paired: Mapping[str, Any]
 ) -> Feminine:
-    """Return the shares of both versions and sentence - template, by language.
+    """Return the shares of both wordings and other - reference, by language.
 
     A language without a tagger is excluded and named; `paired` is as in `compare_ranks`.
     """
     rows = [row for row, subject in enumerate(texts.subjects) if subject in females]
     counts, forms, without = {}, {}, {}
-    for language in track(texts.sentence if rows else (), "verb forms"):
+    for language in track(texts.other if rows else (), "verb forms"):
         try:
             tagger = load_tagger(language, folder)
         except LookupError as error:
@@ -89,11 +90,11 @@ def measure_feminine(
             continue
         both = [
             count_forms(tagger.bulk_process([wording[language][row] for row in rows]))
-            for wording in (texts.sentence, texts.template)
+            for wording in (texts.other, texts.reference)
         ]
         counts[language] = both
         forms[language] = Forms(*(int(n) for side in both for n in side.sum(axis=0)))
-    languages = [x for x, found in forms.items() if found.sentence and found.template]
+    languages = [x for x, found in forms.items() if found.other and found.reference]
     if not languages:
         return Feminine(None, len(rows), forms, without)
     # rows without such a verb form in any language are not resampled

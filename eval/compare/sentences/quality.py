@@ -37,15 +37,15 @@ class Overlap(NamedTuple):
 
 
 def measure_overlap(texts: Texts, paired: Mapping[str, Any]) -> Overlap:
-    """Return chrF (Popović 2015) of the template texts against the sentences as references."""
+    """Return chrF (Popović 2015) of the texts against those of the reference wording."""
     try:
         from sacrebleu.metrics import CHRF
     except ImportError:
         raise missing("chrF", "sacrebleu") from None
     chrf = CHRF()
     found = {}
-    for language in track(texts.sentence, "chrF"):
-        written, references = texts.template[language], texts.sentence[language]
+    for language in track(texts.other, "chrF"):
+        written, references = texts.other[language], texts.reference[language]
         each = [
             chrf.sentence_score(text, [reference]).score
             for text, reference in zip(written, references, strict=True)
@@ -90,17 +90,17 @@ class Quality(NamedTuple):
 
 
 def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Quality:
-    """Return the mean scores of both wordings and sentence - template, by language but English.
+    """Return the mean scores of both wordings and other - reference, by language but English.
 
     Rows without an English sentence are excluded; `paired` is as in `compare_ranks`.
     """
     rows = [row for row, text in enumerate(texts.english) if text is not None]
-    languages = [language for language in texts.sentence if language != ENGLISH]
+    languages = [language for language in texts.other if language != ENGLISH]
     if not rows or not languages:
         return Quality(None, len(rows), texts.english_from, "", "")
     sides = [
         [[(texts.english[row] or "", wording[x][row]) for row in rows] for x in languages]
-        for wording in (texts.sentence, texts.template)
+        for wording in (texts.other, texts.reference)
     ]
     asked = list(dict.fromkeys(pair for side in sides for pairs in side for pair in pairs))
     with Console(stderr=True).status(f"COMET scores {len(asked):,} texts"):

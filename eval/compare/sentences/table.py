@@ -1,7 +1,7 @@
-"""The effect of sentences in the terminal and as JSON."""
+"""The effect of wording in the terminal and as JSON."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
@@ -19,18 +19,23 @@ def name_difference(found: VersionComparison) -> str:
 
 
 def versions_table(found: VersionComparison, correction: str) -> Table:
-    """Return the effect of sentences for a rich console: macro averages, and the micro means.
+    """Return the effect of wording for a rich console: macro averages, and the micro means.
 
     The columns are in the order of the runs that were given.
     """
-    found_rows = []
+    return differences_table(found.versions.sides, correction, list_rows(found))
+
+
+def list_rows(found: VersionComparison) -> list[tuple[str, Paired]]:
+    """Return the rows of the table with their titles."""
+    titled = []
     for name, averages in list_figures(found).items():
         rows = averages["macro"] if len(found.languages) > 1 else averages["macro"][:1]
         shown = rows if name in _BY_LANGUAGE else rows[-1:]
-        found_rows += [(f"{name} {row.name} (macro)", row) for row in shown]
+        titled += [(f"{name} {row.name} (macro)", row) for row in shown]
         if name in _BY_LANGUAGE:
-            found_rows.append((f"{name} mean (micro)", averages["micro"][-1]))
-    return differences_table(found.versions.sides, correction, found_rows)
+            titled.append((f"{name} mean (micro)", averages["micro"][-1]))
+    return titled
 
 
 def list_figures(found: VersionComparison) -> dict[str, Averages]:
@@ -45,6 +50,7 @@ def list_figures(found: VersionComparison) -> dict[str, Averages]:
 
 def list_notes(found: VersionComparison) -> Iterator[str]:
     """Yield the notes below the table, one line each."""
+    reference, other = found.versions.wordings
     yield (
         f"{found.n_queries:,} rows in both; differences are {name_difference(found)}; macro: mean "
         "over relations, micro: over rows; ranks are of the best correct answer, ties in "
@@ -54,18 +60,18 @@ def list_notes(found: VersionComparison) -> Iterator[str]:
         yield f"excluded (only in one run): languages {', '.join(found.left_out_languages)}"
     if any(found.left_out):
         only = zip(found.left_out, found.versions.sides, strict=True)
-        yield "excluded (only in one run): rows, " + ", ".join(f"{n:,} of {x}s" for n, x in only)
+        yield "excluded (only in one run): rows, " + ", ".join(f"{n:,} of {x}" for n, x in only)
     if found.overlap:
         for language, chrf in found.overlap.by_language.items():
             yield (
                 f"chrF {language}: {chrf.corpus:.1f}, mean of sentences {chrf.sentences:.1f} "
-                f"({_interval(chrf.sentences_ci)}), templates against sentences"
+                f"({_interval(chrf.sentences_ci)}), {other} against {reference} as reference"
             )
         yield f"chrF signature: {found.overlap.signature}"
     for language, forms in found.feminine.forms.items() if found.feminine else ():
         yield (
-            f"feminine verb forms {language}: {forms.sentence_feminine} of {forms.sentence} in "
-            f"sentences, {forms.template_feminine} of {forms.template} in templates"
+            f"feminine verb forms {language}: {forms.other_feminine} of {forms.other} in {other}, "
+            f"{forms.reference_feminine} of {forms.reference} in {reference}"
         )
     if found.quality and found.quality.score:
         yield (
@@ -97,7 +103,7 @@ def as_json(found: VersionComparison) -> dict[str, Any]:
         and {
             **_averages(feminine.share, sides),
             "n_facts": feminine.n_facts,
-            "forms": {x: forms._asdict() for x, forms in feminine.forms.items()},
+            "forms": {x: _name_sides(forms, found) for x, forms in feminine.forms.items()},
             "without_tagger": feminine.without_tagger,
         },
         "chrf": overlap
@@ -126,6 +132,15 @@ def _named(row: Paired, sides: tuple[str, str]) -> dict[str, Any]:
     """Return a row's fields, `first` and `second` renamed to the wordings."""
     return {
         name.replace("first", sides[0]).replace("second", sides[1]): value
+        for name, value in row._asdict().items()
+    }
+
+
+def _name_sides(row: NamedTuple, found: VersionComparison) -> dict[str, Any]:
+    """Return a row's fields, `reference` and `other` renamed to the wordings."""
+    reference, other = found.versions.wordings
+    return {
+        name.replace("reference", reference).replace("other", other): value
         for name, value in row._asdict().items()
     }
 
