@@ -42,6 +42,8 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_text
 
 KINDS = {"template": "template", "google": "gt", "chatgpt": "chatgpt"}  # in the columns' names
+FORMS = {"template": "obj_label", "gt": "gt_infl_object", "chatgpt": "chatgpt_infl_object"}
+SENTENCES = {"template": "template", "gt": "gt_translation", "chatgpt": "chatgpt_translation"}
 MODEL = "meta-llama/Llama-2-7b-chat-hf"  # of the authors' script.py
 Line = dict[str, str]
 
@@ -114,8 +116,7 @@ def has_length(line: Line) -> bool:
 def read_ranks(line: Line, kind: str) -> dict[str, int]:
     """Return the ranks of a row's correct forms from 1, the label first, then in logged order."""
     ranks: dict[str, int] = literal_eval(line[f"{kind}_true_ranks"])
-    forms = [line[f"{name}"] for name in ("obj_label", "gt_infl_object", "chatgpt_infl_object")
-             if line.get(name) in ranks]  # fmt: skip
+    forms = [line[name] for name in FORMS.values() if line.get(name) in ranks]
     return {form: ranks[form] for form in dict.fromkeys([*forms, *ranks])}
 
 
@@ -130,13 +131,19 @@ def make_row(relation: str, line: Line, kind: str, kinds: Sequence[str]) -> Row:
         subject_id=subject,
         object_id=thing,
         subject=line["sub_label"],
-        prompt=line[f"{kind}_prompt"] + SLOT,
+        prompt=open_slot(line, kind),
         candidates=candidates,
         candidate_ids=[f"{hash_text(name):064x}"[:16] for name in candidates],
         answers=[*range(len(forms))],
         answer_forms=forms,
         template_id=f"fluent-mlama:{relation}:{kind}",
     )
+
+
+def open_slot(line: Line, kind: str) -> str:
+    """Return the sentence with the slot in place of the object; what scores saw is before it."""
+    start, form = line[f"{kind}_prompt"], line[FORMS[kind]]
+    return start + SLOT + line[SENTENCES[kind]].removeprefix(start + form)
 
 
 def name_others(line: Line, kinds: Sequence[str]) -> list[str]:

@@ -85,11 +85,20 @@ def compare(
     gender: Annotated[
         Path | None,
         VersionOption(
-            help="TSV of subject ids and female, male or none: counts feminine verb forms."
+            help="TSV of subject ids and female, male or none: verb forms and recall of facts "
+            "about women and men."
+        ),
+    ] = None,
+    verb_forms: Annotated[
+        Path | None,
+        VersionOption(
+            help="TSV of relation, language, masculine and feminine form (default: P19 and P20 in "
+            "cs, hr, ru, uk)."
         ),
     ] = None,
     stanza: Annotated[
-        Path | None, VersionOption(help="Folder of Stanza's models with a tagger.")
+        Path | None,
+        VersionOption(help="Folder of Stanza's taggers, which count feminine verb forms too."),
     ] = None,
     comet_python: Annotated[
         str | None, VersionOption(help="A Python with unbabel-comet: estimates quality.")
@@ -107,13 +116,15 @@ def compare(
     order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
     wordings give one table, with differences from the first of these.
     """
-    if stanza and not gender:
-        raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
+    for name, value in {"--stanza": stanza, "--verb-forms": verb_forms}.items():
+        if value and not gender:
+            raise PolyprobeError(f"{name} is for --gender FILE; give that, or leave {name} out")
     if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
     import_evaluate()
     from polyprobe.eval.compare.outcome import compare_folders
     from polyprobe.eval.compare.sentences.compare import Wanted
+    from polyprobe.eval.compare.sentences.gender import VERB_FORMS
     from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
     from polyprobe.eval.report import check_output, write_comparison
     from polyprobe.eval.run.folder import Run
@@ -130,7 +141,7 @@ def compare(
     runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
     outcome = compare_folders(
         runs,
-        Wanted(gender, stanza, comet),
+        Wanted(gender, verb_forms or VERB_FORMS, stanza, comet),
         {"--gender": gender, "--comet-python": comet_python},
         by_relation=by_relation,
         choice=choice,

@@ -23,6 +23,7 @@ _TERMS = {
     "mean rank": "rank of the best-scored correct answer, from 1; lower is better.",
     "macro, micro": "mean over relations (Fluent-mLAMA), and mean over facts.",
     "inflection delta": "rank of the answer's label less the rank of its inflected form.",
+    "verb form": "share of facts about women (men) whose text has a verb form of that gender.",
     "feminine verb forms": "their share of the verb forms with a gender, for female subjects.",
     "QE": "COMET’s estimate of how well the text translates the English sentence.",
 }

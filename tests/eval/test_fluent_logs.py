@@ -17,6 +17,7 @@ from bench.fluent_logs import main, read_ranks, score_ranks
 from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS
 from polyprobe.cli import app
 from polyprobe.eval.run.folder import Run
+from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.conftest import UPSTREAM
 
@@ -53,6 +54,7 @@ def line(**ranks):
     values = {
         "sub_uri": "Q419", "obj_uri": "Q2868", "sub_label": "Перу", "obj_label": "Лима",
         "gt_infl_object": "Лиме", "template_prompt": "Столица Перу ", "gt_prompt": "Перу в ",
+        "template": "Столица Перу Лима.", "gt_translation": "Перу в Лиме живёт.",
     }  # fmt: skip
     for kind, found in ranks.items():
         values |= {f"{kind}_true_ranks": str(found), f"{kind}_prompt_prob": "-12.5"}
@@ -89,6 +91,8 @@ def test_logs_become_runs_of_two_wordings(tmp_path, capsys):
         assert table[0]["scores"] == scores
         assert table[0]["answers"] == [0, 1]
         assert table[0]["prompt_log_probability"] == log
+    texts = load_facts(str(tmp_path / "out" / "data"), "vi-sentence")["vi"]
+    assert texts["prompt"][0].as_py() == "Перу в [Y] живёт."
     main([str(file), "--languages", "vi", "--output", str(tmp_path / "all"), "--keep-short"])
     assert len(Run(tmp_path / "all" / "vi").read("vi")) == 2 * len(RELATIONS["vi"])
 
@@ -113,6 +117,13 @@ def test_logs_without_a_relation_or_of_another_language_are_refused(tmp_path):
         main([str(file), "--languages", "da", "--output", str(tmp_path)])
     with pytest.raises(PolyprobeError, match="no language 'fr' in the paper; it has cs, da, es"):
         main([str(file), "--languages", "fr"])
+
+
+# Table 6 (SPEC-2, M7e): number of facts about women; %(F) and R@1(F) by wording.
+WOMEN = {
+    "ru": (150, [(0.0, 0.373), (80.7, 0.380), (93.3, 0.447)]),
+    "uk": (61, [(0.0, 0.311), (90.2, 0.246), (96.7, 0.361)]),
+}
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +193,29 @@ def test_compare_prints_table_2(written, language):
     deltas = [found["inflection_delta"]["macro"][language] for found in compared.values()]
     values = [deltas[0]["template"], *(d[x] for d, x in zip(deltas, compared, strict=True))]
     assert [round(value, 2) for value in values] == DELTAS[language]
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize("language", WOMEN)
+def test_compare_prints_table_6(upstream, tmp_path, language):
+    """Without the filter by length, and with X-FACTR's genders."""
+    if not LOGS.is_file():
+        pytest.skip(f"needs the papers' result logs in {LOGS.parent}")
+    [archive] = upstream.glob("jzbjyb__X-FACTR@*.zip")
+    with zipfile.ZipFile(archive) as content:
+        [name] = [n for n in content.namelist() if n.endswith("/TREx_gender.txt")]
+        (tmp_path / "gender.txt").write_bytes(content.read(name))
+    main([str(LOGS), "--languages", language, "--output", str(tmp_path), "--keep-short"])
+    names = [language + end for end in ENDS.values()]
+    options = ("--relations", "P19,P20", "--gender", str(tmp_path / "gender.txt"))
+    found = [x["verb_forms"] for x in compare(tmp_path, names, *options).values()]
+    assert {part["n_facts"]["women"][language] for part in found} == {WOMEN[language][0]}
+    forms, recall = (
+        [part[f"women: {figure}"]["micro"][language] for part in found]
+        for figure in ("verb form", "recall@1")
+    )
+    cells = [(forms[0]["template"], recall[0]["template"])]
+    cells += [(f[x], r[x]) for f, r, x in zip(forms, recall, THREE[1:], strict=True)]
+    rounded = [(round(100 * share, 1), round(value, 3)) for share, value in cells]
+    assert rounded == WOMEN[language][1]

@@ -21,7 +21,15 @@ from polyprobe.metrics.joint.significance import Averages, swap_averages
 from polyprobe.system.errors import PolyprobeError
 
 from .deltas import Box, Inflection, compare_ranks, draw_boxes, measure_inflection, read_ranks
-from .gender import Feminine, measure_feminine, read_females
+from .gender import (
+    VERB_FORMS,
+    Feminine,
+    Words,
+    measure_feminine,
+    measure_words,
+    read_genders,
+    read_verb_forms,
+)
 from .quality import Comet, Overlap, Quality, measure_overlap, measure_quality
 from .texts import (
     ENGLISH,
@@ -62,12 +70,14 @@ class Wanted(NamedTuple):
     """Measures that need more than the runs and their datasets.
 
     Attributes:
-        gender: a TSV file of entity ids and `female`, `male` or `none`; None: no feminine forms.
-        stanza: folder of Stanza's models, None for its own.
+        gender: a TSV file of entity ids and `female`, `male` or `none`; None: no verb forms.
+        verb_forms: a TSV file of verb forms, see `gender.read_verb_forms`.
+        stanza: folder of Stanza's models, which find verb forms too; None: not used.
         comet: the Python and model of COMET; None for no quality estimation.
     """
 
     gender: Path | None = None
+    verb_forms: Path = VERB_FORMS
     stanza: Path | None = None
     comet: Comet | None = None
 
@@ -81,7 +91,7 @@ class VersionComparison(NamedTuple):
         ranks: recall@1 … recall@10 and mean_rank, {macro, micro: one row for each language, `mean`
             last}.
         boxes: five numbers and mean of the best ranks by language.
-        inflection, feminine, overlap, quality: None if not measured; `notes` has the reason.
+        inflection, words, feminine, overlap, quality: None if not measured; `notes` has the reason.
         notes: notes for the reader, one line each.
         failures: requested measures that failed, one line each, with the remedy.
     """
@@ -94,6 +104,7 @@ class VersionComparison(NamedTuple):
     ranks: dict[str, Averages]
     boxes: dict[str, tuple[Box, Box]]
     inflection: Inflection | None
+    words: Words | None
     feminine: Feminine | None
     overlap: Overlap | None
     quality: Quality | None
@@ -145,7 +156,8 @@ def compare_versions(
     Raises:
         PolyprobeError: runs that are not comparable, or an invalid gender file.
     """
-    females = read_females(wanted.gender) if wanted.gender else None
+    genders = read_genders(wanted.gender) if wanted.gender else None
+    verbs = read_verb_forms(wanted.verb_forms)
     matched = match_runs(versions.other, versions.reference, choice)
     first = next(iter(matched.tables[0].values()))
     paired = {
@@ -155,7 +167,11 @@ def compare_versions(
     }
     one, other = map(read_ranks, matched.tables)
     boxes = zip(draw_boxes(one), draw_boxes(other), strict=True)
-    asked = list_measures(matched.tables, wanted, females, paired)
+    asked = list_measures(matched.tables, wanted, genders, paired)
+    if genders is not None:
+        asked["verb forms"] = lambda texts: measure_words(
+            texts, genders, verbs, (one, other), paired
+        )
     compared = compare_ranks(one, other, paired)
     found, failures = _measure(versions, matched.languages, first["fact_id"].to_pylist(), asked)
     measured = VersionComparison(
@@ -167,6 +183,7 @@ def compare_versions(
         compared,
         dict(zip(matched.languages, boxes, strict=True)),
         found.get("inflection delta"),
+        found.get("verb forms"),
         found.get("feminine verb forms"),
         found.get("chrF"),
         found.get("QE"),
@@ -179,9 +196,11 @@ def compare_versions(
 def _swap(found: VersionComparison) -> VersionComparison:
     """Return a comparison with the reference as one of the reference with the other wording."""
     inflection, feminine, quality = found.inflection, found.feminine, found.quality
+    words = found.words and found.words._replace(figures=_swap_all(found.words.figures))
     return found._replace(
+        words=words,
         left_out=(found.left_out[1], found.left_out[0]),
-        ranks={name: swap_averages(averages) for name, averages in found.ranks.items()},
+        ranks=_swap_all(found.ranks),
         boxes={language: (other, one) for language, (one, other) in found.boxes.items()},
         inflection=inflection
         and inflection._replace(delta=inflection.delta and swap_averages(inflection.delta)),
@@ -191,21 +210,25 @@ def _swap(found: VersionComparison) -> VersionComparison:
     )
 
 
+def _swap_all(figures: Mapping[str, Averages]) -> dict[str, Averages]:
+    return {name: swap_averages(averages) for name, averages in figures.items()}
+
+
 def list_measures(
     tables: tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]],
     wanted: Wanted,
-    females: set[str] | None,
+    genders: Mapping[str, str] | None,
     paired: Mapping[str, Any],
 ) -> dict[str, Measure]:
     """Return the measures of texts by name: always two, others if wanted."""
-    comet = wanted.comet
+    comet, stanza = wanted.comet, wanted.stanza
     measures: dict[str, Measure] = {
         "inflection delta": lambda texts: measure_inflection(tables, texts, paired),
         "chrF": lambda texts: measure_overlap(texts, paired),
     }
-    if females is not None:
+    if genders is not None and stanza is not None:
         measures["feminine verb forms"] = lambda texts: measure_feminine(
-            texts, females, wanted.stanza, paired
+            texts, genders, stanza, paired
         )
     if comet is not None:
         measures["QE"] = lambda texts: measure_quality(texts, comet, paired)
@@ -228,6 +251,11 @@ def note_missing(found: Mapping[str, Any], versions: Versions) -> list[str]:
     )
     if inflection and inflection.delta is None:
         lines.append(f"inflection delta: {explain_no_forms(versions)}")
+    if (words := found.get("verb forms")) and not words.figures:
+        lines.append(
+            "verb forms: 0 rows have a subject of --gender FILE and a relation and language of "
+            "--verb-forms FILE"
+        )
     if feminine and feminine.share is None:
         lines.append(
             f"feminine verb forms: {feminine.n_facts:,} rows have a female subject, and in no "

@@ -10,6 +10,7 @@ from polyprobe.metrics.joint.significance import Averages, Paired
 
 from .compare import VersionComparison
 
+_GROUPS = ("women", "men")
 _BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
 
 
@@ -32,6 +33,9 @@ def list_rows(found: VersionComparison) -> list[tuple[str, Paired]]:
     for name, averages in list_figures(found).items():
         rows = averages["macro"] if len(found.languages) > 1 else averages["macro"][:1]
         shown = rows if name in _BY_LANGUAGE else rows[-1:]
+        if name.partition(":")[0] in _GROUPS:  # as in the paper's table 6
+            titled += [(f"{name} {row.name} (micro)", row) for row in averages["micro"][:-1]]
+            continue
         titled += [(f"{name} {row.name} (macro)", row) for row in shown]
         if name in _BY_LANGUAGE:
             titled.append((f"{name} mean (micro)", averages["micro"][-1]))
@@ -45,7 +49,8 @@ def list_figures(found: VersionComparison) -> dict[str, Averages]:
         "feminine verb forms": found.feminine and found.feminine.share,
         "QE": found.quality and found.quality.score,
     }
-    return {**found.ranks, **{name: rows for name, rows in further.items() if rows}}
+    words = found.words.figures if found.words else {}
+    return {**found.ranks, **words, **{name: rows for name, rows in further.items() if rows}}
 
 
 def list_notes(found: VersionComparison) -> Iterator[str]:
@@ -68,6 +73,8 @@ def list_notes(found: VersionComparison) -> Iterator[str]:
                 f"({_interval(chrf.sentences_ci)}), {other} against {reference} as reference"
             )
         yield f"chrF signature: {found.overlap.signature}"
+    for group, counts in found.words.n_facts.items() if found.words else ():
+        yield f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts.items() if n)
     for language, forms in found.feminine.forms.items() if found.feminine else ():
         yield (
             f"feminine verb forms {language}: {forms.other_feminine} of {forms.other} in {other}, "
@@ -99,6 +106,11 @@ def as_json(found: VersionComparison) -> dict[str, Any]:
         },
         "inflection_delta": inflection
         and {**_averages(inflection.delta, sides), "n_queries": inflection.n_queries},
+        "verb_forms": found.words
+        and {
+            **{name: _averages(rows, sides) for name, rows in found.words.figures.items()},
+            "n_facts": found.words.n_facts,
+        },
         "feminine_forms": feminine
         and {
             **_averages(feminine.share, sides),
