@@ -196,6 +196,7 @@ def score_ranks(n: int, ranks: dict[str, int]) -> list[float]:
 
 
 def read_probability(line: Line, kind: str) -> float | None:
-    """Return the logged log-probability of the prompt, None for -inf (underflow of float16)."""
-    value = float(line[f"{kind}_prompt_prob"])
-    return value if isfinite(value) else None
+    """Return the logged log-probability of the prompt, None if any wording's underflowed (-inf)."""
+    names = (f"{kind}_prompt_prob" for kind in KINDS.values())
+    finite = all(isfinite(float(line[name])) for name in names if name in line)
+    return float(line[f"{kind}_prompt_prob"]) if finite else None

@@ -40,6 +40,13 @@ def check_correction(name: str) -> None:
     check_option("--correction", name, CORRECTIONS)
 
 
+def check_compared(name: str) -> None:
+    """Refuse unknown texts for chrF."""
+    from polyprobe.eval.compare.sentences.quality import COMPARED
+
+    check_option("--chrf-on", name, COMPARED)
+
+
 def compare(
     run_a: Annotated[Path, typer.Argument(help="Run folder.")],
     run_b: Annotated[Path, typer.Argument(help="Another run folder, of the same dataset.")],
@@ -100,6 +107,14 @@ def compare(
         Path | None,
         VersionOption(help="Folder of Stanza's taggers, which count feminine verb forms too."),
     ] = None,
+    chrf_on: Annotated[
+        str,
+        VersionOption(
+            callback=checked(check_compared),
+            help="chrF of the wording with the template as reference: sentence, or prompt (the "
+            "text up to the slot).",
+        ),
+    ] = "sentence",
     comet_python: Annotated[
         str | None, VersionOption(help="A Python with unbabel-comet: estimates quality.")
     ] = None,
@@ -141,7 +156,7 @@ def compare(
     runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
     outcome = compare_folders(
         runs,
-        Wanted(gender, verb_forms or VERB_FORMS, stanza, comet),
+        Wanted(gender, verb_forms or VERB_FORMS, stanza, comet, chrf_on),
         {"--gender": gender, "--comet-python": comet_python},
         by_relation=by_relation,
         choice=choice,

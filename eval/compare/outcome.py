@@ -75,6 +75,8 @@ class Outcome(NamedTuple):
             yield from list_notes_of_gaps(found.gaps, found.names)
         if self.between:
             yield sentences_table.versions_table(self.between, found.settings["correction"])
+            if found.relations:
+                yield from sentences_table.relations_tables(self.between)
             yield from sentences_table.list_notes(self.between)
 
 
@@ -91,7 +93,7 @@ def compare_folders(
     name, that are refused of other runs; `options` are those of `compare_runs`.
     """
     if len(runs) > 2:
-        return compare_several(runs, wanted, **options)
+        return compare_several(runs, wanted, by_relation, **options)
     first, second = runs
     versions = find_versions(first, second)
     if versions:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from polyprobe.eval.compare.sentences.compare import VersionComparison
+from polyprobe.eval.compare.sentences.relations import list_lines
 from polyprobe.eval.compare.sentences.table import (
     as_json,
     list_figures,
@@ -21,6 +22,8 @@ _TERMS = {
     "recall@k": "share of facts with a correct answer among the k best-scored candidates; ties "
     "count with their probability.",
     "mean rank": "rank of the best-scored correct answer, from 1; lower is better.",
+    "chrF": "similarity of the text to the reference wording, 0 to 100; not a difference.",
+    "prompt_log_probability": "sum over the tokens before the slot.",
     "macro, micro": "mean over relations (Fluent-mLAMA), and mean over facts.",
     "inflection delta": "rank of the answer's label less the rank of its inflected form.",
     "verb form": "share of facts about women (men) whose text has a verb form of that gender.",
@@ -47,8 +50,11 @@ def write_versions(found: VersionComparison, options: Mapping[str, Any], output:
             "curves": curves,
             "boxes": values["boxes"],
             "sides": sides,
+            "changes": values["by_relation"],
         },
         found=found,
+        changes=list_changes(found),
+        change=values["by_relation"]["difference"],
         mean=found.ranks["recall@1"]["macro"][-1],
         terms=_TERMS.items(),
         signatures=[
@@ -70,6 +76,14 @@ def write_versions(found: VersionComparison, options: Mapping[str, Any], output:
         opened=_OPENED,
         notes=list_notes(found),
     )
+
+
+def list_changes(found: VersionComparison) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Return head and lines of each language's table of changes by relation."""
+    return {
+        language: (["relation", "rows", *part.figures], list(list_lines(part)))
+        for language, part in found.by_relation.items()
+    }
 
 
 def _cells(row: Paired) -> list[str]:

@@ -76,25 +76,26 @@ ROWS = [line(template={"Лиме": 4, "Лима": 2}, gt={"Лиме": 1, "Лим
 
 
 def test_logs_become_runs_of_two_wordings(tmp_path, capsys):
-    rows = [*ROWS, {**ROWS[0], "sub_uri": "Q1", "gt_prompt": "Пе"}]
-    rows[0]["gt_prompt_prob"] = "-inf"
+    rows = [
+        {**ROWS[0], "gt_prompt_prob": "-inf"},
+        {**ROWS[0], "sub_uri": "Q1", "gt_prompt": "Пе"},
+    ]
     file = write_logs(tmp_path / "logs.zip", rows)
     main([str(file), "--languages", "vi", "--output", str(tmp_path / "out")])
     folders = capsys.readouterr().out.split()
     assert folders == [str(tmp_path / "out" / name) for name in ("vi", "vi-sentence")]
-    for folder, scores, log in zip(
-        folders, ([-2, -4, -1, -3], [-3, -1, -2, -4]), (-12.5, None), strict=True
-    ):
+    for folder, scores in zip(folders, ([-2, -4, -1, -3], [-3, -1, -2, -4]), strict=True):
         table = Run(folder).read("vi").to_pylist()
         assert len(table) == len(RELATIONS["vi"])  # the other fact's prompt is short
         assert table[0]["fact_id"] == "P103:Q419:Q2868"
         assert table[0]["scores"] == scores
         assert table[0]["answers"] == [0, 1]
-        assert table[0]["prompt_log_probability"] == log
+        assert table[0]["prompt_log_probability"] is None  # -inf in the other wording
     texts = load_facts(str(tmp_path / "out" / "data"), "vi-sentence")["vi"]
     assert texts["prompt"][0].as_py() == "Перу в [Y] живёт."
     main([str(file), "--languages", "vi", "--output", str(tmp_path / "all"), "--keep-short"])
-    assert len(Run(tmp_path / "all" / "vi").read("vi")) == 2 * len(RELATIONS["vi"])
+    kept = Run(tmp_path / "all" / "vi").read("vi")
+    assert kept["prompt_log_probability"].to_pylist() == [None, -12.5] * len(RELATIONS["vi"])
 
 
 def test_logs_of_aliases_become_wide_runs(tmp_path):
@@ -119,6 +120,10 @@ def test_logs_without_a_relation_or_of_another_language_are_refused(tmp_path):
         main([str(file), "--languages", "fr"])
 
 
+# SPEC-2, P1: the row of table 5 that is the mean change of recall@1 over relations.
+CHANGES = {"ru": [0.073, 0.032], "uk": [0.038, 0.005], "zh": [0.039], "vi": [0.179], "da": [0.072]}
+# SPEC-2, M7c and M7d: mean log-probability of the prompts, and its r with recall@1 (Google).
+PROMPTS = {"ru": ([-53.83, -58.34, -55.40], -0.61), "uk": ([-56.54, -63.87, -54.68], -0.18)}
 # Table 6 (SPEC-2, M7e): number of facts about women; %(F) and R@1(F) by wording.
 WOMEN = {
     "ru": (150, [(0.0, 0.373), (80.7, 0.380), (93.3, 0.447)]),
@@ -219,3 +224,21 @@ def test_compare_prints_table_6(upstream, tmp_path, language):
     cells += [(f[x], r[x]) for f, r, x in zip(forms, recall, THREE[1:], strict=True)]
     rounded = [(round(100 * share, 1), round(value, 3)) for share, value in cells]
     assert rounded == WOMEN[language][1]
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize("language", CHANGES)
+def test_compare_prints_the_changes_of_table_5(written, language):
+    expected = CHANGES[language]
+    names = [language + end for end in [*ENDS.values()][: len(expected) + 1]]
+    compared = compare(written[LOGS], names, "--by-relation", "--chrf-on", "prompt")
+    parts = [found["by_relation"][language] for found in compared.values()]
+    assert [round(part["means"]["recall@1"], 3) for part in parts] == expected
+    assert {len(part["n_queries"]) for part in parts} == {len(RELATIONS[language])}
+    if language in PROMPTS:
+        levels, r = PROMPTS[language]
+        changes = [round(part["means"]["prompt_log_probability"], 2) for part in parts]
+        assert changes == pytest.approx([level - levels[0] for level in levels[1:]], abs=0.011)
+        assert round(parts[0]["correlations"]["prompt_log_probability"]["r"], 2) == r
+    assert all(part["correlations"]["chrF"]["n"] == len(RELATIONS[language]) for part in parts)

@@ -10,17 +10,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.compare.runs import match_runs
 from polyprobe.eval.results.compute import read_clusters
 from polyprobe.eval.run.choice import ALL_ROWS, Choice
-from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.folder import PROMPT, Run
 from polyprobe.eval.run.naming import list_differing
 from polyprobe.metrics.joint.significance import Averages, swap_averages
 from polyprobe.system.errors import PolyprobeError
 
-from .deltas import Box, Inflection, compare_ranks, draw_boxes, measure_inflection, read_ranks
+from .deltas import (
+    Box,
+    Inflection,
+    Ranks,
+    compare_ranks,
+    draw_boxes,
+    measure_inflection,
+    read_ranks,
+)
 from .gender import (
     VERB_FORMS,
     Feminine,
@@ -31,6 +40,7 @@ from .gender import (
     read_verb_forms,
 )
 from .quality import Comet, Overlap, Quality, measure_overlap, measure_quality
+from .relations import RECALL, ByRelation, split_by_relation
 from .texts import (
     ENGLISH,
     WIDE,
@@ -74,12 +84,14 @@ class Wanted(NamedTuple):
         verb_forms: a TSV file of verb forms, see `gender.read_verb_forms`.
         stanza: folder of Stanza's models, which find verb forms too; None: not used.
         comet: the Python and model of COMET; None for no quality estimation.
+        chrf_on: what chrF compares, of `quality.COMPARED`.
     """
 
     gender: Path | None = None
     verb_forms: Path = VERB_FORMS
     stanza: Path | None = None
     comet: Comet | None = None
+    chrf_on: str = "sentence"
 
 
 class VersionComparison(NamedTuple):
@@ -92,6 +104,7 @@ class VersionComparison(NamedTuple):
             last}.
         boxes: five numbers and mean of the best ranks by language.
         inflection, words, feminine, overlap, quality: None if not measured; `notes` has the reason.
+        by_relation: each language's changes by relation, always other - reference.
         notes: notes for the reader, one line each.
         failures: requested measures that failed, one line each, with the remedy.
     """
@@ -108,6 +121,7 @@ class VersionComparison(NamedTuple):
     feminine: Feminine | None
     overlap: Overlap | None
     quality: Quality | None
+    by_relation: dict[str, ByRelation]
     notes: list[str]
     failures: list[str]
 
@@ -187,6 +201,11 @@ def compare_versions(
         found.get("feminine verb forms"),
         found.get("chrF"),
         found.get("QE"),
+        split_by_relation(
+            paired["relations"],
+            list_changes(matched.tables, (one, other), found),
+            matched.languages,
+        ),
         [*note_settings(versions), *note_missing(found, versions)],
         failures,
     )
@@ -224,7 +243,7 @@ def list_measures(
     comet, stanza = wanted.comet, wanted.stanza
     measures: dict[str, Measure] = {
         "inflection delta": lambda texts: measure_inflection(tables, texts, paired),
-        "chrF": lambda texts: measure_overlap(texts, paired),
+        "chrF": lambda texts: measure_overlap(texts, paired, wanted.chrf_on),
     }
     if genders is not None and stanza is not None:
         measures["feminine verb forms"] = lambda texts: measure_feminine(
@@ -233,6 +252,25 @@ def list_measures(
     if comet is not None:
         measures["QE"] = lambda texts: measure_quality(texts, comet, paired)
     return measures
+
+
+def list_changes(
+    tables: tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]],
+    ranks: tuple[Ranks, Ranks],
+    found: Mapping[str, Any],
+) -> dict[str, np.ndarray]:
+    """Return each figure's change of each row [rows, L], other - reference, NaN where unknown."""
+    one, other = ranks
+    changes = {RECALL: one.recall[0] - other.recall[0], "mean_rank": one.rank - other.rank}
+    if quality := found.get("QE"):
+        changes["QE"] = quality.change
+    if overlap := found.get("chrF"):
+        changes["chrF"] = overlap.each
+    prompts = [
+        np.column_stack([table[PROMPT].to_numpy().astype(float) for table in side.values()])
+        for side in tables
+    ]
+    return {**changes, PROMPT: prompts[0] - prompts[1]}
 
 
 def note_settings(versions: Versions) -> list[str]:

@@ -12,15 +12,19 @@ from polyprobe.system.errors import PolyprobeError
 
 from .compare import NOTHING, VersionComparison, Wanted, compare_versions, find_versions
 from .compare import split_wording as split
-from .table import as_json, list_notes, list_rows
+from .table import as_json, list_notes, list_rows, relations_tables
 from .texts import WORDINGS
 
 
 class Several(NamedTuple):
-    """Wordings beside their reference; `found` are the comparisons, each other - reference."""
+    """Wordings beside their reference; `found` are the comparisons, each other - reference.
+
+    `by_relation`: the changes by relation are printed too.
+    """
 
     found: list[VersionComparison]
     correction: str
+    by_relation: bool = False
 
     @property
     def failures(self) -> list[str]:
@@ -36,11 +40,15 @@ class Several(NamedTuple):
     def render(self) -> Iterator[Table | str]:
         """Yield the table and the notes of each comparison for a rich console."""
         yield several_table(self)
+        for found in self.found if self.by_relation else ():
+            yield from relations_tables(found)
         for found in self.found:
             yield from (f"{found.versions.wordings[1]}: {line}" for line in list_notes(found))
 
 
-def compare_several(runs: Sequence[Run], wanted: Wanted = NOTHING, **options: Any) -> Several:
+def compare_several(
+    runs: Sequence[Run], wanted: Wanted = NOTHING, by_relation: bool = False, **options: Any
+) -> Several:
     """Return the comparison of each wording with the first of `WORDINGS` among them.
 
     Options are those of `compare_versions`. All runs must have the same rows, so that the reference
@@ -68,7 +76,7 @@ def compare_several(runs: Sequence[Run], wanted: Wanted = NOTHING, **options: An
             f"{reference.folder}: {', '.join(f'{one.n_queries:,}' for one in found)}; compare two "
             "at a time"
         )
-    return Several(found, options.get("correction", "holm"))
+    return Several(found, options.get("correction", "holm"), by_relation)
 
 
 def several_table(several: Several) -> Table:

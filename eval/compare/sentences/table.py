@@ -9,6 +9,7 @@ from polyprobe.eval.results.table import differences_table
 from polyprobe.metrics.joint.significance import Averages, Paired
 
 from .compare import VersionComparison
+from .relations import relations_table
 
 _GROUPS = ("women", "men")
 _BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
@@ -53,6 +54,13 @@ def list_figures(found: VersionComparison) -> dict[str, Averages]:
     return {**found.ranks, **words, **{name: rows for name, rows in further.items() if rows}}
 
 
+def relations_tables(found: VersionComparison) -> Iterator[Table]:
+    """Yield the changes by relation of each language."""
+    difference = " - ".join(reversed(found.versions.wordings))
+    for language, part in found.by_relation.items():
+        yield relations_table(language, difference, part)
+
+
 def list_notes(found: VersionComparison) -> Iterator[str]:
     """Yield the notes below the table, one line each."""
     reference, other = found.versions.wordings
@@ -70,7 +78,8 @@ def list_notes(found: VersionComparison) -> Iterator[str]:
         for language, chrf in found.overlap.by_language.items():
             yield (
                 f"chrF {language}: {chrf.corpus:.1f}, mean of sentences {chrf.sentences:.1f} "
-                f"({_interval(chrf.sentences_ci)}), {other} against {reference} as reference"
+                f"({_interval(chrf.sentences_ci)}), {found.overlap.compared}s, {other} against "
+                f"{reference} as reference"
             )
         yield f"chrF signature: {found.overlap.signature}"
     for group, counts in found.words.n_facts.items() if found.words else ():
@@ -120,11 +129,16 @@ def as_json(found: VersionComparison) -> dict[str, Any]:
         },
         "chrf": overlap
         and {
+            "compared": overlap.compared,
             "by_language": {x: chrf._asdict() for x, chrf in overlap.by_language.items()},
             "signature": overlap.signature,
         },
         "qe": quality
-        and {**_averages(quality.score, sides), **_without(quality._asdict(), "score")},
+        and {**_averages(quality.score, sides), **_without(quality._asdict(), "score", "change")},
+        "by_relation": {
+            "difference": " - ".join(reversed(found.versions.wordings)),
+            **{x: part.as_json() for x, part in found.by_relation.items()},
+        },
         "notes": found.notes,
         "failures": found.failures,
     }
@@ -157,8 +171,8 @@ def _name_sides(row: NamedTuple, found: VersionComparison) -> dict[str, Any]:
     }
 
 
-def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key != name}
+def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in names}
 
 
 def _interval(bounds: list[float] | None) -> str:
