@@ -10,8 +10,9 @@ answers. For each language and wording it writes a run, `runs/logs/ru`, `runs/lo
 
     polyprobe compare runs/logs/ru runs/logs/ru-sentence runs/logs/ru-chatgpt
 
-gives the paper's tables 1, 2, 3 and 7 and its figures 3 and 4, with `--by-relation` the changes of
-table 5, and with `--gender` and `--verb-forms` table 6 (from logs with `--keep-short`).
+gives the paper's tables 1, 3 and 7 and its figures 3 and 4, with `--by-relation` the changes of
+table 5, and with `--gender` table 6 (from logs with `--keep-short`). The dataset also has LAMA's
+English sentences, for `--comet-python`.
 
 The score of a correct form is minus its logged rank. The logs do not name the distractors: other
 ranks up to the largest have the candidates `#1`, `#2`, …. A fact has the same candidates in all
@@ -22,7 +23,7 @@ given, and so are relations that its tables do not use (`RELATIONS`).
 import csv
 import io
 import zipfile
-from argparse import ArgumentParser
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from ast import literal_eval
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from polyprobe.builder.recipes import FLUENT_WIDE
@@ -50,7 +52,11 @@ Line = dict[str, str]
 
 def main(argv: Sequence[str] = ()) -> None:
     """Read the logs of each language and write its runs."""
-    parser = ArgumentParser(prog="python -m bench fluent_logs", description=__doc__)
+    parser = ArgumentParser(
+        prog="python -m bench fluent_logs",
+        description=__doc__,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
     parser.add_argument("logs", type=Path)
     parser.add_argument("--languages", required=True, help="comma-separated")
     parser.add_argument("--output", type=Path, default=Path("runs", "fluent-logs"))
@@ -75,6 +81,10 @@ def write_runs(logs: Path, language: str, output: Path, keep_short: bool = False
         if f"{KINDS[wording]}_true_ranks" in lines[0][1]
     ]
     kinds = [kind for _, kind in wordings]
+    for config, _ in wordings:
+        if (output / config).exists():
+            raise PolyprobeError(f"{output / config} exists; choose another --output")
+    write_english(output / "data", [make_english(relation, line) for relation, line in kept])
     for config, kind in wordings:
         rows = [make_row(relation, line, kind, kinds) for relation, line in kept]
         folder = output / "data" / "data" / config
@@ -140,6 +150,29 @@ def make_row(relation: str, line: Line, kind: str, kinds: Sequence[str]) -> Row:
     )
 
 
+def make_english(relation: str, line: Line) -> Row:
+    """Return the fact's row of LAMA's English sentence, the source of the translations.
+
+    The sentence ends in the object; one without it has the slot at its end.
+    """
+    subject, thing = line["sub_uri"], line["obj_uri"]
+    label = line["en_obj_label"]
+    start, found, end = line["en_template"].rpartition(label)
+    return Row(
+        fact_id=f"{relation}:{subject}:{thing}",
+        relation=relation,
+        subject_id=subject,
+        object_id=thing,
+        subject=line["en_sub_label"],
+        prompt=f"{start}{SLOT}{end}" if found else f"{end} {SLOT}",
+        candidates=[label, f"{label} #1"],
+        candidate_ids=["right", "wrong"],
+        answers=[0],
+        answer_forms=[label],
+        template_id=f"fluent-mlama:{relation}:en",
+    )
+
+
 def open_slot(line: Line, kind: str) -> str:
     """Return the sentence with the slot in place of the object; what scores saw is before it."""
     start, form = line[f"{kind}_prompt"], line[FORMS[kind]]
@@ -150,6 +183,18 @@ def name_others(line: Line, kinds: Sequence[str]) -> list[str]:
     """Return names for the other candidates, as many as the largest logged rank needs."""
     ranks = [read_ranks(line, kind).values() for kind in kinds]
     return [f"#{n + 1}" for n in range(max(map(max, ranks)) - len(ranks[0]))]
+
+
+def write_english(folder: Path, rows: Sequence[Row]) -> None:
+    """Write the English sentences of these facts, besides those of other languages."""
+    file = folder / "data" / "en" / "en.parquet"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    table = to_table(list({row.fact_id: row for row in rows}.values()))
+    if file.exists():
+        old = pq.read_table(file)
+        new = pc.invert(pc.is_in(table["fact_id"], old["fact_id"].combine_chunks()))
+        table = pa.concat_tables([old, table.filter(new)])
+    pq.write_table(table, file)
 
 
 def write_card(folder: Path) -> None:

@@ -54,6 +54,7 @@ def line(**ranks):
     values = {
         "sub_uri": "Q419", "obj_uri": "Q2868", "sub_label": "Перу", "obj_label": "Лима",
         "gt_infl_object": "Лиме", "template_prompt": "Столица Перу ", "gt_prompt": "Перу в ",
+        "en_sub_label": "Peru", "en_obj_label": "Lima", "en_template": "Lima is in Peru: Lima .",
         "template": "Столица Перу Лима.", "gt_translation": "Перу в Лиме живёт.",
     }  # fmt: skip
     for kind, found in ranks.items():
@@ -93,6 +94,11 @@ def test_logs_become_runs_of_two_wordings(tmp_path, capsys):
         assert table[0]["prompt_log_probability"] is None  # -inf in the other wording
     texts = load_facts(str(tmp_path / "out" / "data"), "vi-sentence")["vi"]
     assert texts["prompt"][0].as_py() == "Перу в [Y] живёт."
+    english = load_facts(str(tmp_path / "out" / "data"), "en")["en"]
+    assert english["prompt"][0].as_py() == "Lima is in Peru: [Y] ."
+    assert len(english) == len(RELATIONS["vi"])
+    with pytest.raises(PolyprobeError, match="out/vi exists; choose another --output"):
+        main([str(file), "--languages", "vi", "--output", str(tmp_path / "out")])
     main([str(file), "--languages", "vi", "--output", str(tmp_path / "all"), "--keep-short"])
     kept = Run(tmp_path / "all" / "vi").read("vi")
     assert kept["prompt_log_probability"].to_pylist() == [None, -12.5] * len(RELATIONS["vi"])
@@ -102,6 +108,15 @@ def test_logs_of_aliases_become_wide_runs(tmp_path):
     file = write_logs(tmp_path / "logs.zip", ROWS, folder="stats_wide")
     main([str(file), "--languages", "vi", "--output", str(tmp_path)])
     assert Run(tmp_path / "vi-sentence-wide").settings().config == "vi-sentence-wide"
+
+
+def test_languages_share_the_english_sentences(tmp_path):
+    for language in ("vi", "id"):
+        file = write_logs(tmp_path / f"{language}.zip", ROWS, language)
+        main([str(file), "--languages", language, "--output", str(tmp_path / "out")])
+    data = str(tmp_path / "out" / "data")
+    assert len(load_facts(data, "en")["en"]) == len(RELATIONS["vi"])
+    assert load_facts(data, "vi-sentence").keys() == {"vi"}
 
 
 def test_scores_put_each_form_at_its_rank():
