@@ -11,10 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from polyprobe.eval.run.donors import DONOR, DONOR_PROMPT
-from polyprobe.eval.run.folder import EFFECTS, SCORES, Run, Settings
+from polyprobe.eval.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run, Settings
+from polyprobe.eval.run.prompts import PROMPT_START
 from polyprobe.eval.scoring.load import Loaded
 from polyprobe.eval.scoring.options import WorkerSettings
 from polyprobe.eval.scoring.scorers import Scored, Scorer
+from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 from polyprobe.system.store import cache_folder
@@ -125,10 +127,14 @@ def forecast(work: Work, scorer: Scorer) -> str:
 
 
 def queries_of(table: pa.Table) -> list[Query]:
-    """Return the prompt and candidates of each row, then the second questions of those with one."""
+    """Return the prompt and candidates of each row, then what else is asked of some rows.
+
+    These are the second questions, and then the texts before the slot (see `prompts.py`).
+    """
     lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows share lists: one copy in memory
-    queries, second = [], []
-    names = [x for x in ("prompt", "candidates", DONOR_PROMPT) if x in table.column_names]
+    queries, second, starts = [], [], []
+    wanted = ("prompt", "candidates", DONOR_PROMPT, PROMPT_START)
+    names = [x for x in wanted if x in table.column_names]
     for part in table.select(names).to_batches(max_chunksize=256):
         for row in part.to_pylist():
             candidates = tuple(row["candidates"])
@@ -136,7 +142,9 @@ def queries_of(table: pa.Table) -> list[Query]:
             queries.append((row["prompt"], candidates))
             if row.get(DONOR_PROMPT):
                 second.append((row[DONOR_PROMPT], candidates))
-    return [*queries, *second]
+            if row.get(PROMPT_START):
+                starts.append((SLOT, (row[PROMPT_START],)))
+    return [*queries, *second, *starts]
 
 
 def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task]:
@@ -204,7 +212,7 @@ def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
     `known` are those of `queries_of`. Columns that the table lacks (see `donors.annotate`) are
     null.
     """
-    own, second = known[: len(table)], iter(known[len(table) :])
+    own, further = known[: len(table)], iter(known[len(table) :])
     given = [name for name in SCORES.names if name in table.column_names]
     columns = table.select(given).to_pydict()
     donors = columns.get(DONOR, [None] * len(table))
@@ -212,8 +220,12 @@ def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
         "scores": [k.scores for k in own],
         "n_tokens": [k.n_tokens for k in own],
         EFFECTS: [list(k.effects) or None for k in own],
-        "donor_scores": [next(second).scores if donor else None for donor in donors],
+        "donor_scores": [next(further).scores if donor else None for donor in donors],
     }
+    if PROMPT_START in table.column_names:
+        prompts = [next(further) if start else None for start in table[PROMPT_START].to_pylist()]
+        columns[PROMPT] = [one and one.scores[0] for one in prompts]
+        columns[N_PROMPT] = [one and one.n_tokens[0] for one in prompts]
     empty = [None] * len(table)
     return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
 

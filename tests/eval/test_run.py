@@ -71,6 +71,7 @@ def test_the_folder_holds_what_design_says(place, done):
     assert table.schema.names == [
         "fact_id", "relation", "answers", "scores", "n_tokens", "n_characters", "flags", "baseline",
         "donor", "donor_scores", "position_effects",
+        "prompt_log_probability", "n_prompt_tokens",
     ]  # fmt: skip
     assert [str(t) for t in table.schema.types][3:] == [
         "list<element: float>",
