@@ -82,6 +82,8 @@ def test_the_folder_holds_what_design_says(place, done):
         "string",
         "list<element: float>",
         "list<element: float>",
+        "float",
+        "int32",
     ]
     assert table["fact_id"].to_pylist() == [row.fact_id for row in rows("ru")]
 
