@@ -107,7 +107,7 @@ def write_page(versions: Versions, blanks: Versions) -> str:
         "",
         *tabulate_means(other, ("without", "with")),
         "",
-        *(f"`{run.settings().signature}`\n" for run in (*versions.runs, blanks.template)),
+        *(f"`{run.settings().signature}`\n" for run in (*versions.runs, blanks.reference)),
     ]
     return "\n".join(lines)
 

@@ -137,7 +137,7 @@ def compare(
     if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
     import_evaluate()
-    from polyprobe.eval.compare.outcome import compare_folders
+    from polyprobe.eval.compare.outcome import Outcome, compare_folders
     from polyprobe.eval.compare.sentences.compare import Wanted
     from polyprobe.eval.compare.sentences.gender import VERB_FORMS
     from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
@@ -172,7 +172,7 @@ def compare(
     if output:
         text = json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n"
         write_text(output, text, "choose another --json")
-    if page:
+    if page and isinstance(outcome, Outcome):  # more than two runs have no page
         write_comparison((runs[0], runs[1]), outcome, page, choice)
         say(f"report: {page}")
     if outcome.failures and (gender or comet):

@@ -147,13 +147,13 @@ def measure_words(
             continue
         marks = np.column_stack([known[x] for x in languages])
         rows = np.flatnonzero(marks.any(axis=1))
-        measures = {
-            f"{group}: {name}": tuple(
+        measures = {}
+        for name, sides in _list_values(texts, languages, gender, verbs, ranks, relations):
+            one, other = (
                 Ratio((side * marks)[rows], marks[rows].astype(float), share=name != "mean_rank")
                 for side in sides
             )
-            for name, sides in _list_values(texts, languages, gender, verbs, ranks, relations)
-        }
+            measures[f"{group}: {name}"] = (one, other)
         own = {name: take(paired[name], rows.tolist()) for name in ("relations", "clusters")}
         figures |= compare_averages(languages, measures, **{**paired, **own})
     return Words(figures, n_facts)
