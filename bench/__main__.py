@@ -9,6 +9,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from polyprobe.system.errors import PolyprobeError
+
 FOLDER = Path(__file__).parent
 
 
@@ -29,7 +31,11 @@ def main(argv: list[str]) -> None:
     if not argv or argv[0] not in questions:
         print(f"python -m bench NAME [ARGUMENTS]\n\n{tabulate(questions)}")
         raise SystemExit(argv[0:1] not in ([], ["--help"]))
-    import_module(f"bench.{argv[0]}").main(argv[1:])
+    module = import_module(f"bench.{argv[0]}")
+    try:
+        module.main(argv[1:])
+    except PolyprobeError as error:
+        raise SystemExit(f"error: {error}") from None
 
 
 def tabulate(questions: dict[str, str]) -> str:

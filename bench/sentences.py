@@ -107,7 +107,7 @@ def write_page(versions: Versions, blanks: Versions) -> str:
         "",
         *tabulate_means(other, ("without", "with")),
         "",
-        *(f"`{run.settings().signature}`\n" for run in (*versions.runs, blanks.template)),
+        *(f"`{run.settings().signature}`\n" for run in (*versions.runs, blanks.reference)),
     ]
     return "\n".join(lines)
 
@@ -153,7 +153,7 @@ def describe_inflection(found: VersionComparison) -> str:
 
 def tabulate_relations(versions: Versions) -> list[str]:
     """Return one line for each relation: its facts, and each figure in both wordings."""
-    matched = match_runs(versions.sentence, versions.template)
+    matched = match_runs(versions.other, versions.reference)
     relations = np.array(matched.tables[0][LANGUAGE]["relation"].to_pylist())
     sentence, template = map(read_ranks, matched.tables)
     kinds = ("template", "sentence")

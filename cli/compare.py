@@ -22,7 +22,7 @@ from .options import (
 )
 
 VersionOption = partial(
-    typer.Option, rich_help_panel="Sentence versions (CONFIG and CONFIG-sentence)"
+    typer.Option, rich_help_panel="Wordings (CONFIG, CONFIG-sentence, CONFIG-chatgpt)"
 )
 
 
@@ -40,9 +40,20 @@ def check_correction(name: str) -> None:
     check_option("--correction", name, CORRECTIONS)
 
 
+def check_compared(name: str) -> None:
+    """Refuse unknown texts for chrF."""
+    from polyprobe.eval.compare.sentences.quality import COMPARED
+
+    check_option("--chrf-on", name, COMPARED)
+
+
 def compare(
     run_a: Annotated[Path, typer.Argument(help="Run folder.")],
     run_b: Annotated[Path, typer.Argument(help="Another run folder, of the same dataset.")],
+    wordings: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run folders of further wordings of the same configuration."),
+    ] = None,
     test: Annotated[
         str,
         typer.Option(
@@ -81,12 +92,29 @@ def compare(
     gender: Annotated[
         Path | None,
         VersionOption(
-            help="TSV of subject ids and female, male or none: counts feminine verb forms."
+            help="TSV of subject ids and female, male or none: verb forms and recall of facts "
+            "about women and men."
+        ),
+    ] = None,
+    verb_forms: Annotated[
+        Path | None,
+        VersionOption(
+            help="TSV of relation, language, masculine and feminine form (default: P19 and P20 in "
+            "cs, hr, ru, uk)."
         ),
     ] = None,
     stanza: Annotated[
-        Path | None, VersionOption(help="Folder of Stanza's models with a tagger.")
+        Path | None,
+        VersionOption(help="Folder of Stanza's taggers, which count feminine verb forms too."),
     ] = None,
+    chrf_on: Annotated[
+        str,
+        VersionOption(
+            callback=checked(check_compared),
+            help="chrF of the wording with the template as reference: sentence, or prompt (the "
+            "text up to the slot).",
+        ),
+    ] = "sentence",
     comet_python: Annotated[
         str | None, VersionOption(help="A Python with unbabel-comet: estimates quality.")
     ] = None,
@@ -99,16 +127,19 @@ def compare(
 ) -> None:
     """Test whether two runs differ: accuracy by language, RankC and other figures by pair.
 
-    For a run on templates and one on the same configuration's -sentence version, in any order, it
-    also measures the effect of sentences: recall@k, mean rank, inflection, texts.
+    For runs on two wordings of a configuration (CONFIG, CONFIG-sentence, CONFIG-chatgpt), in any
+    order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
+    wordings give one table, with differences from the first of these.
     """
-    if stanza and not gender:
-        raise PolyprobeError("--stanza is for --gender FILE; give that, or leave --stanza out")
+    for name, value in {"--stanza": stanza, "--verb-forms": verb_forms}.items():
+        if value and not gender:
+            raise PolyprobeError(f"{name} is for --gender FILE; give that, or leave {name} out")
     if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
     import_evaluate()
-    from polyprobe.eval.compare.outcome import compare_folders
+    from polyprobe.eval.compare.outcome import Outcome, compare_folders
     from polyprobe.eval.compare.sentences.compare import Wanted
+    from polyprobe.eval.compare.sentences.gender import VERB_FORMS
     from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
     from polyprobe.eval.report import check_output, write_comparison
     from polyprobe.eval.run.folder import Run
@@ -116,11 +147,16 @@ def compare(
 
     if page:
         check_output(page)
+        if wordings:
+            raise PolyprobeError(
+                "--output shows two runs; compare the wordings two at a time for pages"
+            )
     comet = Comet(comet_python, comet_model or REFERENCE_FREE) if comet_python else None
-    choice, runs = parse_choice(relations, exclude), (Run(run_a), Run(run_b))
+    choice = parse_choice(relations, exclude)
+    runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
     outcome = compare_folders(
-        *runs,
-        Wanted(gender, stanza, comet),
+        runs,
+        Wanted(gender, verb_forms or VERB_FORMS, stanza, comet, chrf_on),
         {"--gender": gender, "--comet-python": comet_python},
         by_relation=by_relation,
         choice=choice,
@@ -136,8 +172,8 @@ def compare(
     if output:
         text = json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n"
         write_text(output, text, "choose another --json")
-    if page:
-        write_comparison(runs, outcome, page, choice)
+    if page and isinstance(outcome, Outcome):  # more than two runs have no page
+        write_comparison((runs[0], runs[1]), outcome, page, choice)
         say(f"report: {page}")
-    if outcome.between and outcome.between.failures and (gender or comet):
+    if outcome.failures and (gender or comet):
         raise typer.Exit(1)

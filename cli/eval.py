@@ -94,6 +94,14 @@ def evaluate(
             "subject-corrected figures.",
         ),
     ] = True,
+    prompt_probability: Annotated[
+        bool,
+        typer.Option(
+            "--prompt-probability",
+            help="Also store the log-probability of the text before the slot (causal models, "
+            "--scoring object).",
+        ),
+    ] = False,
     scoring: Annotated[
         str,
         typer.Option(
@@ -306,10 +314,12 @@ def evaluate(
         **{name: value for name, value in (decoding | chatting).items() if value is not None},
     }
     from polyprobe.eval.run.choice import check_limits
+    from polyprobe.eval.run.prompts import check_scoring
 
     for take in (check_server, take_decoding, take_workers, take_chat):  # before torch is imported
         take(dict(options))
     check_permutations(permutations, scoring)
+    check_scoring(prompt_probability, scoring)
     check_limits(limit, sample)
     import_evaluate()
     with explain_missing_extras("evaluating"):
@@ -326,6 +336,7 @@ def evaluate(
         relations=None if relations is None else split_list(relations),
         exclude=parse_exclude(exclude),
         donor=donor,
+        prompt_probability=prompt_probability,
         **options,
     )
     if finished:

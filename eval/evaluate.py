@@ -15,6 +15,7 @@ from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.donors import annotate, choose_donors
 from polyprobe.eval.run.folder import AGREE, FinishedRun, Run, Settings
+from polyprobe.eval.run.prompts import add_starts, check_prefix
 from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
 from polyprobe.eval.scoring.given import name_of
 from polyprobe.eval.scoring.load import Loaded, is_name, load
@@ -67,6 +68,7 @@ def evaluate_model(
     relations: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     donor: bool = True,
+    prompt_probability: bool = False,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Score a dataset's candidates with a model and return the content of results.json.
@@ -96,6 +98,8 @@ def evaluate_model(
             corrected for what does not depend on the subject (see `choose_donors`); without effect
             where candidates are all objects of the relation, decoded freely, or have each a prompt
             of its own.
+        prompt_probability: also store the log-probability of the text before the slot, for
+            `scoring="object"` and causal models with a BOS.
         options: revision, device, dtype and so on, see `ModelOptions`; devices, ray and cache, see
             `WorkerChoices`; for `xfactr` also initial, refinement, beam and so on, see
             `DecodingOptions`.
@@ -116,6 +120,7 @@ def evaluate_model(
             relations=relations,
             exclude=exclude,
             donor=donor,
+            prompt_probability=prompt_probability,
             **options,
         )
         return finished.results if finished else {}
@@ -133,6 +138,7 @@ def run_evaluation(
     relations: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     donor: bool = True,
+    prompt_probability: bool = False,
     dry_run: bool = False,
     **options: Unpack[Options],
 ) -> FinishedRun | None:
@@ -165,6 +171,7 @@ def run_evaluation(
         limit,
         sample,
         donor,
+        prompt_probability,
         selection,
     )
     run = Run(output)
@@ -177,6 +184,8 @@ def run_evaluation(
         loading["batch_tokens"] = before.batch_tokens
     with limit_threads(who.threads):
         loaded = load(model, **loading)
+        if prompt_probability:
+            check_prefix(loaded.scorer)
         settings = asked.describe(loaded, decoding)
         check_askable(asked.tables, settings.scoring)
         run.check_free()
@@ -230,6 +239,7 @@ def _questions(
     asking = {language: texts[language] for language in run.missing(asked.tables)}
     if protocol.kind == "scores" and asking:
         asking = annotate(asking, choose_donors(texts[first]) if settings.donor else None)
+        asking = add_starts(asking) if settings.prompt_probability else asking
     return texts, {language: table.take(asked.rows) for language, table in asking.items()}
 
 
@@ -274,6 +284,7 @@ class Asked(NamedTuple):
         rows: numbers of the rows to score.
         limit, sample: how the rows were chosen.
         donor: whether a second question was asked for.
+        prompt_probability: whether the prompts are scored too.
         selection: `relations`, `exclude` and `left_out` of `Settings`.
     """
 
@@ -285,6 +296,7 @@ class Asked(NamedTuple):
     limit: int | None
     sample: int | None
     donor: bool
+    prompt_probability: bool
     selection: dict[str, Any]
 
     def describe(self, loaded: Loaded, decoding: DecodingOptions | None) -> Settings:
@@ -316,6 +328,7 @@ class Asked(NamedTuple):
             further={**loaded.further, **scorer.further},
             probe=[*loaded.probe],
             chat=scorer.chat.said if scorer.chat else None,
+            prompt_probability=self.prompt_probability,
             donor=self.donor
             and protocol.kind == "scores"
             and not protocol.whole_relation

@@ -11,7 +11,7 @@ from polyprobe.system.errors import unknown
 class Recipe(NamedTuple):
     """A dataset: its build module, a short title, and the names of its configurations.
 
-    `further` are earlier versions and other spellings, which are built only by name.
+    `further` are earlier versions, other spellings and wider answers, built only by name.
 
     The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}`
     (a list of `Row`, or an Arrow table with columns of `columns.RELEASED`) and
@@ -39,6 +39,13 @@ MPARAREL = (
 )
 """The languages of mParaRel's templates."""
 TRANSLATED = "-translated"  # with the templates on which mParaRel's translators agree
+FLUENT_WIDE = "-wide"  # the object's aliases are correct
+_FLUENT = tuple(
+    language + wording
+    for language in ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
+    for wording in ("", "-sentence", "-chatgpt")
+    if wording != "-chatgpt" or language in ("cs", "hr", "ru", "uk")
+)
 RECIPES = {
     "bmlama": Recipe(
         "polyprobe.builder.recipes.bmlama.build",
@@ -49,12 +56,8 @@ RECIPES = {
     "fluent-mlama": Recipe(
         "polyprobe.builder.recipes.fluent_mlama.build",
         "the rows of Fluent-mLAMA, as templates and as sentences",
-        tuple(
-            language + wording
-            for language in ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
-            for wording in ("", "-sentence", "-chatgpt")
-            if wording != "-chatgpt" or language in ("cs", "hr", "ru", "uk")
-        ),
+        _FLUENT,
+        further=tuple(config + FLUENT_WIDE for config in _FLUENT),
     ),
     "polyglot": Recipe(
         "polyprobe.builder.recipes.polyglot.build",

@@ -1,6 +1,6 @@
 """Compare two runs, whatever they are, and print the outcome or return it as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rich.table import Table
@@ -17,6 +17,7 @@ from .gaps import list_notes as list_notes_of_gaps
 from .runs import Comparison, compare_runs
 from .sentences import table as sentences_table
 from .sentences.compare import VersionComparison, Wanted, compare_versions, find_versions
+from .sentences.several import Several, compare_several
 
 LEVEL = 0.05
 
@@ -26,11 +27,16 @@ class Outcome(NamedTuple):
 
     Attributes:
         found: tests of all figures.
-        between: the effect of sentences; None if no run is the other's sentence version.
+        between: the effect of wording; None if the runs are not two wordings of one configuration.
     """
 
     found: Comparison
     between: VersionComparison | None
+
+    @property
+    def failures(self) -> list[str]:
+        """Return the requested measures of wording that failed."""
+        return self.between.failures if self.between else []
 
     def as_json(self) -> dict[str, Any]:
         """Return differences as figure, name or relation, values.
@@ -75,24 +81,27 @@ class Outcome(NamedTuple):
             yield from list_notes_of_decodings(found.decodings, found.names)
         if self.between:
             yield sentences_table.versions_table(self.between, found.settings["correction"])
+            if found.relations:
+                yield from sentences_table.relations_tables(self.between)
             yield from sentences_table.list_notes(self.between)
 
 
 def compare_folders(
-    first: Run,
-    second: Run,
+    runs: Sequence[Run],
     wanted: Wanted,
     needing: dict[str, object],
     by_relation: bool = False,
     **options: Any,
-) -> Outcome:
-    """Return the comparison of two runs, with the effect of sentences if one has the other's.
+) -> Outcome | Several:
+    """Return the comparison of two runs, with the effect of wording if they differ in wording.
 
-    Free predictions have no such effect: they are compared fact by fact.
-
-    `needing` are the options, by name, that are refused without a sentence version; `options` are
-    those of `compare_runs`.
+    Free predictions have no such effect: they are compared fact by fact. More than two runs are
+    compared as wordings of one configuration. `needing` are the options, by name, that are refused
+    of other runs; `options` are those of `compare_runs`.
     """
+    if len(runs) > 2:
+        return compare_several(runs, wanted, by_relation, **options)
+    first, second = runs
     free = "predictions" in (first.settings().kind, second.settings().kind)
     versions = None if free else find_versions(first, second)
     if versions:
@@ -102,8 +111,8 @@ def compare_folders(
     if named:
         one, other = (run.settings().data_name for run in (first, second))
         raise PolyprobeError(
-            f"{', '.join(named)}: only for a run and its sentence version; got {one} and {other}, "
-            "expected a configuration and the same one with -sentence"
+            f"{', '.join(named)}: only for two wordings of a configuration; got {one} and {other}, "
+            "expected a configuration and the same one with -sentence or -chatgpt"
         )
     return Outcome(compare_runs(first, second, by_relation=by_relation, **options), None)
 

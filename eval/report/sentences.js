@@ -85,11 +85,75 @@ function drawBoxes() {
   draw(place, width, bottom + 34, ...parts);
 }
 
+/* The figures beside recall@1 of the chosen language; the first choice is QE where measured. */
+function chooseFigures() {
+  const chosen = document.querySelector("select.beside");
+  const names = Object.keys(DATA.changes[document.querySelector("select.changed").value].correlations);
+  const kept = [chosen.value, "QE", names[0]].find((name) => names.includes(name));
+  chosen.replaceChildren(...names.map((name) => new Option(name, name, name === kept, name === kept)));
+  drawChanges();
+}
+
+/* The change of recall@1 of each relation beside that of another figure. */
+function drawChanges() {
+  const place = document.getElementById("changes");
+  const found = DATA.changes[document.querySelector("select.changed").value];
+  const name = document.querySelector("select.beside").value;
+  const points = Object.keys(found.n_queries).flatMap((relation) => {
+    const [across, up] = [found.figures[name]?.[relation], found.figures["recall@1"][relation]];
+    return across == null || up == null ? [] : [{ relation, across, up }];
+  });
+  if (!points.length) return draw(place, 320, 60, label(16, 32, "no values"));
+  const wide = (values) => {
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const room = (high - low) * 0.08 || Math.abs(high) * 0.1 || 0.1;
+    return [low - room, high + room];
+  };
+  const [width, bottom] = [Math.min(place.parentElement.clientWidth, 640), 330];
+  const [left, right] = wide(points.map((point) => point.across));
+  const [low, high] = wide(points.map((point) => point.up));
+  const x = span(left, right, 64, width - 16);
+  const y = span(low, high, bottom, 16);
+  const parts = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => {
+    const [across, up] = [left + share * (right - left), low + share * (high - low)];
+    return [line(64, y(up), width - 16, y(up), { stroke: "var(--line)" }),
+      label(56, y(up), up.toFixed(2), { "text-anchor": "end" }),
+      label(x(across), bottom + 16, across.toFixed(2), { "text-anchor": "middle" })];
+  });
+  const { n, r, p, ci } = found.correlations[name];
+  if (r != null) {
+    const mean = (key) => points.reduce((sum, point) => sum + point[key], 0) / points.length;
+    const [middle, height] = [mean("across"), mean("up")];
+    const slope = points.reduce((s, q) => s + (q.across - middle) * (q.up - height), 0) /
+      points.reduce((s, q) => s + (q.across - middle) ** 2, 0);
+    const at = (value) => y(Math.max(low, Math.min(high, height + slope * (value - middle))));
+    const ends = [0, 1].map((share) => left + share * (right - left));
+    parts.push(line(x(ends[0]), at(ends[0]), x(ends[1]), at(ends[1]),
+      { stroke: "var(--bar-1)", "stroke-dasharray": "6 4", "stroke-width": 2 }));
+  }
+  points.forEach(({ relation, across, up }) => parts.push(
+    svg("circle", { class: "relation", cx: x(across), cy: y(up), r: 4, fill: "var(--bar-0)",
+      "data-tip": `${relation}\n${name} ${across.toFixed(3)}\nrecall@1 ${up.toFixed(3)}` }),
+    label(x(across) + 6, y(up) - 8, relation)));
+  const interval = ci ? ` (${ci.map((end) => end.toFixed(2)).join(" to ")})` : "";
+  parts.push(
+    label((64 + width) / 2, bottom + 36, r == null ? `${name}, n = ${n}, r undefined` :
+      `${name}, n = ${n}, r = ${r.toFixed(2)}${interval}, p = ${p.toFixed(3)}`,
+      { "text-anchor": "middle" }),
+    label(0, 0, "change of recall@1", { transform: `translate(14 ${(16 + bottom) / 2}) rotate(-90)`,
+      "text-anchor": "middle" }));
+  return draw(place, width, bottom + 50, ...parts);
+}
+
 function drawAll() {
   drawCurve();
   drawBoxes();
+  drawChanges();
 }
 
+chooseFigures();
 drawAll();
 document.querySelector("select.curve").addEventListener("change", drawCurve);
+document.querySelector("select.changed").addEventListener("change", chooseFigures);
+document.querySelector("select.beside").addEventListener("change", drawChanges);
 redraw(drawAll);

@@ -1,10 +1,11 @@
-"""Write the effect of sentences as one HTML file that opens without a network."""
+"""Write the effect of wording as one HTML file that opens without a network."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from polyprobe.eval.compare.sentences.compare import VersionComparison
+from polyprobe.eval.compare.sentences.relations import list_lines
 from polyprobe.eval.compare.sentences.table import (
     as_json,
     list_figures,
@@ -21,20 +22,23 @@ _TERMS = {
     "recall@k": "share of facts with a correct answer among the k best-scored candidates; ties "
     "count with their probability.",
     "mean rank": "rank of the best-scored correct answer, from 1; lower is better.",
+    "chrF": "similarity of the text to the reference wording, 0 to 100; not a difference.",
+    "prompt_log_probability": "sum over the tokens before the slot.",
     "macro, micro": "mean over relations (Fluent-mLAMA), and mean over facts.",
     "inflection delta": "rank of the answer's label less the rank of its inflected form.",
+    "verb form": "share of facts about women (men) whose text has a verb form of that gender.",
     "feminine verb forms": "their share of the verb forms with a gender, for female subjects.",
     "QE": "COMET’s estimate of how well the text translates the English sentence.",
 }
 
 
 def write_versions(found: VersionComparison, options: Mapping[str, Any], output: Path) -> None:
-    """Write the effect of sentences; `options` are the settings of `Comparison`.
+    """Write the effect of wording; `options` are the settings of `Comparison`.
 
     Raises:
         PolyprobeError: the file cannot be written, or has another ending than .html.
     """
-    sides, settings = found.versions.sides, found.versions.sentence.settings()
+    sides, settings = found.versions.sides, found.versions.reference.settings()
     values = as_json(found)
     curves = [figure["macro"] for name, figure in values["ranks"].items() if "@" in name]
     write_page(
@@ -46,11 +50,17 @@ def write_versions(found: VersionComparison, options: Mapping[str, Any], output:
             "curves": curves,
             "boxes": values["boxes"],
             "sides": sides,
+            "changes": values["by_relation"],
         },
         found=found,
+        changes=list_changes(found),
+        change=values["by_relation"]["difference"],
         mean=found.ranks["recall@1"]["macro"][-1],
         terms=_TERMS.items(),
-        signatures=[(side, getattr(found.versions, side).settings().signature) for side in sides],
+        signatures=[
+            (wording, run.settings().signature)
+            for wording, run in zip(found.versions.wordings, found.versions.runs, strict=True)
+        ],
         sides=sides,
         boxes=[
             [language, side, *(f"{value:.2f}" for value in box)]
@@ -66,6 +76,14 @@ def write_versions(found: VersionComparison, options: Mapping[str, Any], output:
         opened=_OPENED,
         notes=list_notes(found),
     )
+
+
+def list_changes(found: VersionComparison) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Return head and lines of each language's table of changes by relation."""
+    return {
+        language: (["relation", "rows", *part.figures], list(list_lines(part)))
+        for language, part in found.by_relation.items()
+    }
 
 
 def _cells(row: Paired) -> list[str]:

@@ -29,6 +29,7 @@ from .protocol import protocol_of
 FORMAT = "1"
 SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
 EFFECTS = "position_effects"
+PROMPT, N_PROMPT = "prompt_log_probability", "n_prompt_tokens"
 # Nats between answers of one served model: more than rounding of activations to 8 bits, less than
 # any mistake.
 AGREE = 0.3
@@ -49,6 +50,8 @@ SCORES = pa.schema(
         ("majority", pa.float32()),  # like baseline, with the fact itself
         ("reviewed", pa.bool_()),  # the template; null where it is not known
         ("repeated", pa.list_(pa.string())),  # see protocol.mark_repeated; null in other protocols
+        (PROMPT, pa.float32()),  # sum over the tokens before the slot, see prompts.py
+        (N_PROMPT, pa.int32()),  # summed ones
     ]
 )
 # Free predictions; a fact that was not asked has nulls from `prediction` on.
@@ -118,7 +121,8 @@ class Settings:
     rows from which `limit` and `sample` take theirs; `left_out` counts the others by reason.
     `further` has what else the scores depend on, by its name in the signature: an adapter, say.
     `probe` are log-probabilities by which a served model is recognised.
-    `chat` is the conversation in front of each sentence, see `Chat.said`.
+    `chat` is the conversation in front of each sentence, see `Chat.said`. `prompt_probability` says
+    whether the log-probabilities of the prompts are stored too.
     """
 
     model: str
@@ -143,6 +147,7 @@ class Settings:
     further: dict[str, str] = field(default_factory=dict)
     probe: list[float] = field(default_factory=list)
     chat: dict[str, Any] | None = None
+    prompt_probability: bool = False
     versions: dict[str, str] = field(default_factory=versions)
 
     @property

@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from polyprobe.eval.run.donors import DONOR, DONOR_PROMPT
-from polyprobe.eval.run.folder import EFFECTS, SCORES, Run, Settings
+from polyprobe.eval.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run, Settings
+from polyprobe.eval.run.prompts import PROMPT_START
 from polyprobe.eval.scoring.load import Loaded
 from polyprobe.eval.scoring.options import WorkerSettings
 from polyprobe.eval.scoring.scorers import Scored, Scorer
-from polyprobe.schema.columns import has_prompts
+from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 from polyprobe.system.store import cache_folder
@@ -129,14 +130,16 @@ def forecast(work: Work, scorer: Scorer) -> str:
 
 
 def queries_of(table: pa.Table) -> list[Query]:
-    """Return the prompt and candidates of each row, then the second questions of those with one.
+    """Return the prompt and candidates of each row, then what else is asked of some rows.
 
-    A row with a prompt for each candidate is a query for each candidate, in that order.
+    A row with a prompt for each candidate is a query for each candidate, in that order. Second
+    questions follow, and then the texts before the slot (see `prompts.py`).
     """
     lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows share lists: one copy in memory
     queries: list[Query] = []
     second: list[Query] = []
-    names = [x for x in (*ASKED, DONOR_PROMPT) if x in table.column_names]
+    starts: list[Query] = []
+    names = [x for x in (*ASKED, DONOR_PROMPT, PROMPT_START) if x in table.column_names]
     for part in table.select(names).to_batches(max_chunksize=256):
         for row in part.to_pylist():
             candidates = tuple(row["candidates"])
@@ -147,7 +150,9 @@ def queries_of(table: pa.Table) -> list[Query]:
                 queries.append((row["prompt"], candidates))
             if row.get(DONOR_PROMPT):
                 second.append((row[DONOR_PROMPT], candidates))
-    return [*queries, *second]
+            if row.get(PROMPT_START):
+                starts.append((SLOT, (row[PROMPT_START],)))
+    return [*queries, *second, *starts]
 
 
 def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task]:
@@ -228,6 +233,10 @@ def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
         EFFECTS: [list(k.effects) or None for k in own],
         "donor_scores": [next(found).scores if donor else None for donor in donors],
     }
+    if PROMPT_START in table.column_names:
+        prompts = [next(found) if start else None for start in table[PROMPT_START].to_pylist()]
+        columns[PROMPT] = [one and one.scores[0] for one in prompts]
+        columns[N_PROMPT] = [one and one.n_tokens[0] for one in prompts]
     empty = [None] * len(table)
     return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
 

@@ -30,7 +30,7 @@ CARDS = ("datasets/", "builder/")
 MODELS = {
     "bigscience/bloom-560m": "causal",
     "bigscience/bloom-7b1": "causal",
-    "meta-llama/Llama-2-7b-hf": "causal",
+    "meta-llama/Llama-2-7b-chat-hf": "causal",
     "google-bert/bert-base-multilingual-cased": "masked",
 }
 HEAD = "---\nlicense: cc-by-nc-4.0\nconfigs:\n{}---\n# {}\n"

@@ -10,8 +10,9 @@ from statistics import fmean
 import pytest
 
 from polyprobe.builder.build import build_dataset
+from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.fluent_mlama import build as fluent_mlama_pools
-from polyprobe.builder.recipes.fluent_mlama.build import CONFIGS, RELATIONS, ask, build
+from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, ask, build
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE
 from polyprobe.system.download import read_files
@@ -19,6 +20,8 @@ from polyprobe.tests.builder.tiny import describe, pack
 from polyprobe.tests.conftest import UPSTREAM
 
 LOGS = UPSTREAM.parent / "oracles" / "fluent-mlama-logs.zip"
+WIDE_LOGS = LOGS.with_name("fluent-mlama-wide-logs.zip")
+CONFIGS = RECIPES["fluent-mlama"].configs
 CARD = Path(__file__).parents[2] / "datasets" / "fluent-mlama" / "README.md"
 
 
@@ -144,6 +147,29 @@ def test_of_a_large_pool_the_smallest_digests_are_taken(mirror, monkeypatch):
     assert len(oslo.candidates) == 4
 
 
+def test_in_wide_the_aliases_are_correct_and_the_distractors_the_same(mirror):
+    for language, wordings in (("da", ("", "-sentence")), ("uk", ("", "-sentence", "-chatgpt"))):
+        for wording in wordings:
+            narrow, wide = (
+                build(f"{language}{wording}{width}", mirror)[language] for width in ("", "-wide")
+            )
+            for row, other in zip(narrow, wide, strict=True):
+                assert {*other.candidates} - {*other.answer_forms} == (
+                    {*row.candidates} - {*row.answer_forms}
+                )
+                assert {other.candidates[k] for k in other.answers} == {*other.answer_forms}
+                assert (row.prompt, row.fact_id) == (other.prompt, other.fact_id)
+    rows = named(build("da-wide", mirror)["da"])
+    assert rows["Oslo"].answer_forms == ["Norge", "Noreg", "Norway"]
+    assert rows["Lima"].answer_forms == ["Peru", "Perus", "Piruw"]  # an alias may be the label
+
+
+def test_configurations_with_aliases_are_built_by_name(mirror, tmp_path):
+    folder = build_dataset("fluent-mlama", ["da-wide"], mirror, tmp_path / "out")
+    assert (folder / "data" / "da-wide" / "da.parquet").exists()
+    assert not [name for name in CONFIGS if name.endswith("-wide")]
+
+
 def test_ids_are_the_strings_digests(mirror):
     for row in build("da", mirror)["da"]:
         digests = [hashlib.sha256(name.encode()).hexdigest() for name in row.candidates]
@@ -221,15 +247,19 @@ def released(upstream):
 
 @pytest.fixture(scope="module")
 def logs():
-    """{(language, fact_id): row} of all relations used."""
-    if not LOGS.is_file():
-        pytest.skip(f"needs the papers' result logs in {LOGS.parent}")
-    with zipfile.ZipFile(LOGS) as archive:
+    return read_logs(LOGS, "stats", LOGGED)
+
+
+def read_logs(file, folder, languages):
+    """Return {(language, fact_id): row} of all relations used."""
+    if not file.is_file():
+        pytest.skip(f"needs the papers' result logs in {file.parent}")
+    with zipfile.ZipFile(file) as archive:
         return {
             (language, f"{relation}:{row['sub_uri']}:{row['obj_uri']}"): row
-            for language in LOGGED
+            for language in languages
             for relation in RELATIONS[language]
-            for row in read_tsv(archive, f"stats/{language}_{relation}_")
+            for row in read_tsv(archive, f"{folder}/{language}_{relation}_")
         }
 
 
@@ -270,6 +300,33 @@ def test_logged_ranks_of_these_rows_give_the_published_cells(rows, logs, config)
     best = {relation: [min(r.values()) for r in part] for relation, part in ranks.items()}
     recall = fmean(fmean(rank == 1 for rank in part) for part in best.values())
     assert (round(recall, 3), round(fmean(map(fmean, best.values())), 2)) == CELLS[config]
+
+
+# SPEC-2, M7b: recall@1 and mean rank of templates, Google's and ChatGPT's sentences (table 7).
+WIDE_CELLS = {
+    "ru": ((0.570, 3.79), (0.633, 3.27), (0.590, 3.76)),
+    "uk": ((0.539, 4.04), (0.583, 3.52), (0.540, 4.01)),
+}
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize("language", WIDE_CELLS)
+@pytest.mark.acceptance
+def test_wide_rows_fit_the_wide_logs(upstream, language):
+    """Rows and correct names are those of the logs, and the logged ranks give table 7."""
+    logged, cells = read_logs(WIDE_LOGS, "stats_wide", [language]), []
+    for wording, kind in KINDS.items():
+        best = {}
+        built = build(f"{language}{wording}-wide", upstream)[language]
+        assert {row.fact_id for row in built} == {f for (_, f), r in logged.items() if is_long(r)}
+        for row in built:
+            ranks = literal_eval(logged[language, row.fact_id][f"{kind}_true_ranks"])
+            assert {*map(letters, ranks)} == {*map(letters, row.answer_forms)}
+            assert max(ranks.values()) <= len(row.candidates) <= len(row.answers) + 50
+            best.setdefault(row.relation, []).append(min(ranks.values()))
+        recall = fmean(fmean(rank == 1 for rank in part) for part in best.values())
+        cells.append((round(recall, 3), round(fmean(map(fmean, best.values())), 2)))
+    assert tuple(cells) == WIDE_CELLS[language]
 
 
 @pytest.mark.upstream

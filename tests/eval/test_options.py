@@ -190,7 +190,7 @@ def test_only_the_chosen_figures_are_computed(run):
     found = find_results(run, QUICK, options=MetricOptions(figures=chosen))
     whole = find_results(run, QUICK)
     assert [*found["mean"]] == ["rankc"]
-    kept = {"languages", "n_queries", "k_correct", "calibration"}
+    kept = {"languages", "n_queries", "k_correct", "k_share", "calibration"}
     kept |= {"signature", "subset", "resampling"}
     assert {name for name in found if name in whole} - {"options"} == kept | {
         *chosen, "chance", "mean", "intervals", "by_relation", "floors", "p_values", "left_out"

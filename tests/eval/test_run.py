@@ -70,7 +70,8 @@ def test_the_folder_holds_what_design_says(place, done):
     table = pq.read_table(folder / "scores" / "ru.parquet")
     assert table.schema.names == [
         "fact_id", "relation", "answers", "scores", "n_tokens", "n_characters", "flags", "baseline",
-        "donor", "donor_scores", "position_effects", "majority",
+        "donor", "donor_scores", "position_effects", "majority", "reviewed", "repeated",
+        "prompt_log_probability", "n_prompt_tokens",
     ]  # fmt: skip
     assert [str(t) for t in table.schema.types][3:] == [
         "list<element: float>",
@@ -82,6 +83,10 @@ def test_the_folder_holds_what_design_says(place, done):
         "list<element: float>",
         "list<element: float>",
         "float",
+        "bool",
+        "list<element: string>",
+        "float",
+        "int32",
     ]
     assert table["fact_id"].to_pylist() == [row.fact_id for row in rows("ru")]
 

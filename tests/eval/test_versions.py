@@ -133,7 +133,7 @@ def test_rows_that_one_lacks_are_left_out_and_counted(tmp_path):
 
 def test_rows_are_chosen_by_relation(runs):
     versions = find_versions(*reversed(runs))
-    relations = versions.sentence.read("en")["relation"].to_pylist()
+    relations = versions.other.read("en")["relation"].to_pylist()
     whole = compare_versions(versions, **FEW)
     first = compare_versions(versions, choice=make_choice(relations[:1]), **FEW)
     assert first.n_queries == relations.count(relations[0]) < whole.n_queries == len(relations)
@@ -203,15 +203,15 @@ SENTENCES = ["Ольга родилась в Москве.", "Иван роди�
 
 def test_chrf_is_sacrebleu_s_of_the_filled_texts(runs):
     ids = runs[0].read("ru")["fact_id"].to_pylist()[:2]
-    texts = load_texts(runs[1], runs[0], ["ru"], ids)
-    assert (texts.template["ru"], texts.sentence["ru"]) == (TEMPLATES, SENTENCES)
+    texts = load_texts(find_versions(*reversed(runs)), ["ru"], ids)
+    assert (texts.reference["ru"], texts.other["ru"]) == (TEMPLATES, SENTENCES)
     assert texts.english == ["Olga was born in Moscow.", "Ivan was born in Paris."]
     found = measure_overlap(texts, {"clusters": None})
     chrf = found.by_language["ru"]
-    assert chrf.corpus == sacrebleu.corpus_chrf(TEMPLATES, [SENTENCES]).score
+    assert chrf.corpus == sacrebleu.corpus_chrf(SENTENCES, [TEMPLATES]).score
     each = [
         sacrebleu.sentence_chrf(one, [other]).score
-        for one, other in zip(TEMPLATES, SENTENCES, strict=True)
+        for one, other in zip(SENTENCES, TEMPLATES, strict=True)
     ]
     assert chrf.sentences == pytest.approx(np.mean(each))
     assert found.signature.startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:")
@@ -319,7 +319,7 @@ def test_a_single_fact_has_no_interval(tmp_path):
             ["--output", "p.pdf"],
             "--output p.pdf: reports are HTML files; expected a name that ends",
         ),
-        (["--gender", "g.tsv"], "--gender: only for a run and its sentence"),
+        (["--gender", "g.tsv"], "--gender: only for two wordings of a conf"),
         (["--stanza", "s"], "--stanza is for --gender FILE"),
         (["--comet-model", "m"], "--comet-model is for --comet-python PATH"),
     ],

@@ -148,7 +148,8 @@ def test_the_worker_needs_no_more_than_python_3_8():
 
 def test_mean_scores_by_hand(tmp_path, python):
     versions = find_versions(*reversed(write_versions(tmp_path)))
-    found = compare_versions(versions, Wanted(comet=Comet(python, "fine")), n_resamples=99).quality
+    whole = compare_versions(versions, Wanted(comet=Comet(python, "fine")), n_resamples=99)
+    found, by_relation = whole.quality, whole.by_relation
     russian, mean = found.score["micro"]
     assert (russian.name, found.n_queries, found.source) == ("ru", N, "small-sentence")
     # rows of women: родился → родилась in four, умер → умерла in two; of all rows, a city each
@@ -156,6 +157,9 @@ def test_mean_scores_by_hand(tmp_path, python):
     longer = (4 * 1 + 2 * 2 + 8 * 1) / N / 100
     assert russian.difference == pytest.approx(longer)
     assert mean[1:] == (*russian[1:8], russian.p)
+    changes = by_relation["ru"].figures["QE"]  # rows 0-3 and 8-11 are of P19, 4-7 of P20
+    assert (8 * changes["P19"] + 4 * changes["P20"]) / N == pytest.approx(longer)
+    assert "QE" not in by_relation["en"].figures
 
 
 def test_a_failure_keeps_all_the_rest(tmp_path, python):

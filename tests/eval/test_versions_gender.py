@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval.compare.sentences import gender as twin_gender
 from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions, find_versions
-from polyprobe.eval.compare.sentences.gender import Forms, count_forms, load_tagger, read_females
+from polyprobe.eval.compare.sentences.gender import Forms, count_forms, load_tagger, read_genders
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.versions import GENDERS, write_versions
 
@@ -88,7 +88,7 @@ def gender_file(tmp_path):
 def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
     monkeypatch.setattr(twin_gender, "load_tagger", only_russian)
     versions = find_versions(*reversed(write_versions(tmp_path)))
-    found = compare_versions(versions, Wanted(gender=gender_file), **FEW)
+    found = compare_versions(versions, Wanted(gender=gender_file, stanza=tmp_path), **FEW)
     feminine = found.feminine
     # of twelve rows every other one is of a woman, with one verb each
     assert feminine.n_facts == 6
@@ -100,8 +100,10 @@ def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
         assert row.first_ci == pytest.approx([low, 1])
         assert row.second_ci == pytest.approx([0, 1 - low])
     assert [row.name for row in feminine.share["macro"]] == ["ru", "mean"]
-    pair = (versions.template, versions.sentence)
-    other = compare_versions(find_versions(*pair), Wanted(gender=gender_file), **FEW).feminine
+    pair = (versions.reference, versions.other)
+    other = compare_versions(
+        find_versions(*pair), Wanted(gender=gender_file, stanza=tmp_path), **FEW
+    ).feminine
     rows = [row for average in other.share.values() for row in average]
     assert {(row.first, row.second, row.difference) for row in rows} == {(0, 1, -1)}
     assert other.forms == feminine.forms
@@ -114,7 +116,9 @@ def test_no_female_subject(tmp_path, monkeypatch):
     file = tmp_path / "gender.txt"
     file.write_text("Q0\tmale\n")
     found = compare_versions(
-        find_versions(*reversed(write_versions(tmp_path))), Wanted(gender=file), **FEW
+        find_versions(*reversed(write_versions(tmp_path))),
+        Wanted(gender=file, stanza=tmp_path),
+        **FEW,
     )
     assert (found.feminine.n_facts, found.feminine.share) == (0, None)
     assert any("0 rows have a female subject" in note for note in found.notes)
@@ -129,7 +133,7 @@ def test_a_gender_file_that_is_none(tmp_path, text):
 
 def read_error(file):
     with pytest.raises(PolyprobeError) as caught:
-        read_females(file)
+        read_genders(file)
     return str(caught.value)
 
 
@@ -225,9 +229,10 @@ def test_a_trained_tagger_counts_through_the_command(models, tmp_path, gender_fi
     result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
     assert result.exit_code == 0, result.output
     found = json.loads(file.read_text())["versions"]["feminine_forms"]
-    assert found["forms"] == {"ru": Forms(6, 6, 0, 6)._asdict()}
+    sides = {"sentence_feminine": 6, "sentence": 6, "template_feminine": 0, "template": 6}
+    assert found["forms"] == {"ru": sides}
     assert found["micro"]["ru"]["difference"] == 1.0
-    assert "feminine verb forms ru: 6 of 6 in sentences, 0 of 6 in templates" in result.output
+    assert "feminine verb forms ru: 6 of 6 in sentence, 0 of 6 in template" in result.output
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_the_command_writes_the_whole_page(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-def test_a_browser_draws_both_pictures(tmp_path):
+def test_a_browser_draws_all_pictures(tmp_path):
     write(tmp_path, write_versions(tmp_path))
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
     command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
@@ -77,3 +77,4 @@ def test_a_browser_draws_both_pictures(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert len(re.findall(r'class="box"', done.stdout)) == 4  # two languages, two wordings
     assert len(re.findall(r'class="curve"', done.stdout)) == 3  # with the select
+    assert len(re.findall(r'class="relation"', done.stdout)) == 2  # P19 and P20

@@ -3,7 +3,8 @@
 A configuration is one language in one wording: `LANG` has mLAMA's template with uninflected labels,
 `LANG-sentence` Google's translation of the whole English sentence, `LANG-chatgpt` (cs, hr, ru, uk)
 ChatGPT's. The configurations of a language have the same rows and candidates and differ only in
-their prompts. Facts differ between languages, so each configuration has one split.
+their prompts. Facts differ between languages, so each configuration has one split. With `-wide`
+behind these names, the object's aliases are correct too; rows and distractors are the same.
 
 The method of the paper (section 3; RELATIONS, `is_extracted` and `has_length` are inferred from its
 released logs):
@@ -12,8 +13,8 @@ released logs):
   object` reads no further and keeps the space.
 - Correct are the object's label and its forms in the sentences, the same set for every wording. The
   first of `answer_forms` is the label; the others are Google's and ChatGPT's forms where they
-  differ from it. The object's aliases, correct in the wider set of the paper (its appendix E), are
-  not candidates.
+  differ from it. The object's aliases are not candidates. In `-wide` (appendix E) they are
+  candidates and correct, and are the last of `answer_forms`.
 - Distractors are other names of the relation's objects in that language: labels, inflected forms
   and aliases count as separate strings. The 50 names with the smallest SHA-256 are taken (all, if
   there are fewer), without the fact's own forms and aliases. They may include another object of the
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyprobe.builder.output.card import Config
+from polyprobe.builder.recipes import FLUENT_WIDE as WIDE
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_archive
 from polyprobe.schema.columns import SLOT, Row
@@ -47,17 +49,17 @@ RELATIONS = {
 }
 """The relations of each language in the paper's figures; the archive has more."""
 WORDINGS = {"": "template", "-sentence": "google", "-chatgpt": "chatgpt"}
-CONFIGS = RECIPES["fluent-mlama"].configs
+CONFIGS = (*RECIPES["fluent-mlama"].configs, *RECIPES["fluent-mlama"].further)
 DEFAULT_CONFIG = "es"
 N_DISTRACTORS = 50
 
 
 class Question(NamedTuple):
-    """A fact with its candidates; all `forms` are correct, and the first is the label."""
+    """A fact with its distractors; all `forms` are correct, and the first is the label."""
 
     record: Record
     forms: list[str]
-    candidates: list[str]
+    distractors: list[str]
 
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
@@ -67,10 +69,11 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     """Return the rows of a configuration, in the order of relation and released file."""
-    language, dash, wording = config.partition("-")
+    language, dash, wording = config.removesuffix(WIDE).partition("-")
+    wide = config.endswith(WIDE)
     return {
         language: [
-            make_row(question, WORDINGS[dash + wording]) for question in ask(language, mirror)
+            make_row(question, WORDINGS[dash + wording], wide) for question in ask(language, mirror)
         ]
     }
 
@@ -84,7 +87,7 @@ def ask(language: str, mirror: Path | None = None) -> tuple[Question, ...]:
         asked = [record for record in records if record.relation == relation]
         pool = sorted(set().union(*map(list_names, asked)), key=hash_text)
         kept = filter(has_length, asked)
-        questions += [Question(r, list_forms(r), choose_candidates(r, pool)) for r in kept]
+        questions += [Question(r, list_forms(r), choose_distractors(r, pool)) for r in kept]
     return tuple(questions)
 
 
@@ -116,30 +119,31 @@ def list_forms(record: Record) -> list[str]:
     return list(dict.fromkeys(form for form in forms if form))
 
 
-def list_names(record: Record) -> set[str]:
-    """Return the correct forms and the aliases of the object."""
+def list_names(record: Record) -> list[str]:
+    """Return the correct forms and then the object's aliases, without duplicates."""
     aliases = (name.strip() for name in record.aliases.split(SEPARATOR))
-    return {*list_forms(record), *aliases} - {""}
+    return list(dict.fromkeys([*list_forms(record), *filter(None, aliases)]))
 
 
-def choose_candidates(record: Record, pool: Sequence[str]) -> list[str]:
-    """Return the correct forms and the first names of the pool that are not the object's."""
-    own = list_names(record)
-    distractors = [name for name in pool if name not in own][:N_DISTRACTORS]
+def choose_distractors(record: Record, pool: Sequence[str]) -> list[str]:
+    """Return the first names of the pool that are not the object's."""
+    own = set(list_names(record))
+    return [name for name in pool if name not in own][:N_DISTRACTORS]
+
+
+def make_row(question: Question, wording: str, wide: bool = False) -> Row:
+    """Return the row of a fact in one wording; `wide`: the object's aliases are correct."""
+    record, forms, distractors = question
     fact = name_fact(record)
-    return sorted([*list_forms(record), *distractors], key=lambda name: hash_text(f"{fact}|{name}"))
-
-
-def make_row(question: Question, wording: str) -> Row:
-    """Return the row of a fact in one wording."""
-    record, forms, candidates = question
+    right = list_names(record) if wide else forms
+    candidates = sorted([*right, *distractors], key=lambda name: hash_text(f"{fact}|{name}"))
     starts = {
         "template": record.template_start,
         "google": record.start,
         "chatgpt": record.chatgpt_start,
     }
     return Row(
-        fact_id=name_fact(record),
+        fact_id=fact,
         relation=record.relation,
         subject_id=record.subject_id,
         object_id=record.object_id,
@@ -147,8 +151,8 @@ def make_row(question: Question, wording: str) -> Row:
         prompt=f"{starts[wording]}{SLOT}",
         candidates=candidates,
         candidate_ids=[f"{hash_text(name):064x}"[:16] for name in candidates],
-        answers=[k for k, name in enumerate(candidates) if name in forms],
-        answer_forms=forms,
+        answers=[k for k, name in enumerate(candidates) if name in right],
+        answer_forms=right,
         template_id=f"fluent-mlama:{record.relation}:{wording}",
     )
 

@@ -1,64 +1,101 @@
-"""Compare a run on templates with the run on their sentence version: the effect of wording.
+"""Compare runs on two wordings of a configuration: the effect of wording.
 
-The configuration `NAME-sentence` holds the facts and candidates of `NAME` in sentences that were
-translated whole (Semenov and Sennrich 2025). Differences are those of the runs in the given order.
+The configurations `NAME-sentence` and `NAME-chatgpt` hold the facts and candidates of `NAME` in
+sentences that were translated whole (Semenov and Sennrich 2025); `NAME-wide`, `NAME-sentence-wide`
+and `NAME-chatgpt-wide` have further correct answers. Differences are those of the runs in the given
+order.
 """
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.compare.runs import match_runs
 from polyprobe.eval.results.options import read_clusters
 from polyprobe.eval.run.choice import ALL_ROWS, Choice
-from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.folder import PROMPT, Run
 from polyprobe.eval.run.naming import list_differing
 from polyprobe.metrics.joint.significance import Averages, swap_averages
 from polyprobe.system.errors import PolyprobeError
 
-from .deltas import Box, Inflection, compare_ranks, draw_boxes, measure_inflection, read_ranks
-from .gender import Feminine, measure_feminine, read_females
+from .deltas import (
+    Box,
+    Inflection,
+    Ranks,
+    compare_ranks,
+    draw_boxes,
+    measure_inflection,
+    read_ranks,
+)
+from .gender import (
+    VERB_FORMS,
+    Feminine,
+    Words,
+    measure_feminine,
+    measure_words,
+    read_genders,
+    read_verb_forms,
+)
 from .quality import Comet, Overlap, Quality, measure_overlap, measure_quality
-from .texts import ENGLISH, Texts, asks_whole_relations, load_texts
+from .relations import RECALL, ByRelation, split_by_relation
+from .texts import (
+    ENGLISH,
+    WIDE,
+    WORDINGS,
+    Texts,
+    accepts_aliases,
+    asks_whole_relations,
+    load_texts,
+)
 
-SUFFIX = "-sentence"
 Measure = Callable[[Texts], Any]
 
 
 class Versions(NamedTuple):
-    """Two runs on the same facts: one on templates, one on their sentence version.
+    """Two runs on the same facts in two wordings; the reference is the first of `WORDINGS`.
 
-    `sides` are the names of both in the given order; differences are the first less the second.
+    `sides` are the wordings in the given order; differences are the first less the second.
     """
 
-    template: Run
-    sentence: Run
+    reference: Run
+    other: Run
     sides: tuple[str, str] = ("sentence", "template")
 
     @property
+    def wordings(self) -> tuple[str, str]:
+        """Return the wording of the reference and the other one."""
+        first, second = sorted(self.sides, key=[*WORDINGS].index)
+        return first, second
+
+    @property
     def runs(self) -> tuple[Run, Run]:
-        """Return both runs, the one on templates first."""
-        return self.template, self.sentence
+        """Return both runs, the reference first."""
+        return self.reference, self.other
 
 
 class Wanted(NamedTuple):
     """Measures that need more than the runs and their datasets.
 
     Attributes:
-        gender: a TSV file of entity ids and `female`, `male` or `none`; None: no feminine forms.
-        stanza: folder of Stanza's models, None for its own.
+        gender: a TSV file of entity ids and `female`, `male` or `none`; None: no verb forms.
+        verb_forms: a TSV file of verb forms, see `gender.read_verb_forms`.
+        stanza: folder of Stanza's models, which find verb forms too; None: not used.
         comet: the Python and model of COMET; None for no quality estimation.
+        chrf_on: what chrF compares, of `quality.COMPARED`.
     """
 
     gender: Path | None = None
+    verb_forms: Path = VERB_FORMS
     stanza: Path | None = None
     comet: Comet | None = None
+    chrf_on: str = "sentence"
 
 
 class VersionComparison(NamedTuple):
-    """The effect of sentences.
+    """The effect of wording.
 
     Attributes:
         versions: the runs; pairs of numbers are in the order of its `sides`.
@@ -66,7 +103,8 @@ class VersionComparison(NamedTuple):
         ranks: recall@1 … recall@10 and mean_rank, {macro, micro: one row for each language, `mean`
             last}.
         boxes: five numbers and mean of the best ranks by language.
-        inflection, feminine, overlap, quality: None if not measured; `notes` has the reason.
+        inflection, words, feminine, overlap, quality: None if not measured; `notes` has the reason.
+        by_relation: each language's changes by relation, always other - reference.
         notes: notes for the reader, one line each.
         failures: requested measures that failed, one line each, with the remedy.
     """
@@ -79,22 +117,38 @@ class VersionComparison(NamedTuple):
     ranks: dict[str, Averages]
     boxes: dict[str, tuple[Box, Box]]
     inflection: Inflection | None
+    words: Words | None
     feminine: Feminine | None
     overlap: Overlap | None
     quality: Quality | None
+    by_relation: dict[str, ByRelation]
     notes: list[str]
     failures: list[str]
 
 
 def find_versions(first: Run, second: Run) -> Versions | None:
-    """Return the runs as template and sentence, given in any order; None if they are not such.
+    """Return the runs as reference and other wording, given in any order; None if not such.
 
-    Their datasets have one name, and one configuration is the other one with `-sentence`.
+    Their datasets have one name, and their configurations differ in the wording alone.
     """
-    names = [run.settings().data_name for run in (first, second)]
-    if names[1] == names[0] + SUFFIX:
-        return Versions(first, second, ("template", "sentence"))
-    return Versions(second, first) if names[0] == names[1] + SUFFIX else None
+    (name, one), (name_of_second, other) = map(split_wording, (first, second))
+    if name != name_of_second or one == other:
+        return None
+    before = [*WORDINGS].index(one) < [*WORDINGS].index(other)
+    return Versions(*((first, second) if before else (second, first)), (one, other))
+
+
+def split_wording(run: Run) -> tuple[str, str]:
+    """Return dataset and configuration without the wording, and the wording.
+
+    `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
+    """
+    name = run.settings().data_name
+    base, width = name.removesuffix(WIDE), name[len(name.removesuffix(WIDE)) :]
+    for wording, suffix in WORDINGS.items():
+        if suffix and base.endswith(suffix):
+            return base.removesuffix(suffix) + width, wording
+    return name, "template"
 
 
 NOTHING = Wanted()
@@ -108,7 +162,7 @@ def compare_versions(
     choice: Choice = ALL_ROWS,
     **options: Any,
 ) -> VersionComparison:
-    """Return the effect of sentences; options as in `runs.compare_runs`.
+    """Return the effect of wording; options as in `runs.compare_runs`.
 
     Measures of the texts are omitted if a dataset is missing or has changed, as are requested
     measures that fail (stanza, COMET): see `notes` and `failures`.
@@ -116,8 +170,9 @@ def compare_versions(
     Raises:
         PolyprobeError: runs that are not comparable, or an invalid gender file.
     """
-    females = read_females(wanted.gender) if wanted.gender else None
-    matched = match_runs(versions.sentence, versions.template, choice)
+    genders = read_genders(wanted.gender) if wanted.gender else None
+    verbs = read_verb_forms(wanted.verb_forms)
+    matched = match_runs(versions.other, versions.reference, choice)
     first = next(iter(matched.tables[0].values()))
     paired = {
         **options,
@@ -126,7 +181,11 @@ def compare_versions(
     }
     one, other = map(read_ranks, matched.tables)
     boxes = zip(draw_boxes(one), draw_boxes(other), strict=True)
-    asked = list_measures(matched.tables, wanted, females, paired)
+    asked = list_measures(matched.tables, wanted, genders, paired)
+    if genders is not None:
+        asked["verb forms"] = lambda texts: measure_words(
+            texts, genders, verbs, (one, other), paired
+        )
     compared = compare_ranks(one, other, paired)
     found, failures = _measure(versions, matched.languages, first["fact_id"].to_pylist(), asked)
     measured = VersionComparison(
@@ -138,21 +197,29 @@ def compare_versions(
         compared,
         dict(zip(matched.languages, boxes, strict=True)),
         found.get("inflection delta"),
+        found.get("verb forms"),
         found.get("feminine verb forms"),
         found.get("chrF"),
         found.get("QE"),
-        [*note_settings(versions), *note_missing(found, asks_whole_relations(*versions.runs))],
+        split_by_relation(
+            paired["relations"],
+            list_changes(matched.tables, (one, other), found),
+            matched.languages,
+        ),
+        [*note_settings(versions), *note_missing(found, versions)],
         failures,
     )
-    return measured if versions.sides[0] == "sentence" else _swap(measured)
+    return _swap(measured) if versions.sides == versions.wordings else measured
 
 
 def _swap(found: VersionComparison) -> VersionComparison:
-    """Return a comparison of sentences with templates as one of templates with sentences."""
+    """Return a comparison with the reference as one of the reference with the other wording."""
     inflection, feminine, quality = found.inflection, found.feminine, found.quality
+    words = found.words and found.words._replace(figures=_swap_all(found.words.figures))
     return found._replace(
+        words=words,
         left_out=(found.left_out[1], found.left_out[0]),
-        ranks={name: swap_averages(averages) for name, averages in found.ranks.items()},
+        ranks=_swap_all(found.ranks),
         boxes={language: (other, one) for language, (one, other) in found.boxes.items()},
         inflection=inflection
         and inflection._replace(delta=inflection.delta and swap_averages(inflection.delta)),
@@ -162,25 +229,48 @@ def _swap(found: VersionComparison) -> VersionComparison:
     )
 
 
+def _swap_all(figures: Mapping[str, Averages]) -> dict[str, Averages]:
+    return {name: swap_averages(averages) for name, averages in figures.items()}
+
+
 def list_measures(
     tables: tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]],
     wanted: Wanted,
-    females: set[str] | None,
+    genders: Mapping[str, str] | None,
     paired: Mapping[str, Any],
 ) -> dict[str, Measure]:
     """Return the measures of texts by name: always two, others if wanted."""
-    comet = wanted.comet
+    comet, stanza = wanted.comet, wanted.stanza
     measures: dict[str, Measure] = {
         "inflection delta": lambda texts: measure_inflection(tables, texts, paired),
-        "chrF": lambda texts: measure_overlap(texts, paired),
+        "chrF": lambda texts: measure_overlap(texts, paired, wanted.chrf_on),
     }
-    if females is not None:
+    if genders is not None and stanza is not None:
         measures["feminine verb forms"] = lambda texts: measure_feminine(
-            texts, females, wanted.stanza, paired
+            texts, genders, stanza, paired
         )
     if comet is not None:
         measures["QE"] = lambda texts: measure_quality(texts, comet, paired)
     return measures
+
+
+def list_changes(
+    tables: tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]],
+    ranks: tuple[Ranks, Ranks],
+    found: Mapping[str, Any],
+) -> dict[str, np.ndarray]:
+    """Return each figure's change of each row [rows, L], other - reference, NaN where unknown."""
+    one, other = ranks
+    changes = {RECALL: one.recall[0] - other.recall[0], "mean_rank": one.rank - other.rank}
+    if quality := found.get("QE"):
+        changes["QE"] = quality.change
+    if overlap := found.get("chrF"):
+        changes["chrF"] = overlap.each
+    prompts = [
+        np.column_stack([table[PROMPT].to_numpy().astype(float) for table in side.values()])
+        for side in tables
+    ]
+    return {**changes, PROMPT: prompts[0] - prompts[1]}
 
 
 def note_settings(versions: Versions) -> list[str]:
@@ -191,18 +281,18 @@ def note_settings(versions: Versions) -> list[str]:
     return [line] if differing else []
 
 
-def note_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
+def note_missing(found: Mapping[str, Any], versions: Versions) -> list[str]:
     """Return a line on each measured figure without a value, with its count."""
     lines = []
     inflection, feminine, quality = map(
         found.get, ("inflection delta", "feminine verb forms", "QE")
     )
     if inflection and inflection.delta is None:
+        lines.append(f"inflection delta: {explain_no_forms(versions)}")
+    if (words := found.get("verb forms")) and not words.figures:
         lines.append(
-            "inflection delta: a run's candidates are all objects of a relation, which of them are "
-            "label and form is not known; score both wordings with --scoring object"
-            if whole_relations
-            else "inflection delta: 0 rows have a label and another form as right candidates"
+            "verb forms: 0 rows have a subject of --gender FILE and a relation and language of "
+            "--verb-forms FILE"
         )
     if feminine and feminine.share is None:
         lines.append(
@@ -219,13 +309,25 @@ def note_missing(found: Mapping[str, Any], whole_relations: bool) -> list[str]:
     return lines
 
 
+def explain_no_forms(versions: Versions) -> str:
+    """Return why no row has exactly a label and another form as correct candidates."""
+    if asks_whole_relations(*versions.runs):
+        return (
+            "a run's candidates are all objects of a relation, which of them are label and form is "
+            "not known; score both wordings with --scoring object"
+        )
+    if accepts_aliases(*versions.runs):
+        return f"aliases are correct too; compare the configurations without {WIDE}"
+    return "0 rows have a label and another form as right candidates"
+
+
 def _measure(
     versions: Versions, languages: list[str], fact_ids: list[str], asked: Mapping[str, Measure]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the measured figures by name, and a line for each failure."""
     found, failures = {}, []
     try:
-        texts = load_texts(versions.sentence, versions.template, languages, fact_ids)
+        texts = load_texts(versions, languages, fact_ids)
     except PolyprobeError as error:
         return {}, [f"{', '.join(asked)}: the texts are not at hand: {error}"]
     for name, measure in asked.items():

@@ -107,7 +107,7 @@ class Inflection(NamedTuple):
 def measure_inflection(
     tables: tuple[Tables, Tables], texts: Texts, paired: Mapping[str, Any]
 ) -> Inflection:
-    """Return the deltas of the sentence run, the template run, and sentence - template.
+    """Return the deltas of the other run, the reference run, and other - reference.
 
     Only rows with two correct forms in both wordings count; `paired` is as in `compare_ranks`.
     """

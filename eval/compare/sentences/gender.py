@@ -1,6 +1,7 @@
-"""Share of feminine verb forms with female subjects in both versions, from Stanza."""
+"""Verb forms with female subjects in two wordings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -14,9 +15,15 @@ from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import missing
 from polyprobe.system.progress import track
 
+from .deltas import Ranks
 from .texts import Texts
 
 GENDERS = ("female", "male", "none")
+GROUPS = {"women": "female", "men": "male"}
+VERB_FORMS = Path(__file__).with_name("verb_forms.tsv")
+# (relation, language) → the forms of each gender.
+RanksOfBoth = tuple[Ranks, Ranks]
+Verbs = dict[tuple[str, str], dict[str, set[str]]]
 
 
 class Tagger(Protocol):
@@ -29,18 +36,19 @@ class Tagger(Protocol):
 class Forms(NamedTuple):
     """Counts of one language: feminine verb forms, and all verb forms with a gender."""
 
-    sentence_feminine: int
-    sentence: int
-    template_feminine: int
-    template: int
+    other_feminine: int
+    other: int
+    reference_feminine: int
+    reference: int
 
 
 class Feminine(NamedTuple):
-    """Share of feminine verb forms among those with a gender, female subjects only.
+    """Share of feminine verb forms among those with a gender, female subjects only, from Stanza.
 
     Attributes:
         share: {macro, micro: one row for each language, `mean` last}; None without verb forms.
-            Micro is the share over all verb forms, as in the paper's table 6.
+            Micro is the share over all verb forms; Fluent-mLAMA's table 6 has the share of
+            `measure_words`.
         n_facts: rows with a female subject.
         forms: {language with a tagger: its counts}.
         without_tagger: {language: why its texts were not tagged}.
@@ -52,36 +60,149 @@ class Feminine(NamedTuple):
     without_tagger: dict[str, str]
 
 
-def read_females(file: Path) -> set[str]:
-    """Return the female ids of a TSV file (id; female, male or none)."""
+class Words(NamedTuple):
+    """Verb forms of the subject's gender, and the ranks of facts about women and about men.
+
+    Attributes:
+        figures: `GROUP: FIGURE` → {macro, micro: one row for each language, `mean` last}. GROUP is
+            `women` or `men`; FIGURE is `verb form`, the share of facts whose text has a form of
+            that gender, `recall@1`, `recall@5` or `mean_rank`. Micro of women is %(F) and R@1(F) in
+            Fluent-mLAMA's table 6 (appendix D).
+        n_facts: {group: {language: rows with a subject of this gender and a known verb form}}.
+    """
+
+    figures: dict[str, Averages]
+    n_facts: dict[str, dict[str, int]]
+
+
+def read_lines(file: Path, option: str) -> list[str]:
+    """Return the lines of an option's text file."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        return file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise PolyprobeError(f"cannot read --gender {file}: {reason}") from error
-    females = set()
-    for number, line in enumerate(lines, start=1):
+        raise PolyprobeError(f"cannot read {option} {file}: {reason}") from error
+
+
+def read_genders(file: Path) -> dict[str, str]:
+    """Return the gender of each id of a TSV file (id; female, male or none)."""
+    genders = {}
+    for number, line in enumerate(read_lines(file, "--gender"), start=1):
         entity, tab, gender = line.partition("\t")
         if not tab or gender.strip() not in GENDERS:
             raise PolyprobeError(
                 f"{file}, line {number}: {line[:80]!r}; expected an id, a tab and one of "
                 f"{', '.join(GENDERS)}, as in X-FACTR's data/TREx_gender.txt"
             )
-        if gender.strip() == "female":
-            females.add(entity)
-    return females
+        genders[entity] = gender.strip()
+    return genders
+
+
+def read_verb_forms(file: Path = VERB_FORMS) -> Verbs:
+    """Return the forms of a TSV file: relation, language, masculine and feminine form.
+
+    Several lines of a relation and language give several forms. The shipped file has those of P19
+    and P20 in Croatian, Czech, Russian and Ukrainian.
+    """
+    verbs: Verbs = {}
+    for number, line in enumerate(read_lines(file, "--verb-forms"), start=1):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) != 4 or not all(cells):
+            raise PolyprobeError(
+                f"{file}, line {number}: {line[:80]!r}; expected relation, language, masculine and "
+                "feminine form, separated by tabs: P19, ru, родился, родилась"
+            )
+        relation, language, masculine, feminine = cells
+        known = verbs.setdefault((relation, language), {"male": set(), "female": set()})
+        known["male"].add(masculine)
+        known["female"].add(feminine)
+    return verbs
+
+
+def measure_words(
+    texts: Texts,
+    genders: Mapping[str, str],
+    verbs: Verbs,
+    ranks: RanksOfBoth,
+    paired: Mapping[str, Any],
+) -> Words:
+    """Return the figures of women's and of men's facts in both wordings and other - reference.
+
+    A row counts in a language with verb forms for its relation, as in Fluent-mLAMA's appendix D. A
+    form is a whole word of the text with its answer. `paired` is as in `compare_ranks`, `ranks` are
+    of the other wording and the reference.
+    """
+    relations = paired["relations"]
+    figures: dict[str, Averages] = {}
+    n_facts = {}
+    for group, gender in GROUPS.items():
+        of = np.array([genders.get(subject) == gender for subject in texts.subjects])
+        known = {
+            x: of & np.array([(relation, x) in verbs for relation in relations])
+            for x in texts.other
+        }
+        n_facts[group] = {x: int(marks.sum()) for x, marks in known.items()}
+        languages = [x for x, count in n_facts[group].items() if count]
+        if not languages:
+            continue
+        marks = np.column_stack([known[x] for x in languages])
+        rows = np.flatnonzero(marks.any(axis=1))
+        measures = {}
+        for name, sides in _list_values(texts, languages, gender, verbs, ranks, relations):
+            one, other = (
+                Ratio((side * marks)[rows], marks[rows].astype(float), share=name != "mean_rank")
+                for side in sides
+            )
+            measures[f"{group}: {name}"] = (one, other)
+        own = {name: take(paired[name], rows.tolist()) for name in ("relations", "clusters")}
+        figures |= compare_averages(languages, measures, **{**paired, **own})
+    return Words(figures, n_facts)
+
+
+def _list_values(
+    texts: Texts,
+    languages: list[str],
+    gender: str,
+    verbs: Verbs,
+    ranks: RanksOfBoth,
+    relations: Sequence[str],
+) -> Iterator[tuple[str, list[np.ndarray]]]:
+    """Yield each figure's name and its values [facts, L], other wording first."""
+    found = [
+        [
+            [has_word(text, verbs.get((relation, x), {}).get(gender, ()))
+             for text, relation in zip(wording[x], relations, strict=True)]
+            for x in languages
+        ]
+        for wording in (texts.other, texts.reference)
+    ]  # fmt: skip
+    yield "verb form", [np.array(side, dtype=float).T for side in found]
+    places = [ranks[0].languages.index(x) for x in languages]
+    for k in (1, 5):
+        if k <= min(len(side.recall) for side in ranks):
+            yield f"recall@{k}", [side.recall[k - 1][:, places] for side in ranks]
+    yield "mean_rank", [side.rank[:, places] for side in ranks]
+
+
+def has_word(text: str, forms: Collection[str]) -> bool:
+    """Return whether one of the forms is a word of the text.
+
+    >>> has_word("Анна родилась в Москве.", {"родилась"})
+    True
+    """
+    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text) for form in forms)
 
 
 def measure_feminine(
-    texts: Texts, females: set[str], folder: Path | None, paired: Mapping[str, Any]
+    texts: Texts, genders: Mapping[str, str], folder: Path, paired: Mapping[str, Any]
 ) -> Feminine:
-    """Return the shares of both versions and sentence - template, by language.
+    """Return the shares of both wordings and other - reference, by language.
 
     A language without a tagger is excluded and named; `paired` is as in `compare_ranks`.
     """
-    rows = [row for row, subject in enumerate(texts.subjects) if subject in females]
+    rows = [row for row, subject in enumerate(texts.subjects) if genders.get(subject) == "female"]
     counts, forms, without = {}, {}, {}
-    for language in track(texts.sentence if rows else (), "verb forms"):
+    for language in track(texts.other if rows else (), "verb forms"):
         try:
             tagger = load_tagger(language, folder)
         except LookupError as error:
@@ -89,11 +210,11 @@ def measure_feminine(
             continue
         both = [
             count_forms(tagger.bulk_process([wording[language][row] for row in rows]))
-            for wording in (texts.sentence, texts.template)
+            for wording in (texts.other, texts.reference)
         ]
         counts[language] = both
         forms[language] = Forms(*(int(n) for side in both for n in side.sum(axis=0)))
-    languages = [x for x, found in forms.items() if found.sentence and found.template]
+    languages = [x for x, found in forms.items() if found.other and found.reference]
     if not languages:
         return Feminine(None, len(rows), forms, without)
     # rows without such a verb form in any language are not resampled
@@ -105,8 +226,8 @@ def measure_feminine(
     return Feminine(found["share"], len(rows), forms, without)
 
 
-def load_tagger(language: str, folder: Path | None) -> Tagger:
-    """Return Stanza's pipeline of a language from a folder (None: Stanza's own).
+def load_tagger(language: str, folder: Path) -> Tagger:
+    """Return Stanza's pipeline of a language from a folder.
 
     Raises:
         LookupError: no tokenizer or tagger in the folder; one line.
@@ -117,7 +238,6 @@ def load_tagger(language: str, folder: Path | None) -> Tagger:
     except ImportError:
         raise missing("finding feminine verb forms", "stanza") from None
     name = stanza_name(language)
-    place = {} if folder is None else {"dir": str(folder)}
     try:
         return stanza.Pipeline(
             lang=name,
@@ -126,12 +246,12 @@ def load_tagger(language: str, folder: Path | None) -> Tagger:
             tokenize_no_ssplit=True,
             use_gpu=False,
             logging_level="CRITICAL",
-            **place,
+            dir=str(folder),
         )
     except Exception as error:  # the exception depends on the language
         raise LookupError(
             f"{one_line(error)}; stanza.download({name!r}, processors='tokenize,mwt,pos'"
-            f"{f', model_dir={str(folder)!r}' if folder else ''})"
+            f", model_dir={str(folder)!r})"
         ) from error
 
 

@@ -20,6 +20,8 @@ from polyprobe.system.progress import track
 
 from .texts import ENGLISH, Texts
 
+COMPARED = ("sentence", "prompt")
+
 
 class LanguageOverlap(NamedTuple):
     """ChrF of one language, 0 to 100: over the corpus, and the mean of its sentences."""
@@ -30,22 +32,36 @@ class LanguageOverlap(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """ChrF by language, with sacreBLEU's signature."""
+    """ChrF of the other wording with the reference wording as reference.
+
+    Attributes:
+        by_language: its summary.
+        signature: sacreBLEU's.
+        each: of each row and language [rows, L].
+        compared: `sentence`, with the answers in the slots, or `prompt`, the text up to the slot.
+    """
 
     by_language: dict[str, LanguageOverlap]
     signature: str
+    each: np.ndarray
+    compared: str
 
 
-def measure_overlap(texts: Texts, paired: Mapping[str, Any]) -> Overlap:
-    """Return chrF (Popović 2015) of the template texts against the sentences as references."""
+def measure_overlap(texts: Texts, paired: Mapping[str, Any], compared: str = "sentence") -> Overlap:
+    """Return chrF (Popović 2015) of the texts against those of the reference wording.
+
+    Fluent-mLAMA compares prompts, and a prompt without text has chrF 0.
+    """
     try:
         from sacrebleu.metrics import CHRF
     except ImportError:
         raise missing("chrF", "sacrebleu") from None
     chrf = CHRF()
-    found = {}
-    for language in track(texts.sentence, "chrF"):
-        written, references = texts.template[language], texts.sentence[language]
+    found, columns = {}, []
+    for language in track(texts.other, "chrF"):
+        written, references = texts.other[language], texts.reference[language]
+        if compared == "prompt":
+            written, references = texts.starts[language]
         each = [
             chrf.sentence_score(text, [reference]).score
             for text, reference in zip(written, references, strict=True)
@@ -55,7 +71,8 @@ def measure_overlap(texts: Texts, paired: Mapping[str, Any]) -> Overlap:
         mean = summarize({"chrf": each}, n_resamples=n_resamples, **options)
         corpus = chrf.corpus_score(written, [references]).score
         found[language] = LanguageOverlap(corpus, mean["chrf"], mean["chrf_ci"])
-    return Overlap(found, str(chrf.get_signature()))
+        columns.append(each)
+    return Overlap(found, str(chrf.get_signature()), np.array(columns).T, compared)
 
 
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
@@ -80,6 +97,7 @@ class Quality(NamedTuple):
         n_queries: number of rows with an English sentence.
         source: configuration of the English sentences; "" without any.
         model, version: of COMET; "" if nothing was scored.
+        change: other - reference of each row and language [rows, L]; NaN where not scored.
     """
 
     score: Averages | None
@@ -87,30 +105,33 @@ class Quality(NamedTuple):
     source: str
     model: str
     version: str
+    change: np.ndarray
 
 
 def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Quality:
-    """Return the mean scores of both wordings and sentence - template, by language but English.
+    """Return the mean scores of both wordings and other - reference, by language but English.
 
     Rows without an English sentence are excluded; `paired` is as in `compare_ranks`.
     """
+    change = np.full((len(texts.english), len(texts.other)), np.nan)
     rows = [row for row, text in enumerate(texts.english) if text is not None]
-    languages = [language for language in texts.sentence if language != ENGLISH]
+    languages = [language for language in texts.other if language != ENGLISH]
     if not rows or not languages:
-        return Quality(None, len(rows), texts.english_from, "", "")
+        return Quality(None, len(rows), texts.english_from, "", "", change)
     sides = [
         [[(texts.english[row] or "", wording[x][row]) for row in rows] for x in languages]
-        for wording in (texts.sentence, texts.template)
+        for wording in (texts.other, texts.reference)
     ]
     asked = list(dict.fromkeys(pair for side in sides for pairs in side for pair in pairs))
     with Console(stderr=True).status(f"COMET scores {len(asked):,} texts"):
         scores, version = score(asked, comet)
     known = dict(zip(asked, scores, strict=True))
-    tables = (np.array([[known[pair] for pair in pairs] for pairs in side]).T for side in sides)
+    tables = [np.array([[known[pair] for pair in pairs] for pairs in side]).T for side in sides]
+    change[np.ix_(rows, [[*texts.other].index(x) for x in languages])] = tables[0] - tables[1]
     ratios = [Ratio(table, np.ones((len(rows), 1))) for table in tables]
     own = {name: take(paired[name], rows) for name in ("relations", "clusters")}
     found = compare_averages(languages, {"qe": (ratios[0], ratios[1])}, **{**paired, **own})
-    return Quality(found["qe"], len(rows), texts.english_from, comet.model, version)
+    return Quality(found["qe"], len(rows), texts.english_from, comet.model, version, change)
 
 
 def score(pairs: Sequence[Pair], comet: Comet) -> tuple[list[float], str]:

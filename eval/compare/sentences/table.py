@@ -1,7 +1,7 @@
-"""The effect of sentences in the terminal and as JSON."""
+"""The effect of wording in the terminal and as JSON."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
@@ -9,7 +9,9 @@ from polyprobe.eval.results.table import differences_table
 from polyprobe.metrics.joint.significance import Averages, Paired
 
 from .compare import VersionComparison
+from .relations import relations_table
 
+_GROUPS = ("women", "men")
 _BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
 
 
@@ -19,18 +21,26 @@ def name_difference(found: VersionComparison) -> str:
 
 
 def versions_table(found: VersionComparison, correction: str) -> Table:
-    """Return the effect of sentences for a rich console: macro averages, and the micro means.
+    """Return the effect of wording for a rich console: macro averages, and the micro means.
 
     The columns are in the order of the runs that were given.
     """
-    found_rows = []
+    return differences_table(found.versions.sides, correction, list_rows(found))
+
+
+def list_rows(found: VersionComparison) -> list[tuple[str, Paired]]:
+    """Return the rows of the table with their titles."""
+    titled = []
     for name, averages in list_figures(found).items():
         rows = averages["macro"] if len(found.languages) > 1 else averages["macro"][:1]
         shown = rows if name in _BY_LANGUAGE else rows[-1:]
-        found_rows += [(f"{name} {row.name} (macro)", row) for row in shown]
+        if name.partition(":")[0] in _GROUPS:  # as in the paper's table 6
+            titled += [(f"{name} {row.name} (micro)", row) for row in averages["micro"][:-1]]
+            continue
+        titled += [(f"{name} {row.name} (macro)", row) for row in shown]
         if name in _BY_LANGUAGE:
-            found_rows.append((f"{name} mean (micro)", averages["micro"][-1]))
-    return differences_table(found.versions.sides, correction, found_rows)
+            titled.append((f"{name} mean (micro)", averages["micro"][-1]))
+    return titled
 
 
 def list_figures(found: VersionComparison) -> dict[str, Averages]:
@@ -40,11 +50,20 @@ def list_figures(found: VersionComparison) -> dict[str, Averages]:
         "feminine verb forms": found.feminine and found.feminine.share,
         "QE": found.quality and found.quality.score,
     }
-    return {**found.ranks, **{name: rows for name, rows in further.items() if rows}}
+    words = found.words.figures if found.words else {}
+    return {**found.ranks, **words, **{name: rows for name, rows in further.items() if rows}}
+
+
+def relations_tables(found: VersionComparison) -> Iterator[Table]:
+    """Yield the changes by relation of each language."""
+    difference = " - ".join(reversed(found.versions.wordings))
+    for language, part in found.by_relation.items():
+        yield relations_table(language, difference, part)
 
 
 def list_notes(found: VersionComparison) -> Iterator[str]:
     """Yield the notes below the table, one line each."""
+    reference, other = found.versions.wordings
     yield (
         f"{found.n_queries:,} rows in both; differences are {name_difference(found)}; macro: mean "
         "over relations, micro: over rows; ranks are of the best correct answer, ties in "
@@ -54,18 +73,21 @@ def list_notes(found: VersionComparison) -> Iterator[str]:
         yield f"excluded (only in one run): languages {', '.join(found.left_out_languages)}"
     if any(found.left_out):
         only = zip(found.left_out, found.versions.sides, strict=True)
-        yield "excluded (only in one run): rows, " + ", ".join(f"{n:,} of {x}s" for n, x in only)
+        yield "excluded (only in one run): rows, " + ", ".join(f"{n:,} of {x}" for n, x in only)
     if found.overlap:
         for language, chrf in found.overlap.by_language.items():
             yield (
                 f"chrF {language}: {chrf.corpus:.1f}, mean of sentences {chrf.sentences:.1f} "
-                f"({_interval(chrf.sentences_ci)}), templates against sentences"
+                f"({_interval(chrf.sentences_ci)}), {found.overlap.compared}s, {other} against "
+                f"{reference} as reference"
             )
         yield f"chrF signature: {found.overlap.signature}"
+    for group, counts in found.words.n_facts.items() if found.words else ():
+        yield f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts.items() if n)
     for language, forms in found.feminine.forms.items() if found.feminine else ():
         yield (
-            f"feminine verb forms {language}: {forms.sentence_feminine} of {forms.sentence} in "
-            f"sentences, {forms.template_feminine} of {forms.template} in templates"
+            f"feminine verb forms {language}: {forms.other_feminine} of {forms.other} in {other}, "
+            f"{forms.reference_feminine} of {forms.reference} in {reference}"
         )
     if found.quality and found.quality.score:
         yield (
@@ -93,20 +115,30 @@ def as_json(found: VersionComparison) -> dict[str, Any]:
         },
         "inflection_delta": inflection
         and {**_averages(inflection.delta, sides), "n_queries": inflection.n_queries},
+        "verb_forms": found.words
+        and {
+            **{name: _averages(rows, sides) for name, rows in found.words.figures.items()},
+            "n_facts": found.words.n_facts,
+        },
         "feminine_forms": feminine
         and {
             **_averages(feminine.share, sides),
             "n_facts": feminine.n_facts,
-            "forms": {x: forms._asdict() for x, forms in feminine.forms.items()},
+            "forms": {x: _name_sides(forms, found) for x, forms in feminine.forms.items()},
             "without_tagger": feminine.without_tagger,
         },
         "chrf": overlap
         and {
+            "compared": overlap.compared,
             "by_language": {x: chrf._asdict() for x, chrf in overlap.by_language.items()},
             "signature": overlap.signature,
         },
         "qe": quality
-        and {**_averages(quality.score, sides), **_without(quality._asdict(), "score")},
+        and {**_averages(quality.score, sides), **_without(quality._asdict(), "score", "change")},
+        "by_relation": {
+            "difference": " - ".join(reversed(found.versions.wordings)),
+            **{x: part.as_json() for x, part in found.by_relation.items()},
+        },
         "notes": found.notes,
         "failures": found.failures,
     }
@@ -130,8 +162,17 @@ def _named(row: Paired, sides: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key != name}
+def _name_sides(row: NamedTuple, found: VersionComparison) -> dict[str, Any]:
+    """Return a row's fields, `reference` and `other` renamed to the wordings."""
+    reference, other = found.versions.wordings
+    return {
+        name.replace("reference", reference).replace("other", other): value
+        for name, value in row._asdict().items()
+    }
+
+
+def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in names}
 
 
 def _interval(bounds: list[float] | None) -> str:

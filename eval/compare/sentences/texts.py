@@ -1,7 +1,7 @@
-"""The texts of a run and its sentence version; runs keep scores, so the datasets are loaded."""
+"""The texts of two wordings; runs keep scores, so the datasets are loaded."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -12,6 +12,12 @@ from polyprobe.schema.identity import fingerprint, key_rows, split_fact
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 
+if TYPE_CHECKING:
+    from .compare import Versions
+
+# Wordings and the ends of their configurations' names; a reference is in front of the others.
+WORDINGS = {"template": "", "sentence": "-sentence", "chatgpt": "-chatgpt"}
+WIDE = "-wide"  # behind these ends: aliases are correct answers
 ENGLISH = "en"
 Key = tuple[str, int]
 _READ = ("prompt", "candidates", "answers", "answer_forms")
@@ -21,8 +27,9 @@ class Texts(NamedTuple):
     """The prompts of both runs for the matched rows.
 
     Attributes:
-        sentence, template: by language, prompts with the answer in the slot: its form in sentences,
+        other, reference: by language, prompts with the answer in the slot: its form in sentences,
             its label in templates.
+        starts: by language, the other's and the reference's prompts up to the slot.
         forms: by language, indices of label and form among the candidates of each row, if exactly
             these two are correct in both wordings; else None, also if a run's candidates are not
             the dataset's (see `asks_whole_relations`).
@@ -31,35 +38,40 @@ class Texts(NamedTuple):
         english_from: configuration of the English sentences; "" without any.
     """
 
-    sentence: dict[str, list[str]]
-    template: dict[str, list[str]]
+    other: dict[str, list[str]]
+    reference: dict[str, list[str]]
+    starts: dict[str, tuple[list[str], list[str]]]
     forms: dict[str, list[tuple[int, int] | None]]
     subjects: list[str]
     english: list[str | None]
     english_from: str
 
 
-def load_texts(
-    sentence: Run, template: Run, languages: Sequence[str], fact_ids: Sequence[str]
-) -> Texts:
+def load_texts(versions: "Versions", languages: Sequence[str], fact_ids: Sequence[str]) -> Texts:
     """Return the texts of the matched rows; refuse a dataset that differs from the run's."""
-    keys = key_rows(fact_ids)
-    sentences, templates = (
-        {x: _pick(table, keys) for x, table in load_asked(run, languages).items()}
-        for run in (sentence, template)
+    keys, runs = key_rows(fact_ids), (versions.other, versions.reference)
+    others, references = (
+        {x: _pick(table, keys) for x, table in load_asked(run, languages).items()} for run in runs
     )
-    english, origin = find_english((sentence, template), keys)
+    wording_of_reference, wording = versions.wordings
+    english, origin = find_english(runs, (wording, wording_of_reference), keys)
     forms: dict[str, list[tuple[int, int] | None]] = {x: [None] * len(keys) for x in languages}
-    if not asks_whole_relations(sentence, template):
-        forms = {x: find_forms(sentences[x], templates[x]) for x in languages}
+    if not asks_whole_relations(*runs) and not accepts_aliases(*runs):
+        forms = {x: find_forms(others[x], references[x]) for x in languages}
     return Texts(
-        {x: fill_slots(table, form=True) for x, table in sentences.items()},
-        {x: fill_slots(table, form=False) for x, table in templates.items()},
+        {x: fill_slots(table, wording) for x, table in others.items()},
+        {x: fill_slots(table, wording_of_reference) for x, table in references.items()},
+        {x: (cut_prompts(others[x]), cut_prompts(references[x])) for x in languages},
         forms,
-        read_subjects(sentences[languages[0]]),
+        read_subjects(others[languages[0]]),
         english,
         origin,
     )
+
+
+def accepts_aliases(*runs: Run) -> bool:
+    """Return whether aliases are correct answers of a run, besides label and forms."""
+    return any((run.settings().config or "").endswith(WIDE) for run in runs)
 
 
 def asks_whole_relations(*runs: Run) -> bool:
@@ -84,25 +96,30 @@ def load_asked(run: Run, languages: Sequence[str]) -> dict[str, pa.Table]:
     return tables
 
 
-def fill_slots(table: pa.Table, form: bool) -> list[str]:
-    """Return the prompts with the correct answer in the slot: its form, or its label."""
-    return [row["prompt"].replace(SLOT, name_answer(row, form)) for row in _read_rows(table)]
+def fill_slots(table: pa.Table, wording: str) -> list[str]:
+    """Return the prompts with the correct answer in the slot, as the wording has it."""
+    return [row["prompt"].replace(SLOT, name_answer(row, wording)) for row in _read_rows(table)]
 
 
-def name_answer(row: Mapping[str, Any], form: bool) -> str:
-    """Return the correct answer of a row, as its label or as its form.
+def cut_prompts(table: pa.Table) -> list[str]:
+    """Return the prompts up to the slot."""
+    return [prompt.partition(SLOT)[0] for prompt in table["prompt"].to_pylist()]
 
-    `answer_forms` begins with the label and then the form. Without that column, or if that text is
-    not a correct candidate, return the first correct candidate.
+
+def name_answer(row: Mapping[str, Any], wording: str) -> str:
+    """Return the correct answer of a row: its label in templates, else its form.
+
+    `answer_forms` begins with the label, Google's form and ChatGPT's form, without repetitions: of
+    two, the second is taken for the form of either. Without that column, or if that text is not a
+    correct candidate, return the first correct candidate.
 
     >>> row = {"candidates": ["Рим", "Риме"], "answers": [0, 1], "answer_forms": ["Рим", "Риме"]}
-    >>> name_answer(row, form=True)
+    >>> name_answer(row, "sentence")
     'Риме'
     """
     right: list[str] = [row["candidates"][place] for place in row["answers"]]
-    named = (row.get("answer_forms") or [])[:2]
-    wanted = named[-1:] if form else named[:1]
-    return wanted[0] if wanted and wanted[0] in right else right[0]
+    named = (row.get("answer_forms") or [])[: [*WORDINGS].index(wording) + 1]
+    return named[-1] if named and named[-1] in right else right[0]
 
 
 def find_forms(sentences: pa.Table, templates: pa.Table) -> list[tuple[int, int] | None]:
@@ -128,7 +145,9 @@ def read_subjects(table: pa.Table) -> list[str]:
     return [part[1] if part else "" for part in parts]
 
 
-def find_english(runs: Sequence[Run], keys: Sequence[Key]) -> tuple[list[str | None], str]:
+def find_english(
+    runs: Sequence[Run], wordings: Sequence[str], keys: Sequence[Key]
+) -> tuple[list[str | None], str]:
     """Return the English sentence of each row, and its configuration.
 
     Use the first of these with a split `en` and any of the facts: the first run's configuration,
@@ -136,12 +155,12 @@ def find_english(runs: Sequence[Run], keys: Sequence[Key]) -> tuple[list[str | N
     """
     settings = [run.settings() for run in runs]
     places = [(s.dataset, s.config) for s in settings] + [(settings[1].dataset, ENGLISH)]
-    for place, form in zip(places, (True, False, False), strict=True):
+    for place, wording in zip(places, (*wordings, "template"), strict=True):
         try:
             table = load_facts(*place, [ENGLISH])[ENGLISH]
         except PolyprobeError:
             continue
-        texts = fill_slots(table, form)
+        texts = fill_slots(table, wording)
         known = dict(zip(key_rows(table["fact_id"].to_pylist()), texts, strict=True))
         found = [known.get(key) for key in keys]
         if any(found):

@@ -1,0 +1,113 @@
+"""Compare three or more wordings of one configuration with the first one, in one table."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rich.table import Table
+
+from polyprobe.eval.results.table import format_p_value, number
+from polyprobe.eval.run.folder import Run
+from polyprobe.metrics.joint.significance import Paired
+from polyprobe.system.errors import PolyprobeError
+
+from .compare import NOTHING, VersionComparison, Wanted, compare_versions, find_versions
+from .compare import split_wording as split
+from .table import as_json, list_notes, list_rows, relations_tables
+from .texts import WORDINGS
+
+
+class Several(NamedTuple):
+    """Wordings beside their reference; `found` are the comparisons, each other - reference.
+
+    `by_relation`: the changes by relation are printed too.
+    """
+
+    found: list[VersionComparison]
+    correction: str
+    by_relation: bool = False
+
+    @property
+    def failures(self) -> list[str]:
+        """Return the requested measures that failed, each once."""
+        return list(dict.fromkeys(line for found in self.found for line in found.failures))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the reference and, by wording, its comparison."""
+        reference = self.found[0].versions.wordings[0]
+        wordings = {found.versions.wordings[1]: as_json(found) for found in self.found}
+        return {"reference": reference, "wordings": wordings}
+
+    def render(self) -> Iterator[Table | str]:
+        """Yield the table and the notes of each comparison for a rich console."""
+        yield several_table(self)
+        for found in self.found if self.by_relation else ():
+            yield from relations_tables(found)
+        for found in self.found:
+            yield from (f"{found.versions.wordings[1]}: {line}" for line in list_notes(found))
+
+
+def compare_several(
+    runs: Sequence[Run], wanted: Wanted = NOTHING, by_relation: bool = False, **options: Any
+) -> Several:
+    """Return the comparison of each wording with the first of `WORDINGS` among them.
+
+    Options are those of `compare_versions`. All runs must have the same rows, so that the reference
+    has one value in all comparisons.
+
+    Raises:
+        PolyprobeError: runs that are not wordings of one configuration, or have other rows.
+    """
+    named = [split(run) for run in runs]
+    wordings = [wording for _, wording in named]
+    if len({name for name, _ in named}) > 1 or len({*wordings}) < len(runs):
+        got = ", ".join(run.settings().data_name for run in runs)
+        ends = ", ".join(f"CONFIG{end}" for end in WORDINGS.values())
+        raise PolyprobeError(
+            f"more than two runs are compared as wordings of one configuration ({ends}, each also "
+            f"with -wide); got {got}"
+        )
+    reference, *others = sorted(runs, key=lambda run: [*WORDINGS].index(split(run)[1]))
+    pairs = [find_versions(other, reference) for other in others]
+    found = [compare_versions(pair, wanted, **options) for pair in pairs if pair]
+    rows = {(one.n_queries, *one.languages) for one in found}
+    if len(rows) > 1:
+        raise PolyprobeError(
+            "the runs have different rows in common with "
+            f"{reference.folder}: {', '.join(f'{one.n_queries:,}' for one in found)}; compare two "
+            "at a time"
+        )
+    return Several(found, options.get("correction", "holm"), by_relation)
+
+
+def several_table(several: Several) -> Table:
+    """Return figures as rows; the wordings, then each difference and its p, as columns.
+
+    p is corrected over the languages of a figure and a wording. Intervals are in the JSON.
+    """
+    reference, wordings = (
+        several.found[0].versions.wordings[0],
+        [found.versions.wordings[1] for found in several.found],
+    )
+    table = Table(header_style="bold", highlight=False)
+    table.add_column("", no_wrap=True)
+    for name in (reference, *wordings):
+        table.add_column(name, justify="right")
+    p = "p" if several.correction == "none" else f"p ({several.correction})"
+    for name in wordings:
+        for head in (f"Δ {name}", p):
+            table.add_column(head, justify="right")
+    by_name: dict[str, list[Paired | None]] = {}
+    for place, found in enumerate(several.found):
+        for name, row in list_rows(found):
+            by_name.setdefault(name, [None] * len(wordings))[place] = row
+    for name, rows in by_name.items():
+        known = next(row for row in rows if row)
+        values = [number(row.first) if row else "–" for row in rows]
+        table.add_row(
+            name, number(known.second), *values, *(cell for row in rows for cell in _cells(row))
+        )
+    return table
+
+
+def _cells(row: Paired | None) -> tuple[str, str]:
+    return (number(row.difference), format_p_value(row.p_adjusted)) if row else ("–", "–")

@@ -1,0 +1,259 @@
+"""The authors' logs as runs: `polyprobe compare` prints the paper's cells.
+
+Other logs and languages are checked by the same commands, `python -m bench fluent_logs --help`.
+The cells are of the paper's tables 1, 2, 3 and 7 and of SPEC-2 (M7, P1); the tests of
+tests/metrics/test_fluent_mlama_logs.py read the same logs without runs.
+"""
+
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+from typer.testing import CliRunner
+
+from bench.fluent_logs import main, read_ranks, score_ranks
+from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS
+from polyprobe.cli import app
+from polyprobe.eval.run.folder import Run
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
+from tests.conftest import UPSTREAM
+
+LOGS = UPSTREAM.parent / "oracles" / "fluent-mlama-logs.zip"
+WIDE = LOGS.with_name("fluent-mlama-wide-logs.zip")
+ENDS = {"template": "", "sentence": "-sentence", "chatgpt": "-chatgpt"}
+THREE, TWO = [*ENDS], [*ENDS][:2]
+
+# recall@1 and mean rank of templates, Google's and ChatGPT's sentences
+CELLS = {
+    "ru": [(0.512, 4.91), (0.586, 3.95), (0.545, 4.65)],
+    "uk": [(0.488, 5.12), (0.525, 4.43), (0.492, 5.00)],
+    "zh": [(0.020, 19.98), (0.059, 15.68)],
+    "vi": [(0.587, 4.10), (0.765, 2.59)],
+    "da": [(0.568, 4.16), (0.640, 3.84)],
+}
+WIDE_CELLS = {
+    "ru": [(0.570, 3.79), (0.633, 3.27), (0.590, 3.76)],
+    "uk": [(0.539, 4.04), (0.583, 3.52), (0.540, 4.01)],
+}
+# Figure 3 (SPEC-2, A.004): recall@1 … recall@5 in ru.
+CURVES = {
+    "template": [0.512, 0.620, 0.682, 0.724, 0.757],
+    "sentence": [0.586, 0.700, 0.755, 0.786, 0.809],
+    "chatgpt": [0.545, 0.655, 0.713, 0.747, 0.772],
+}
+FACTS = {"ru": 6365, "uk": 4067}  # figure 4
+INFLECTED = "P101,P1376,P159,P19,P20,P407,P495,P740"
+DELTAS = {"ru": [5.80, 8.59, 7.54], "uk": [7.86, 9.02, 9.07]}  # table 2
+
+
+def line(**ranks):
+    """A logged row of two wordings."""
+    values = {
+        "sub_uri": "Q419", "obj_uri": "Q2868", "sub_label": "Перу", "obj_label": "Лима",
+        "gt_infl_object": "Лиме", "template_prompt": "Столица Перу ", "gt_prompt": "Перу в ",
+        "en_sub_label": "Peru", "en_obj_label": "Lima", "en_template": "Lima is in Peru: Lima .",
+        "template": "Столица Перу Лима.", "gt_translation": "Перу в Лиме живёт.",
+    }  # fmt: skip
+    for kind, found in ranks.items():
+        values |= {f"{kind}_true_ranks": str(found), f"{kind}_prompt_prob": "-12.5"}
+    return values
+
+
+def write_logs(file, rows, language="vi", folder="stats"):
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), delimiter="\t", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    with zipfile.ZipFile(file, "w") as archive:
+        for relation in RELATIONS[language]:
+            archive.writestr(f"{folder}/{language}_{relation}_template_gt.tsv", text.getvalue())
+    return file
+
+
+ROWS = [line(template={"Лиме": 4, "Лима": 2}, gt={"Лиме": 1, "Лима": 3})]
+
+
+def test_logs_become_runs_of_two_wordings(tmp_path, capsys):
+    rows = [
+        {**ROWS[0], "gt_prompt_prob": "-inf"},
+        {**ROWS[0], "sub_uri": "Q1", "gt_prompt": "Пе"},
+    ]
+    file = write_logs(tmp_path / "logs.zip", rows)
+    main([str(file), "--languages", "vi", "--output", str(tmp_path / "out")])
+    folders = capsys.readouterr().out.split()
+    assert folders == [str(tmp_path / "out" / name) for name in ("vi", "vi-sentence")]
+    for folder, scores in zip(folders, ([-2, -4, -1, -3], [-3, -1, -2, -4]), strict=True):
+        table = Run(folder).read("vi").to_pylist()
+        assert len(table) == len(RELATIONS["vi"])  # the other fact's prompt is short
+        assert table[0]["fact_id"] == "P103:Q419:Q2868"
+        assert table[0]["scores"] == scores
+        assert table[0]["answers"] == [0, 1]
+        assert table[0]["prompt_log_probability"] is None  # -inf in the other wording
+    texts = load_facts(str(tmp_path / "out" / "data"), "vi-sentence")["vi"]
+    assert texts["prompt"][0].as_py() == "Перу в [Y] живёт."
+    english = load_facts(str(tmp_path / "out" / "data"), "en")["en"]
+    assert english["prompt"][0].as_py() == "Lima is in Peru: [Y] ."
+    assert len(english) == len(RELATIONS["vi"])
+    with pytest.raises(PolyprobeError, match="out/vi exists; choose another --output"):
+        main([str(file), "--languages", "vi", "--output", str(tmp_path / "out")])
+    main([str(file), "--languages", "vi", "--output", str(tmp_path / "all"), "--keep-short"])
+    kept = Run(tmp_path / "all" / "vi").read("vi")
+    assert kept["prompt_log_probability"].to_pylist() == [None, -12.5] * len(RELATIONS["vi"])
+
+
+def test_logs_of_aliases_become_wide_runs(tmp_path):
+    file = write_logs(tmp_path / "logs.zip", ROWS, folder="stats_wide")
+    main([str(file), "--languages", "vi", "--output", str(tmp_path)])
+    assert Run(tmp_path / "vi-sentence-wide").settings().config == "vi-sentence-wide"
+
+
+def test_languages_share_the_english_sentences(tmp_path):
+    for language in ("vi", "id"):
+        file = write_logs(tmp_path / f"{language}.zip", ROWS, language)
+        main([str(file), "--languages", language, "--output", str(tmp_path / "out")])
+    data = str(tmp_path / "out" / "data")
+    assert len(load_facts(data, "en")["en"]) == len(RELATIONS["vi"])
+    assert load_facts(data, "vi-sentence").keys() == {"vi"}
+
+
+def test_scores_put_each_form_at_its_rank():
+    ranks = {"a": 3, "b": 1}
+    scores = score_ranks(5, ranks)
+    order = sorted(range(5), key=lambda k: -scores[k])
+    assert (order.index(0) + 1, order.index(1) + 1) == (3, 1)
+    assert read_ranks(ROWS[0], "gt") == {"Лима": 3, "Лиме": 1}
+
+
+def test_logs_without_a_relation_or_of_another_language_are_refused(tmp_path):
+    file = write_logs(tmp_path / "logs.zip", ROWS)
+    with pytest.raises(PolyprobeError, match=r"logs\.zip has 0 files named da_P103_….tsv"):
+        main([str(file), "--languages", "da", "--output", str(tmp_path)])
+    with pytest.raises(PolyprobeError, match="no language 'fr' in the paper; it has cs, da, es"):
+        main([str(file), "--languages", "fr"])
+
+
+# SPEC-2, P1: the row of table 5 that is the mean change of recall@1 over relations.
+CHANGES = {"ru": [0.073, 0.032], "uk": [0.038, 0.005], "zh": [0.039], "vi": [0.179], "da": [0.072]}
+# SPEC-2, M7c and M7d: mean log-probability of the prompts, and its r with recall@1 (Google).
+PROMPTS = {"ru": ([-53.83, -58.34, -55.40], -0.61), "uk": ([-56.54, -63.87, -54.68], -0.18)}
+# Table 6 (SPEC-2, M7e): number of facts about women; %(F) and R@1(F) by wording.
+WOMEN = {
+    "ru": (150, [(0.0, 0.373), (80.7, 0.380), (93.3, 0.447)]),
+    "uk": (61, [(0.0, 0.311), (90.2, 0.246), (96.7, 0.361)]),
+}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """{logs: folder of the runs of all their languages}."""
+    folders = {}
+    for logs, languages in ((LOGS, CELLS), (WIDE, WIDE_CELLS)):
+        if not logs.is_file():
+            pytest.skip(f"needs the papers' result logs in {LOGS.parent}")
+        folders[logs] = tmp_path_factory.mktemp("logs")
+        main([str(logs), "--languages", ",".join(languages), "--output", str(folders[logs])])
+    return folders
+
+
+def compare(folder, names, *options):
+    """Return what `compare` writes, by wording; each has the template's values too."""
+    out = folder / "compared.json"
+    folders = [str(folder / name) for name in names]
+    arguments = ["compare", *folders, "--resamples", "1", "--json", str(out), *options]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    values = json.loads(out.read_text(encoding="utf-8"))
+    return values.get("wordings") or {"sentence": values["versions"]}
+
+
+def read_cells(compared, figure, digits, average="macro", language="mean"):
+    """Return a figure's rounded values, the template's first."""
+    [template] = {
+        found["ranks"][figure][average][language]["template"] for found in compared.values()
+    }
+    others = [found["ranks"][figure][average][language][x] for x, found in compared.items()]
+    return [round(value, digits) for value in (template, *others)]
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize(
+    ("logs", "language"), [*((LOGS, x) for x in CELLS), *((WIDE, x) for x in WIDE_CELLS)]
+)
+def test_compare_prints_tables_1_3_and_7(written, logs, language):
+    expected = (CELLS if logs == LOGS else WIDE_CELLS)[language]
+    width = "" if logs == LOGS else "-wide"
+    names = [language + end + width for end in [*ENDS.values()][: len(expected)]]
+    compared = compare(written[logs], names)
+    recall, rank = (read_cells(compared, *cell) for cell in (("recall@1", 3), ("mean_rank", 2)))
+    assert [*zip(recall, rank, strict=True)] == expected
+    if width:  # aliases are no inflected forms
+        assert all(found["inflection_delta"]["macro"] is None for found in compared.values())
+    if language in FACTS:
+        assert {found["n_queries"] for found in compared.values()} == {FACTS[language]}
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_compare_prints_figure_3(written):
+    compared = compare(written[LOGS], [f"ru{end}" for end in ENDS.values()])
+    curves = zip(*(read_cells(compared, f"recall@{k}", 3) for k in range(1, 6)), strict=True)
+    assert dict(zip(ENDS, map(list, curves), strict=True)) == CURVES
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize("language", DELTAS)
+def test_compare_prints_table_2(written, language):
+    names = [language + end for end in ENDS.values()]
+    compared = compare(written[LOGS], names, "--relations", INFLECTED)
+    deltas = [found["inflection_delta"]["macro"][language] for found in compared.values()]
+    values = [deltas[0]["template"], *(d[x] for d, x in zip(deltas, compared, strict=True))]
+    assert [round(value, 2) for value in values] == DELTAS[language]
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize("language", WOMEN)
+def test_compare_prints_table_6(upstream, tmp_path, language):
+    """Without the filter by length, and with X-FACTR's genders."""
+    if not LOGS.is_file():
+        pytest.skip(f"needs the papers' result logs in {LOGS.parent}")
+    [archive] = upstream.glob("jzbjyb__X-FACTR@*.zip")
+    with zipfile.ZipFile(archive) as content:
+        [name] = [n for n in content.namelist() if n.endswith("/TREx_gender.txt")]
+        (tmp_path / "gender.txt").write_bytes(content.read(name))
+    main([str(LOGS), "--languages", language, "--output", str(tmp_path), "--keep-short"])
+    names = [language + end for end in ENDS.values()]
+    options = ("--relations", "P19,P20", "--gender", str(tmp_path / "gender.txt"))
+    found = [x["verb_forms"] for x in compare(tmp_path, names, *options).values()]
+    assert {part["n_facts"]["women"][language] for part in found} == {WOMEN[language][0]}
+    forms, recall = (
+        [part[f"women: {figure}"]["micro"][language] for part in found]
+        for figure in ("verb form", "recall@1")
+    )
+    cells = [(forms[0]["template"], recall[0]["template"])]
+    cells += [(f[x], r[x]) for f, r, x in zip(forms, recall, THREE[1:], strict=True)]
+    rounded = [(round(100 * share, 1), round(value, 3)) for share, value in cells]
+    assert rounded == WOMEN[language][1]
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize("language", CHANGES)
+def test_compare_prints_the_changes_of_table_5(written, language):
+    expected = CHANGES[language]
+    names = [language + end for end in [*ENDS.values()][: len(expected) + 1]]
+    compared = compare(written[LOGS], names, "--by-relation", "--chrf-on", "prompt")
+    parts = [found["by_relation"][language] for found in compared.values()]
+    assert [round(part["means"]["recall@1"], 3) for part in parts] == expected
+    assert {len(part["n_queries"]) for part in parts} == {len(RELATIONS[language])}
+    if language in PROMPTS:
+        levels, r = PROMPTS[language]
+        changes = [round(part["means"]["prompt_log_probability"], 2) for part in parts]
+        assert changes == pytest.approx([level - levels[0] for level in levels[1:]], abs=0.011)
+        assert round(parts[0]["correlations"]["prompt_log_probability"]["r"], 2) == r
+    assert all(part["correlations"]["chrF"]["n"] == len(RELATIONS[language]) for part in parts)

@@ -1,0 +1,140 @@
+"""Three wordings beside one reference."""
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from polyprobe.cli import app
+from polyprobe.eval.compare.sentences.compare import (
+    compare_versions,
+    find_versions,
+    split_wording,
+)
+from polyprobe.eval.compare.sentences.several import compare_several, several_table
+from polyprobe.eval.compare.sentences.texts import name_answer
+from polyprobe.eval.run.folder import Run
+from polyprobe.system.errors import PolyprobeError
+from tests.eval.runs import reseal
+from tests.eval.versions import write_versions
+
+FEW = {"n_resamples": 99}
+
+
+def rename(run, folder, config):
+    """Return a copy of a run under another configuration's name."""
+    shutil.copytree(run.folder, folder)
+    reseal(folder, config=config)
+    return Run(folder)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Runs of three wordings; ChatGPT's has the template's scores."""
+    template, sentence = write_versions(tmp_path)
+    data = tmp_path / "tiny" / "data"
+    shutil.copytree(data / "small", data / "small-chatgpt")
+    card = tmp_path / "tiny" / "README.md"
+    lines = card.read_text(encoding="utf-8").splitlines()
+    own = [line.replace("small", "small-chatgpt") for line in lines[2:7]]
+    card.write_text("\n".join([*lines[:-1], *own, "---", ""]), encoding="utf-8")
+    return [template, sentence, rename(template, tmp_path / "small-chatgpt", "small-chatgpt")]
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "wording"),
+    [
+        ("ru", "tiny/ru", "template"),
+        ("ru-sentence", "tiny/ru", "sentence"),
+        ("ru-chatgpt", "tiny/ru", "chatgpt"),
+        ("ru-wide", "tiny/ru-wide", "template"),
+        ("ru-sentence-wide", "tiny/ru-wide", "sentence"),
+        ("ru-chatgpt-wide", "tiny/ru-wide", "chatgpt"),
+    ],
+)
+def test_a_configuration_is_split_into_name_and_wording(runs, config, name, wording, tmp_path):
+    assert split_wording(rename(runs[0], tmp_path / "copy", config)) == (name, wording)
+
+
+def test_two_of_three_wordings_may_lack_the_template(runs):
+    _, sentence, chatgpt = runs
+    for pair, sides in (
+        ((sentence, chatgpt), ("sentence", "chatgpt")),
+        ((chatgpt, sentence), ("chatgpt", "sentence")),
+    ):
+        versions = find_versions(*pair)
+        assert versions == (sentence, chatgpt, sides)
+        assert versions.wordings == ("sentence", "chatgpt")
+
+
+def test_narrow_and_wide_are_not_wordings_of_one_configuration(runs, tmp_path):
+    wide = rename(runs[1], tmp_path / "wide", "small-sentence-wide")
+    assert find_versions(runs[0], wide) is None
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_each_wording_is_compared_with_the_template(runs, order):
+    several = compare_several([runs[k] for k in order], **FEW)
+    expected = [compare_versions(find_versions(runs[k], runs[0]), **FEW).ranks for k in (1, 2)]
+    assert [found.ranks for found in several.found] == expected
+    of = several.as_json()
+    assert of["reference"] == "template"
+    recall = of["wordings"]["chatgpt"]["ranks"]["recall@1"]["macro"]["mean"]
+    assert recall["difference"] == 0  # ChatGPT's scores are copies
+    assert recall["template"] == recall["chatgpt"]
+    assert of["wordings"]["sentence"]["difference"] == "sentence - template"
+
+
+def test_one_table_has_all_wordings(runs):
+    several = compare_several(runs, **FEW)
+    table = several_table(several)
+    heads = ["", "template", "sentence", "chatgpt", "Δ sentence", "p (holm)", "Δ chatgpt"]
+    assert [column.header for column in table.columns] == [*heads, "p (holm)"]
+    rows = list(zip(*(column.cells for column in table.columns), strict=True))
+    row = next(row for row in rows if row[0] == "recall@1 ru (macro)")
+    sentence, chatgpt = (found.ranks["recall@1"]["macro"][1] for found in several.found)
+    values = (sentence.second, sentence.first, chatgpt.first, sentence.difference)
+    assert row[1:5] == tuple(f"{value:.3f}" for value in values)
+    assert row[6] == "0.000"
+
+
+def test_the_command_takes_three(runs, tmp_path):
+    folders = [str(run.folder) for run in runs]
+    out = tmp_path / "c.json"
+    result = CliRunner().invoke(app, ["compare", *folders, "--resamples", "99", "--json", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "chatgpt: 12 rows in both" in " ".join(result.output.split())
+    assert json.loads(out.read_text())["reference"] == "template"
+
+
+def test_other_runs_are_refused(runs, tmp_path):
+    other = rename(runs[0], tmp_path / "other", "large")
+    for wrong in ([*runs[:2], other], [*runs[:2], runs[1]]):
+        with pytest.raises(PolyprobeError, match="wordings of one configuration"):
+            compare_several(wrong, **FEW)
+    folders = [str(run.folder) for run in runs]
+    result = CliRunner().invoke(app, ["compare", *folders, "--output", "page.html"])
+    assert "--output shows two runs" in str(result.exception)
+
+
+def test_runs_with_other_rows_are_refused(tmp_path):
+    template, sentence = write_versions(tmp_path, skip=(0,))
+    chatgpt = rename(template, tmp_path / "copy", "small-chatgpt")
+    with pytest.raises(PolyprobeError, match="different rows in common with .*: 11, 12;"):
+        compare_several([template, sentence, chatgpt], **FEW)
+
+
+@pytest.mark.parametrize(
+    ("wording", "forms", "answer"),
+    [
+        ("template", ["Рим", "Риме", "Риму"], "Рим"),
+        ("sentence", ["Рим", "Риме", "Риму"], "Риме"),
+        ("chatgpt", ["Рим", "Риме", "Риму"], "Риму"),
+        ("chatgpt", ["Рим", "Риме"], "Риме"),
+        ("sentence", ["Рим"], "Рим"),
+    ],
+)
+def test_the_answer_in_each_wording(wording, forms, answer):
+    row = {"candidates": forms, "answers": [*range(len(forms))], "answer_forms": forms}
+    assert name_answer(row, wording) == answer
