@@ -44,7 +44,6 @@ from polyprobe.eval.work.fill import (
 )
 from polyprobe.eval.work.known_scores import as_known
 from polyprobe.eval.work.predictions import fill_predictions
-from polyprobe.schema.checks import PROMPTS
 from polyprobe.schema.columns import has_prompts
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
@@ -310,9 +309,7 @@ class Asked(NamedTuple):
             revision=loaded.revision,
             dataset=self.dataset,
             config=self.config,
-            fingerprint={
-                x: fingerprint(table, [*columns, PROMPTS]) for x, table in self.tables.items()
-            },
+            fingerprint={x: fingerprint(table, columns) for x, table in self.tables.items()},
             languages=list(self.tables),
             limit=self.limit,
             sample=self.sample,

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from .checks import COLUMNS
+from .checks import COLUMNS, PROMPTS
 
 
 def fingerprint(table: pa.Table, also: Sequence[str] = ()) -> str:
     """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split.
 
-    `also` names further columns that the scores depend on; missing ones are ignored.
+    `also` names further columns that the scores depend on; missing ones are ignored, as is
+    `prompts`.
     """
-    columns = table.select([*COLUMNS, *(x for x in also if x in table.schema.names)]).to_pydict()
+    further = [name for name in (PROMPTS, *also) if name in table.schema.names]
+    columns = table.select([*COLUMNS, *further]).to_pydict()
     return hashlib.sha256(json.dumps(columns, ensure_ascii=False).encode()).hexdigest()[:12]
 
 

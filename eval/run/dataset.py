@@ -23,6 +23,7 @@ def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Tab
     for language, table in tables.items():
         if fingerprint(table, also) != settings.fingerprint[language]:
             raise PolyprobeError(
-                f"'{language}' of the dataset '{settings.dataset}' has changed since the run"
+                f"'{language}' of {settings.data_name} has changed since the run was made; repeat "
+                "the run, or restore the dataset"
             )
     return tables

@@ -46,34 +46,13 @@ from .texts import (
     WIDE,
     WORDINGS,
     Texts,
+    Versions,
     accepts_aliases,
     asks_whole_relations,
     load_texts,
 )
 
 Measure = Callable[[Texts], Any]
-
-
-class Versions(NamedTuple):
-    """Two runs on the same facts in two wordings; the reference is the first of `WORDINGS`.
-
-    `sides` are the wordings in the given order; differences are the first less the second.
-    """
-
-    reference: Run
-    other: Run
-    sides: tuple[str, str] = ("sentence", "template")
-
-    @property
-    def wordings(self) -> tuple[str, str]:
-        """Return the wording of the reference and the other one."""
-        first, second = sorted(self.sides, key=[*WORDINGS].index)
-        return first, second
-
-    @property
-    def runs(self) -> tuple[Run, Run]:
-        """Return both runs, the reference first."""
-        return self.reference, self.other
 
 
 class Wanted(NamedTuple):

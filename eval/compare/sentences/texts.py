@@ -1,19 +1,17 @@
 """The texts of two wordings; runs keep scores, so the datasets are loaded."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from polyprobe.eval.run.dataset import load_again
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.schema.columns import SLOT
-from polyprobe.schema.identity import fingerprint, key_rows, split_fact
+from polyprobe.schema.identity import key_rows, split_fact
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
-
-if TYPE_CHECKING:
-    from .compare import Versions
 
 # Wordings and the ends of their configurations' names; a reference is in front of the others.
 WORDINGS = {"template": "", "sentence": "-sentence", "chatgpt": "-chatgpt"}
@@ -21,6 +19,28 @@ WIDE = "-wide"  # behind these ends: aliases are correct answers
 ENGLISH = "en"
 Key = tuple[str, int]
 _READ = ("prompt", "candidates", "answers", "answer_forms")
+
+
+class Versions(NamedTuple):
+    """Two runs on the same facts in two wordings; the reference is the first of `WORDINGS`.
+
+    `sides` are the wordings in the given order; differences are the first less the second.
+    """
+
+    reference: Run
+    other: Run
+    sides: tuple[str, str] = ("sentence", "template")
+
+    @property
+    def wordings(self) -> tuple[str, str]:
+        """Return the wording of the reference and the other one."""
+        first, second = sorted(self.sides, key=[*WORDINGS].index)
+        return first, second
+
+    @property
+    def runs(self) -> tuple[Run, Run]:
+        """Return both runs, the reference first."""
+        return self.reference, self.other
 
 
 class Texts(NamedTuple):
@@ -47,11 +67,12 @@ class Texts(NamedTuple):
     english_from: str
 
 
-def load_texts(versions: "Versions", languages: Sequence[str], fact_ids: Sequence[str]) -> Texts:
+def load_texts(versions: Versions, languages: Sequence[str], fact_ids: Sequence[str]) -> Texts:
     """Return the texts of the matched rows; refuse a dataset that differs from the run's."""
     keys, runs = key_rows(fact_ids), (versions.other, versions.reference)
     others, references = (
-        {x: _pick(table, keys) for x, table in load_asked(run, languages).items()} for run in runs
+        {x: _pick(table, keys) for x, table in load_again(run.settings(), languages).items()}
+        for run in runs
     )
     wording_of_reference, wording = versions.wordings
     english, origin = find_english(runs, (wording, wording_of_reference), keys)
@@ -80,20 +101,6 @@ def asks_whole_relations(*runs: Run) -> bool:
     Then the indices of the dataset's candidates are not those of its scores.
     """
     return any(protocol_of(run.settings().scoring).whole_relation for run in runs)
-
-
-def load_asked(run: Run, languages: Sequence[str]) -> dict[str, pa.Table]:
-    """Return the dataset's rows of a run; refuse other fingerprints than those in run.json."""
-    settings = run.settings()
-    tables = load_facts(settings.dataset, settings.config, languages)
-    also = protocol_of(settings.scoring).columns
-    for language, table in tables.items():
-        if fingerprint(table, also) != settings.fingerprint[language]:
-            raise PolyprobeError(
-                f"'{language}' of {settings.data_name} has changed since {run.folder} was made; "
-                "repeat the run, or restore the dataset"
-            )
-    return tables
 
 
 def fill_slots(table: pa.Table, wording: str) -> list[str]:
