@@ -198,7 +198,7 @@ def list_notes(found: Decodings, names: Sequence[str], shown: int = SHOWN) -> It
     yield f"single, multi: the answer is one token, several tokens of {names[0]}'s model"
     for language, count in found.not_asked.items():
         if count:
-            yield f"{count:,} facts in {language} were not asked in both runs: left out"
+            yield f"{count:,} facts in {language} are left out: not asked in one or both runs"
     for place, (name, knows) in enumerate(zip(names, ("first", "second"), strict=True)):
         for language in found.not_asked:
             facts = [f for f in found.one_sided if (f.language, f.knows) == (language, knows)]

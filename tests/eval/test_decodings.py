@@ -147,8 +147,9 @@ def test_the_command_prints_and_writes_the_comparison(both, tmp_path):
     assert any(line.startswith("│ en all │ 1 │ 3 │ 1 │ 1 │ 1 │") for line in lines), said.output
     text = " ".join(lines)
     assert "only synthetic (b), en: en 2 is [Y]. 'gold', not 'x' (gold | golden)" in text
-    assert "1 facts in el were not asked in both runs: left out" in text
+    assert "1 facts in el are left out: not asked in one or both runs" in text
     assert "accuracy en (micro)" in text
+    assert "│ COverlap mean │" in text
     made = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["decodings"]
     assert made["counts"]["en"]["all"]["only_first"] == 3
     assert len(made["one_sided"]) == 6
