@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from scipy.special import bdtr
 
+from polyprobe.eval.results.relations import list_rows
 from polyprobe.eval.results.table import format_p_value
 from polyprobe.metrics.joint.significance import correct
 
@@ -73,20 +74,23 @@ class Decodings(NamedTuple):
         one_sided: all facts that only one run knows, by language; those of the first run first, and
             one of each relation before a second one.
         not_asked: facts by language that one of the runs was not asked, left out here.
+        by_relation: language, relation, then `n_queries` and the numbers of facts that only one run
+            knows.
     """
 
     counts: list[Counts]
     one_sided: list[OneSided]
     not_asked: dict[str, int]
+    by_relation: dict[str, dict[str, dict[str, int]]]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts by language and length, the facts and those not asked."""
+        """Return all fields, the counts by language and length."""
         counts: dict[str, dict[str, Any]] = {}
         for row in self.counts:
             named = dict(list(row._asdict().items())[2:])
             counts.setdefault(row.language, {})[row.part] = named
         facts = [fact._asdict() for fact in self.one_sided]
-        return {"counts": counts, "one_sided": facts, "not_asked": self.not_asked}
+        return {**self._asdict(), "counts": counts, "one_sided": facts}
 
 
 def find_mcnemar_p(only_first: int, only_second: int) -> float | None:
@@ -116,7 +120,7 @@ def compare_decodings(
     """
     counts: list[Counts] = []
     one_sided: list[OneSided] = []
-    not_asked = {}
+    not_asked, by_relation = {}, {}
     for language, first in tables[0].items():
         marks = [marked[language] for marked in right]
         asked = ~np.isnan(marks[0] + marks[1])
@@ -134,7 +138,22 @@ def compare_decodings(
         for knows, sign in (("first", 1), ("second", -1)):
             rows = _spread(first["relation"], np.flatnonzero(asked & (marks[0] - marks[1] == sign)))
             one_sided += _describe(language, knows, first, tables[1][language], rows)
-    return Decodings(_correct(counts, correction), one_sided, not_asked)
+        by_relation[language] = _count_relations(first["relation"], *marks)
+    return Decodings(_correct(counts, correction), one_sided, not_asked, by_relation)
+
+
+def _count_relations(
+    relations: pa.ChunkedArray, first: np.ndarray, second: np.ndarray
+) -> dict[str, dict[str, int]]:
+    """Return the facts asked in both runs, and those that only one knows, of each relation."""
+    return {
+        relation: {
+            "n_queries": int((~np.isnan(first[rows] + second[rows])).sum()),
+            "only_first": int((first[rows] - second[rows] == 1).sum()),
+            "only_second": int((second[rows] - first[rows] == 1).sum()),
+        }
+        for relation, rows in list_rows(relations.to_pylist()).items()
+    }
 
 
 def _correct(counts: list[Counts], correction: str) -> list[Counts]:
@@ -198,7 +217,7 @@ def list_notes(found: Decodings, names: Sequence[str], shown: int = SHOWN) -> It
     yield f"single, multi: the answer is one token, several tokens of {names[0]}'s model"
     for language, count in found.not_asked.items():
         if count:
-            yield f"{count:,} facts in {language} were not asked in both runs: left out"
+            yield f"{count:,} facts in {language} are left out: not asked in one or both runs"
     for place, (name, knows) in enumerate(zip(names, ("first", "second"), strict=True)):
         for language in found.not_asked:
             facts = [f for f in found.one_sided if (f.language, f.knows) == (language, knows)]

@@ -58,10 +58,10 @@ class Outcome(NamedTuple):
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""
         found = self.found
-        average = " (micro)" if self.between or found.decodings else ""
+        micro = [*found.differences] if self.between else ["accuracy"] if found.decodings else []
         tables = [
             [
-                (f"{short_title(figure)} {row.name}{average}", row)
+                (f"{short_title(figure)} {row.name}{' (micro)' if figure in micro else ''}", row)
                 for figure, rows in differences.items()
                 for row in (rows if whole or figure == "accuracy" else rows[-1:])
             ]

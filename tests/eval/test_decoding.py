@@ -44,7 +44,7 @@ def models(scorers):
 
 
 def compare(scorer, model, max_masks, **options):
-    """Both length norms; no choice on the way may be so close that rounding decides it."""
+    """All fillings, both length norms; no choice may be so close that rounding decides it."""
     found = [plain_decoding.search_all(model, prompt, max_masks, **options) for prompt in PROMPTS]
     for norm in (False, True):
         want = [plain_decoding.highest(*one, length_norm=norm) for one in found]
@@ -53,6 +53,10 @@ def compare(scorer, model, max_masks, **options):
             assert expected.margin > MARGIN
             assert one.tokens == expected.tokens, (options, norm, prompt)
             assert one.log_probability == pytest.approx(expected.value, abs=1e-4)
+        for one, (sentences, _) in zip(got, found, strict=True):
+            assert [h.tokens for h in one.fillings] == [tuple(s.y) for s in sentences]
+            for filling, sentence in zip(one.fillings, sentences, strict=True):
+                assert filling.logs == pytest.approx(sentence.c, abs=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -219,6 +219,7 @@ XFACTR = ["--scoring", "xfactr"]
         ("bert", [*XFACTR, "--max-masks", "600"],
          "language 'en': a sentence becomes 610 tokens, the model reads 512: "),
         ("bert", ["--beam", "2"], "--beam is for --scoring xfactr, not bmlama; leave it out"),
+        ("bert", ["--gold"], "--gold is for --scoring xfactr, not bmlama; leave it out"),
         ("gpt2", XFACTR, "--scoring xfactr is for masked models, 'gpt2' is causal; "),
     ],
 )  # fmt: skip
@@ -238,7 +239,8 @@ def test_a_mistake_is_one_line(model, arguments, message, place, tmp_path, monke
 def test_the_command_line_hands_every_choice_on(place, tmp_path, monkeypatch):
     monkeypatch.setattr("polyprobe.cli.eval.show_run", lambda run: None)
     options = ["--initial", "confidence", "--refinement", "confidence", "--max-masks", "2",
-               "--length-norm", "--recompute", "--beam", "2", "--refresh", "released"]  # fmt: skip
+               "--length-norm", "--recompute", "--beam", "2", "--refresh", "released",
+               "--gold"]  # fmt: skip
     line = ["eval", str(place / "bert"), "--dataset", str(place / "facts"), "--output",
             str(tmp_path / "run"), "--languages", "en", *XFACTR, *options]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["polyprobe", *line])
@@ -246,7 +248,7 @@ def test_the_command_line_hands_every_choice_on(place, tmp_path, monkeypatch):
         main()
     assert not end.value.code
     said = Run(tmp_path / "run").settings().scoring
-    assert said == "xfactr-confidence-confidence-m2-b2-norm-recompute-refresh-released"
+    assert said == "xfactr-confidence-confidence-m2-b2-norm-recompute-refresh-released-gold"
 
 
 def test_left_out_facts_are_not_decoded(place, monkeypatch):

@@ -78,6 +78,9 @@ def test_counts_by_hand(both):
     assert p["en", "multi"] == 2 / 2**2
     assert p["el", "multi"] is None
     assert found.not_asked == {"en": 0, "el": 1}
+    by_relation = {name: tuple(row.values()) for name, row in found.by_relation["en"].items()}
+    assert by_relation == {"P36": (3, 2, 0), "P19": (2, 1, 1), "P20": (1, 0, 0)}
+    assert found.by_relation["el"]["P36"] == {"n_queries": 2, "only_first": 1, "only_second": 0}
 
 
 def test_facts_that_one_run_knows_are_listed_one_of_each_relation_first(both):
@@ -148,11 +151,13 @@ def test_the_command_prints_and_writes_the_comparison(both, tmp_path):
     assert any(line.startswith("│ en all │ 1 │ 3 │ 1 │ 1 │ 1 │") for line in lines), said.output
     text = " ".join(lines)
     assert "only synthetic (b), en: en 2 is [Y]. 'gold', not 'x' (gold | golden)" in text
-    assert "1 facts in el were not asked in both runs: left out" in text
+    assert "1 facts in el are left out: not asked in one or both runs" in text
     assert "accuracy en (micro)" in text
+    assert "│ COverlap mean │" in text
     made = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["decodings"]
     assert made["counts"]["en"]["all"]["only_first"] == 3
     assert len(made["one_sided"]) == 6
+    assert made["by_relation"]["en"]["P19"]["only_second"] == 1
 
 
 def test_predictions_and_scores_are_not_compared(both, tmp_path):

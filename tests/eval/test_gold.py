@@ -104,6 +104,12 @@ def test_shares_by_hand():
     assert norm == {"all": 1 / 3 / 2, "single": 1 / 2, "multi": 0}
 
 
+@pytest.mark.parametrize(("own", "share"), [(-1.00005, 1), (-1.001, 0)])
+def test_rounding_does_not_decide(own, share):
+    table = pa.Table.from_pylist([row("P36", True, [own], [-1.0])], PREDICTIONS)
+    assert compare_with_gold({"en": table})["prediction_at_least_gold"]["en"]["all"] == share
+
+
 def test_the_prediction_is_always_at_least_the_right_answer_it_equals(place):
     """With one mask, every answer of one token: the decoder's best is the maximum."""
     run = decode_facts(place, gold=True, max_masks=1)
