@@ -13,11 +13,13 @@ from polyprobe.eval.scoring.chat import parse_chat_options, take_chat
 from polyprobe.eval.scoring.options import (
     BOS,
     CHOICES,
+    FINAL_STOPS,
     LETTERS,
     MOST_TOKENS,
     SCORING_NAMES,
     check_adapter,
     check_attention,
+    check_final_stop,
     check_model,
     check_permutations,
     check_quantize,
@@ -115,6 +117,13 @@ def evaluate(
             "xfactr (free decoding).",
         ),
     ] = "bmlama",
+    final_stop: Annotated[
+        str,
+        typer.Option(
+            callback=one_of(FINAL_STOPS),
+            help="Full stop at the end of each prompt, for --scoring mpararel: none, . or 。.",
+        ),
+    ] = "none",
     revision: Annotated[str | None, ModelOption(help="Branch, tag or commit of the model.")] = None,
     permutations: Annotated[
         int | None,
@@ -312,6 +321,7 @@ def evaluate(
     for take in (check_server, take_decoding, take_workers, take_chat):  # before torch is imported
         take(dict(options))
     check_permutations(permutations, scoring)
+    check_final_stop(final_stop, scoring)
     check_limits(limit, sample)
     import_evaluate()
     with explain_missing_extras("evaluating"):
@@ -328,6 +338,7 @@ def evaluate(
         relations=None if relations is None else split_list(relations),
         exclude=parse_exclude(exclude),
         donor=donor,
+        final_stop=final_stop,
         **options,
     )
     if finished:

@@ -19,11 +19,13 @@ from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
 from polyprobe.eval.scoring.given import name_of
 from polyprobe.eval.scoring.load import Loaded, is_name, load
 from polyprobe.eval.scoring.options import (
+    FINAL_STOP,
     FREE,
     SERVED,
     DecodingOptions,
     Options,
     WorkerSettings,
+    check_final_stop,
     check_names,
     check_server,
     take_decoding,
@@ -62,6 +64,7 @@ def evaluate_model(
     relations: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     donor: bool = True,
+    final_stop: str = "none",
     **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Score a dataset's candidates with a model and return the content of results.json.
@@ -90,6 +93,7 @@ def evaluate_model(
         donor: also score each fact's candidates in the sentence of another subject, for the figures
             corrected for what does not depend on the subject (see `choose_donors`); without effect
             where candidates are all objects of the relation, or decoded freely.
+        final_stop: for `mpararel`, the full stop at the end of each prompt: `none`, `.` or `。`.
         options: revision, device, dtype and so on, see `ModelOptions`; devices, ray and cache, see
             `WorkerChoices`; for `xfactr` also initial, refinement, beam and so on, see
             `DecodingOptions`.
@@ -110,6 +114,7 @@ def evaluate_model(
             relations=relations,
             exclude=exclude,
             donor=donor,
+            final_stop=final_stop,
             **options,
         )
         return finished.results if finished else {}
@@ -127,6 +132,7 @@ def run_evaluation(
     relations: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
     donor: bool = True,
+    final_stop: str = "none",
     dry_run: bool = False,
     **options: Unpack[Options],
 ) -> FinishedRun | None:
@@ -140,6 +146,8 @@ def run_evaluation(
         raise PolyprobeError(
             f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
         )
+    scoring = model.scoring if isinstance(model, Scorer) else loading.get("scoring", "bmlama")
+    check_final_stop(final_stop, scoring)
     decoding, who = take_decoding(loading), take_workers(loading)
     if not is_name(model) or loading.get("server"):
         who = _keep_here(who)
@@ -160,6 +168,7 @@ def run_evaluation(
         sample,
         donor,
         selection,
+        {} if final_stop == "none" else {FINAL_STOP: final_stop},
     )
     run = Run(output)
     if loading.get("adapter"):
@@ -220,7 +229,8 @@ def _questions(
         except PolyprobeError:
             if needed:
                 raise
-    texts = as_asked(tables, settings.scoring, first)
+    stop = settings.further.get(FINAL_STOP, "none")
+    texts = as_asked(tables, settings.scoring, first, stop)
     asking = {language: texts[language] for language in run.missing(asked.tables)}
     if protocol.kind == "scores" and asking:
         asking = annotate(asking, choose_donors(texts[first]) if settings.donor else None)
@@ -267,6 +277,7 @@ class Asked(NamedTuple):
         limit, sample: how the rows were chosen.
         donor: whether a second question was asked for.
         selection: `relations`, `exclude` and `left_out` of `Settings`.
+        further: what else is asked for, see `Settings`.
     """
 
     model: str
@@ -278,6 +289,7 @@ class Asked(NamedTuple):
     sample: int | None
     donor: bool
     selection: dict[str, Any]
+    further: dict[str, str]
 
     def describe(self, loaded: Loaded, decoding: DecodingOptions | None) -> Settings:
         """Return the settings of the run with a loaded model."""
@@ -303,7 +315,7 @@ class Asked(NamedTuple):
             else SERVED,
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
-            further={**loaded.further, **scorer.further},
+            further={**loaded.further, **scorer.further, **self.further},
             probe=[*loaded.probe],
             chat=scorer.chat.said if scorer.chat else None,
             donor=self.donor and protocol.kind == "scores" and not protocol.whole_relation,

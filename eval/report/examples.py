@@ -14,6 +14,7 @@ from polyprobe.eval.results.facts import masked_scores
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.eval.run.protocol import as_asked, protocol_of
+from polyprobe.eval.scoring.options import FINAL_STOP
 from polyprobe.schema.identity import fingerprint, key_rows
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.locate import read_relation_names
@@ -177,7 +178,8 @@ def _load_texts(
                 f"The texts of the examples are not at hand: '{language}' of the dataset "
                 f"'{settings.dataset}' has changed since the run."
             )
-    return as_asked(tables, settings.scoring), None
+    stop = settings.further.get(FINAL_STOP, "none")
+    return as_asked(tables, settings.scoring, final_stop=stop), None
 
 
 def _texts(
