@@ -1,6 +1,7 @@
 """Paraphrase consistency of a run: whose tuples and which templates count."""
 
 from collections.abc import Iterator, Mapping
+from statistics import pstdev
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -12,8 +13,9 @@ from polyprobe.system.errors import PolyprobeError, check_option
 from . import REPEATED_SUBJECTS, TEMPLATES
 from .facts import ScoredFacts
 
+FIGURES = ("consistency", "accuracy", "consistency_accuracy")
 NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("consistency", "accuracy", "consistency_accuracy")),
+    **dict.fromkeys((*FIGURES, *(f"{name}_sd" for name in FIGURES))),
     **dict.fromkeys(("n_queries", "n_single_template", "n_ambiguous"), 0),
 }
 BATCH = 1000  # rows whose scores are lists at a time
@@ -59,6 +61,7 @@ def measure_paraphrases(
 ) -> dict[str, Any]:
     """Return consistency, accuracy and consistency-accuracy of a language, macro over relations.
 
+    `NAME_sd` is the standard deviation over relations, which the released code reports.
     Of equally scored candidates the one with the fewest tokens is the answer, then the first one.
     `n_same_labels`, with `label`, are tuples with both labels of an earlier one.
 
@@ -105,8 +108,16 @@ def measure_paraphrases(
         n_resamples=options["n_resamples"],
         seed=options["seed"],
     )
-    figures.pop("by_group", None)
-    return figures | counts
+    return figures | _spread(figures.pop("by_group")) | counts
+
+
+def _spread(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
+    """Return the population standard deviation over relations of each figure, as `NAME_sd`."""
+    found = {}
+    for name in FIGURES:
+        values = [own[name] for own in groups.values() if own[name] is not None]
+        found[f"{name}_sd"] = pstdev(values) if values else None
+    return found
 
 
 def _check_reviewed(table: pa.Table, language: str) -> None:
