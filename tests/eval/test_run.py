@@ -70,7 +70,7 @@ def test_the_folder_holds_what_design_says(place, done):
     table = pq.read_table(folder / "scores" / "ru.parquet")
     assert table.schema.names == [
         "fact_id", "relation", "answers", "scores", "n_tokens", "n_characters", "flags", "baseline",
-        "donor", "donor_scores", "position_effects",
+        "donor", "donor_scores", "position_effects", "reviewed", "repeated",
     ]  # fmt: skip
     assert [str(t) for t in table.schema.types][3:] == [
         "list<element: float>",
@@ -81,6 +81,8 @@ def test_the_folder_holds_what_design_says(place, done):
         "string",
         "list<element: float>",
         "list<element: float>",
+        "bool",
+        "list<element: string>",
     ]
     assert table["fact_id"].to_pylist() == [row.fact_id for row in rows("ru")]
 
