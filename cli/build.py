@@ -35,7 +35,6 @@ SentenceOption = partial(typer.Option, rich_help_panel="Sentences of the source"
 TemplateOption = partial(typer.Option, rich_help_panel="Translated templates")
 Output = Annotated[Path | None, typer.Option(help="Output folder (default: datasets/NAME).")]
 
-MANY = 20  # configurations by name only that the help does not list
 HEAD = ("language", "facts so far", "lost", "relations", "labelled")
 LOST = ("language", "reason", "rows")
 OTHERS = ("if added alone", "facts", "lost", "relations", "labelled")
@@ -48,8 +47,7 @@ MEANING = (
 def add_recipe(name: str) -> None:
     """Add the subcommand of a published dataset."""
     configs, further = RECIPES[name].configs, RECIPES[name].further
-    shown = further if len(further) < MANY else (*further[:2], "…", further[-1])
-    names = ", ".join(configs) + (f"; by name only: {', '.join(shown)}" if further else "")
+    names = ", ".join(configs) + (f"; by name only: {', '.join(further)}" if further else "")
 
     def build(
         config: Annotated[

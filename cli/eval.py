@@ -12,11 +12,13 @@ from polyprobe.eval.scoring.chat import parse_chat_options, take_chat
 from polyprobe.eval.scoring.options import (
     BOS,
     CHOICES,
+    FINAL_STOPS,
     LETTERS,
     MOST_TOKENS,
     SCORING_NAMES,
     check_adapter,
     check_attention,
+    check_final_stop,
     check_model,
     check_permutations,
     check_quantize,
@@ -114,6 +116,13 @@ def evaluate(
             "masks at once), xfactr (free decoding).",
         ),
     ] = "bmlama",
+    final_stop: Annotated[
+        str,
+        typer.Option(
+            callback=one_of(FINAL_STOPS),
+            help="Full stop at the end of each prompt, for --scoring mpararel: none, . or 。.",
+        ),
+    ] = "none",
     revision: Annotated[str | None, ModelOption(help="Branch, tag or commit of the model.")] = None,
     permutations: Annotated[
         int | None,
@@ -320,6 +329,7 @@ def evaluate(
         take(dict(options))
     check_permutations(permutations, scoring)
     check_scoring(prompt_probability, scoring)
+    check_final_stop(final_stop, scoring)
     check_limits(limit, sample)
     import_evaluate()
     with explain_missing_extras("evaluating"):
@@ -337,6 +347,7 @@ def evaluate(
         exclude=parse_exclude(exclude),
         donor=donor,
         prompt_probability=prompt_probability,
+        final_stop=final_stop,
         **options,
     )
     if finished:

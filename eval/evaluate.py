@@ -20,11 +20,13 @@ from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
 from polyprobe.eval.scoring.given import name_of
 from polyprobe.eval.scoring.load import Loaded, is_name, load
 from polyprobe.eval.scoring.options import (
+    FINAL_STOP,
     FREE,
     SERVED,
     DecodingOptions,
     Options,
     WorkerSettings,
+    check_final_stop,
     check_names,
     check_server,
     take_decoding,
@@ -68,6 +70,7 @@ def evaluate_model(
     exclude: str | Sequence[str] | None = None,
     donor: bool = True,
     prompt_probability: bool = False,
+    final_stop: str = "none",
     **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Score a dataset's candidates with a model and return the content of results.json.
@@ -99,6 +102,7 @@ def evaluate_model(
             of its own.
         prompt_probability: also store the log-probability of the text before the slot, for
             `scoring="object"` and causal models with a BOS.
+        final_stop: for `mpararel`, the full stop at the end of each prompt: `none`, `.` or `。`.
         options: revision, device, dtype and so on, see `ModelOptions`; devices, ray and cache, see
             `WorkerChoices`; for `xfactr` also initial, refinement, beam and so on, see
             `DecodingOptions`.
@@ -120,6 +124,7 @@ def evaluate_model(
             exclude=exclude,
             donor=donor,
             prompt_probability=prompt_probability,
+            final_stop=final_stop,
             **options,
         )
         return finished.results if finished else {}
@@ -138,6 +143,7 @@ def run_evaluation(
     exclude: str | Sequence[str] | None = None,
     donor: bool = True,
     prompt_probability: bool = False,
+    final_stop: str = "none",
     dry_run: bool = False,
     **options: Unpack[Options],
 ) -> FinishedRun | None:
@@ -151,6 +157,8 @@ def run_evaluation(
         raise PolyprobeError(
             f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
         )
+    scoring = model.scoring if isinstance(model, Scorer) else loading.get("scoring", "bmlama")
+    check_final_stop(final_stop, scoring)
     decoding, who = take_decoding(loading), take_workers(loading)
     if not is_name(model) or loading.get("server"):
         who = _keep_here(who)
@@ -172,6 +180,7 @@ def run_evaluation(
         donor,
         prompt_probability,
         selection,
+        {} if final_stop == "none" else {FINAL_STOP: final_stop},
     )
     run = Run(output)
     if loading.get("adapter"):
@@ -234,7 +243,8 @@ def _questions(
         except PolyprobeError:
             if needed:
                 raise
-    texts = as_asked(tables, settings.scoring, first)
+    stop = settings.further.get(FINAL_STOP, "none")
+    texts = as_asked(tables, settings.scoring, first, stop)
     asking = {language: texts[language] for language in run.missing(asked.tables)}
     if protocol.kind == "scores" and asking:
         asking = annotate(asking, choose_donors(texts[first]) if settings.donor else None)
@@ -285,6 +295,7 @@ class Asked(NamedTuple):
         donor: whether a second question was asked for.
         prompt_probability: whether the prompts are scored too.
         selection: `relations`, `exclude` and `left_out` of `Settings`.
+        further: what else is asked for, see `Settings`.
     """
 
     model: str
@@ -297,6 +308,7 @@ class Asked(NamedTuple):
     donor: bool
     prompt_probability: bool
     selection: dict[str, Any]
+    further: dict[str, str]
 
     def describe(self, loaded: Loaded, decoding: DecodingOptions | None) -> Settings:
         """Return the settings of the run with a loaded model."""
@@ -322,7 +334,7 @@ class Asked(NamedTuple):
             else SERVED,
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
-            further={**loaded.further, **scorer.further},
+            further={**loaded.further, **scorer.further, **self.further},
             probe=[*loaded.probe],
             chat=scorer.chat.said if scorer.chat else None,
             prompt_probability=self.prompt_probability,

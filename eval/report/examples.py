@@ -15,6 +15,7 @@ from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.dataset import load_again
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.eval.run.protocol import as_asked
+from polyprobe.eval.scoring.options import FINAL_STOP
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.locate import read_relation_names
 from polyprobe.system.errors import PolyprobeError
@@ -170,7 +171,8 @@ def _load_texts(
         tables = load_again(settings, answers.languages)
     except PolyprobeError as error:
         return None, f"The texts of the examples are not at hand: {error}."
-    return as_asked(tables, settings.scoring), None
+    stop = settings.further.get(FINAL_STOP, "none")
+    return as_asked(tables, settings.scoring, final_stop=stop), None
 
 
 def _texts(

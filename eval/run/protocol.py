@@ -52,7 +52,10 @@ def protocol_of(scoring: str) -> Protocol:
 
 
 def as_asked(
-    tables: Mapping[str, pa.Table], scoring: str, first: str | None = None
+    tables: Mapping[str, pa.Table],
+    scoring: str,
+    first: str | None = None,
+    final_stop: str = "none",
 ) -> dict[str, pa.Table]:
     """Return the rows as a protocol asks them; most protocols take them unchanged.
 
@@ -65,6 +68,7 @@ def as_asked(
         scoring: the protocol's name.
         first: the language whose labels identify objects in rows without ids (default: that of the
             first table).
+        final_stop: for mParaRel, a full stop at the end of each prompt, `none` for no stop.
 
     Returns:
         Tables with as many rows; changed rows have the columns that are asked, and `flags`.
@@ -84,7 +88,8 @@ def as_asked(
     if not protocol_of(scoring).whole_relation:
         return dict(tables)
     objects = list_objects(tables[first or next(iter(tables))])
-    return {language: _ask_relations(table, objects) for language, table in tables.items()}
+    stop = "" if final_stop == "none" else final_stop
+    return {language: _ask_relations(table, objects, stop) for language, table in tables.items()}
 
 
 def read_forms(table: pa.Table) -> list[list[str]]:
@@ -206,7 +211,7 @@ def _object_names(table: pa.Table) -> Iterator[list[str]]:
         yield [known[index] or alone or labels[index] for index in right]
 
 
-def _ask_relations(table: pa.Table, objects: Objects) -> pa.Table:
+def _ask_relations(table: pa.Table, objects: Objects, stop: str) -> pa.Table:
     candidates = table["candidates"]
     labels = [
         [candidates[row][index].as_py() for row, index in places]
@@ -218,7 +223,7 @@ def _ask_relations(table: pa.Table, objects: Objects) -> pa.Table:
     changed = {
         "fact_id": table["fact_id"],
         "relation": table["relation"],
-        "prompt": pa.array([bare_template(*text) for text in texts], pa.string()),
+        "prompt": pa.array([bare_template(*text) + stop for text in texts], pa.string()),
         "candidates": pa.array(labels, pa.list_(pa.string())).take(which),
         "answers": pa.array(objects.answers, pa.list_(pa.int32())),
     }

@@ -39,6 +39,8 @@ CHOICES = {
 SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of objects
 FEW_MASKS, MANY_MASKS = 5, 10
 LETTERS = ascii_uppercase  # of options
+FINAL_STOP = "final_stop"  # the name of --final-stop in signatures
+FINAL_STOPS = ("none", ".", "。")
 
 
 ADAPTER = "adapter_config.json"  # only adapters of PEFT have it
@@ -323,6 +325,16 @@ def check_permutations(permutations: int | None, scoring: str) -> None:
     whole = isinstance(permutations, int) and not isinstance(permutations, bool)
     if not whole or not 1 <= permutations <= len(LETTERS):
         raise PolyprobeError(f"--permutations must be 1 to {len(LETTERS)}, got {permutations!r}")
+
+
+def check_final_stop(final_stop: str, scoring: str) -> None:
+    """Refuse an unknown full stop, or one with another scoring than mParaRel's."""
+    check_option("--final-stop", final_stop, FINAL_STOPS)
+    if final_stop != "none" and not scoring.startswith("mpararel"):
+        raise PolyprobeError(
+            f"--final-stop is for --scoring mpararel, not {scoring}, which asks the templates as "
+            "they are; leave it out"
+        )
 
 
 def take_decoding(options: dict[str, Any]) -> DecodingOptions | None:

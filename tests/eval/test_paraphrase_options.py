@@ -95,6 +95,20 @@ def test_figures_equal_loops_over_the_tuples_and_templates_that_count(repeated, 
     assert found.get("n_same_labels") == (1 if repeated == "label" else None)
 
 
+def test_spread_over_relations():
+    """Relations with consistencies of 1/3 and 1: mean 2/3, population sd 1/3."""
+    rows = make_rows((None,) * 3).slice(12)  # without repeated subjects: Bob, Bob, Eve
+    relations = pa.array(["P19"] * 6 + ["P20"] * 3)
+    pairs = zip(rows["fact_id"].to_pylist(), relations.to_pylist(), strict=True)
+    ids = [fact.replace("P19", relation) for fact, relation in pairs]
+    rows = rows.set_column(0, "fact_id", pa.array(ids)).set_column(1, "relation", relations)
+    facts = score(rows, [0, 0, 1, 0, 1, 1, 0, 0, 0])
+    found = measure_paraphrases(facts, "en", {"clusters": None, "n_resamples": 0, "seed": 0})
+    assert found["consistency"] == pytest.approx(2 / 3)
+    assert found["consistency_sd"] == pytest.approx(1 / 3)
+    assert found["accuracy_sd"] == pytest.approx((1 - (2 / 3 + 2 / 3) / 2) / 2)
+
+
 def test_rules_by_hand():
     _, subjects, _, objects = zip(*TUPLES, strict=True)
     repeated = find_repeated(subjects, objects, ["P19"] * len(TUPLES))

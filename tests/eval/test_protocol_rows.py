@@ -229,3 +229,44 @@ def test_answer_forms_that_are_no_lists_are_named():
     rows = {"prompt": ["A: [Y]."], "candidates": [["x"]], "answers": [[0]], "answer_forms": ["xyz"]}
     with pytest.raises(PolyprobeError, match="language 'en': column 'answer_forms' is string"):
         as_asked({"en": pa.table(rows)}, "xfactr-order-none-m5/10-b1")
+
+
+def test_a_final_stop_is_asked_and_signed(place, tmp_path):
+    """Each prompt ends in the stop; the run is another one, with its own signature."""
+    model, facts = str(place / "model"), str(place / "facts")
+    options = {"languages": ["en"], "limit": 3, "scoring": "mpararel"}
+    without = evaluate_model(model, facts, output=tmp_path / "none", **options)
+    found = evaluate_model(model, facts, output=tmp_path / "stop", final_stop=".", **options)
+    assert "final_stop" not in without["signature"]
+    assert "|final_stop:.|" in found["signature"]
+    scorer = load_scorer(model, scoring="mpararel")
+    scores = Run(tmp_path / "stop").read("en")["scores"].to_pylist()
+    for country, row in zip(("France", "Germany", "Italy"), scores, strict=True):
+        pool = ["Berlin", "Moscow"] if country == "Germany" else ["Paris", "Rome"]
+        prompt = f"{country} its capital is [Y]."
+        want = [plain.mpararel(scorer.model, scorer.tokenizer, prompt, name) for name in pool]
+        assert row == pytest.approx(want, abs=1e-5)
+    assert scores != Run(tmp_path / "none").read("en")["scores"].to_pylist()
+    with pytest.raises(PolyprobeError, match="final_stop"):  # not the same run
+        evaluate_model(model, facts, output=tmp_path / "stop", **options)
+
+
+def test_the_report_shows_the_final_stop(place, tmp_path):
+    evaluate_model(
+        str(place / "model"), str(place / "facts"), output=tmp_path, scoring="mpararel",
+        final_stop="。",
+    )  # fmt: skip
+    write_report([tmp_path], tmp_path / "page.html")
+    assert '法国的首都是[Y]。"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("stop", "scoring", "message"),
+    [
+        (".", "bmlama", "--final-stop is for --scoring mpararel, not bmlama"),
+        ("!", "mpararel", "'!'"),
+    ],
+)
+def test_a_final_stop_that_cannot_be_asked(place, stop, scoring, message):
+    with pytest.raises(PolyprobeError, match=message):
+        evaluate_model(str(place / "model"), str(place / "facts"), scoring=scoring, final_stop=stop)

@@ -12,7 +12,7 @@ from polyprobe.metrics.shared.subjects import find_repeated
 
 Counts = dict[str, int]
 WORDLESS = re.compile(r"\[[XY]\]|[\W_]")
-SIZES = ("relations", "templates", "reviewed", "tuples", "rows")
+SIZES = ("relations", "templates", "reviewed", "tuples", "rows", "kept")
 VOTES = ("agreed", "released", "common", "by_two")
 DEFECTS = {
     "brackets": "templates with a bracket that is not a slot",
@@ -48,13 +48,18 @@ def count_patterns(patterns: pl.DataFrame) -> Counts:
 
 
 def count_tuples(tuples: pl.DataFrame, patterns: pl.DataFrame) -> Counts:
-    """Return the counts of the tuples of relations with patterns, and of the others (`unasked`)."""
+    """Return the counts of the tuples of relations with patterns, and of the others (`unasked`).
+
+    `kept` are the rows without repeated subjects, by the released rule.
+    """
     asked = tuples.join(patterns.select("relation").unique(), on="relation", how="semi")
     subject, label = asked["sub_label"], asked["obj_label"]
     repeated = find_repeated(subject.to_list(), label.to_list(), asked["relation"].to_list())
     objects = pl.col("obj_uri").n_unique().over("relation", "sub_uri")
     ends = pl.concat([subject, label])
+    kept = asked.filter(pl.Series(~(repeated.subject | repeated.twin), dtype=pl.Boolean))
     return {
+        "kept": kept.join(patterns, on="relation").height,
         "tuples": asked.height,
         "unasked": tuples.height - asked.height,
         "objects_by_id": int(asked.select(objects > 1).to_series().sum()),

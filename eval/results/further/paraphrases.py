@@ -1,6 +1,7 @@
 """Paraphrase consistency of a run: whose tuples and which templates count."""
 
 from collections.abc import Iterator, Mapping
+from statistics import pstdev
 from typing import Any
 
 import pyarrow as pa
@@ -10,8 +11,9 @@ from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import meas
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 
+FIGURES = ("consistency", "accuracy", "consistency_accuracy")
 NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("consistency", "accuracy", "consistency_accuracy")),
+    **dict.fromkeys((*FIGURES, *(f"{name}_sd" for name in FIGURES))),
     **dict.fromkeys(("n_queries", "n_single_template", "n_ambiguous"), 0),
 }
 BATCH = 1000  # rows whose scores are lists at a time
@@ -30,6 +32,7 @@ def measure_paraphrases(
     """Return consistency, accuracy and consistency-accuracy of a language.
 
     The averages are those of `options`, the tuples and templates those of the facts' options.
+    `NAME_sd` is the standard deviation over relations, which the released code reports.
     Of equally scored candidates the one with the fewest tokens is the answer, then the first one.
     `n_same_labels`, with `label`, are tuples with both labels of an earlier one.
 
@@ -77,8 +80,16 @@ def measure_paraphrases(
         n_resamples=options["n_resamples"],
         seed=options["seed"],
     )
-    figures.pop("by_group", None)
-    return figures | counts
+    return figures | _spread(figures.pop("by_group")) | counts
+
+
+def _spread(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
+    """Return the population standard deviation over relations of each figure, as `NAME_sd`."""
+    found = {}
+    for name in FIGURES:
+        values = [own[name] for own in groups.values() if own[name] is not None]
+        found[f"{name}_sd"] = pstdev(values) if values else None
+    return found
 
 
 def _check_reviewed(table: pa.Table, language: str) -> None:
