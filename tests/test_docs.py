@@ -92,7 +92,7 @@ def test_every_page_and_card_is_in_the_navigation():
 def test_rows_in_the_choice_of_datasets_are_those_of_their_cards():
     page = (ROOT / "docs" / "datasets" / "index.md").read_text(encoding="utf-8")
     rows = [line.split("|") for line in page.splitlines() if re.match(r"\| \[`", line)]
-    assert len(rows) == 4
+    assert len(rows) == 5
     for _, name, _, languages, queries, *_ in rows:
         card = ROOT / "datasets" / re.search(r"\]\((.*)\.md\)", name)[1] / "README.md"
         lines = re.findall(r"^\| `.+?` \| (\d+) \| ([\d,]+) \|", card.read_text(), re.MULTILINE)
