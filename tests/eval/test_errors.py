@@ -4,10 +4,12 @@ import csv
 import re
 import zipfile
 from collections import Counter
+from io import StringIO
 from itertools import pairwise
 from statistics import fmean
 
 import pytest
+from rich.console import Console
 
 from polyprobe.eval.errors.function_words import FUNCTION_WORDS
 from polyprobe.eval.errors.released import (
@@ -16,6 +18,7 @@ from polyprobe.eval.errors.released import (
     read_released,
     score_released,
 )
+from polyprobe.eval.errors.table import errors_table
 from polyprobe.eval.errors.types import (
     RULES,
     classify,
@@ -108,6 +111,23 @@ def write(path, *lines):
     with open(path, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(lines)
     return path
+
+
+def test_the_terminal_shows_shares_with_intervals():
+    kinds = ["subject"] * 30 + ["no_word"] * 10
+    found = {"en": measure_errors(kinds, n_resamples=200), "fr": measure_errors([])}
+    console = Console(file=StringIO(), width=80)
+    console.print(errors_table(found))
+    lines = console.file.getvalue().splitlines()
+    assert lines[0].split() == ["no", "other", "part", "same"]
+    assert lines[1].split() == [
+        "language", "errors", "unknown", "word", "subject", "form", "of_gold", "type", "other",
+    ]  # fmt: skip
+    assert lines[2].split() == ["en", "40", "0.0", "25.0", "75.0", "0.0", "0.0", "0.0", "0.0"]
+    low, high = found["en"]["subject_ci"]
+    assert f"{100 * low:.0f} to {100 * high:.0f}" in lines[3]
+    assert lines[4].split() == ["fr", "0", *["–"] * 7]
+    assert "…" not in console.file.getvalue()
 
 
 HEAD = ("sentence", "prediction", "gold", "is_same")
