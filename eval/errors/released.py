@@ -2,11 +2,14 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from polyprobe.metrics.factual_accuracy.factual_accuracy import find_matches
+from polyprobe.metrics.factual_accuracy.factual_accuracy import (
+    find_matches,
+    measure_factual_accuracy,
+)
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
@@ -20,28 +23,32 @@ _MASKS = re.compile(r"(\[MASK\]\s*)+")
 
 
 class Released(NamedTuple):
-    """One prediction: sentence with `[Y]`, prediction, accepted texts, and whether it is right."""
+    """One prediction: sentence with `[Y]`, prediction, accepted texts, and whether it is right.
+
+    `single` says whether the object has one token; None in a file without `is_single_word`.
+    """
 
     prompt: str
     prediction: str
     gold: list[str]
     right: bool
+    single: bool | None
 
 
 class Flags(NamedTuple):
-    """How many flags of a file agree with `factual_accuracy.match`, and the lines that differ."""
+    """Flags of a file that agree with `factual_accuracy.match`; rows that differ, from 0."""
 
     agree: int
     total: int
-    differ: list[int]
+    differ: tuple[int, ...]
 
 
 def read_released(path: Path | str) -> list[Released]:
     """Return the predictions of a CSV file of the authors, in the order of its lines.
 
     The columns are `sentence` with special tokens and masks, `prediction`, `gold` (texts with ` | `
-    between them) and `is_same`; files with two predictions a line have `prediction1`, `is_same1`,
-    `prediction2`, `is_same2`.
+    between them), `is_same` and, not in all files, `is_single_word`. Files with two predictions a
+    line have `prediction1`, `is_same1`, `prediction2`, `is_same2`.
 
     Raises:
         PolyprobeError: a file that cannot be read or lacks a column, or a flag other than True and
@@ -70,16 +77,16 @@ def _read_lines(
                 f"{path}, row {place}: is_same{number} is {flag!r}; expected True or False"
             )
         prompt = _MASKS.sub(f"{SLOT} ", _SPECIAL.sub("", line["sentence"])).strip()
-        gold = line["gold"].split(SEPARATOR)
-        yield Released(prompt, line[f"prediction{number}"], gold, FLAGS[flag])
+        gold, single = line["gold"].split(SEPARATOR), FLAGS.get(line.get("is_single_word", ""))
+        yield Released(prompt, line[f"prediction{number}"], gold, FLAGS[flag], single)
 
 
 def check_flags(path: Path | str, language: str) -> Flags:
     """Return how many flags of a file are those of `match` in a language (X-FACTR, section 3.4)."""
     rows = read_released(path)
-    prompts, texts, gold, flags = zip(*rows, strict=True) if rows else ((), (), (), ())
+    prompts, texts, gold, flags, _ = zip(*rows, strict=True) if rows else ((),) * 5
     found = find_matches(texts, gold, language, prompts)
-    differ = [place for place, flag in enumerate(flags) if found[place] != flag]
+    differ = tuple(place for place, flag in enumerate(flags) if found[place] != flag)
     return Flags(len(rows) - len(differ), len(rows), differ)
 
 
@@ -89,5 +96,25 @@ def classify_released(path: Path | str, language: str) -> list[str]:
     A file is one relation, or one sample of all relations.
     """
     rows = read_released(path)
-    prompts, texts, gold, right = zip(*rows, strict=True) if rows else ((), (), (), ())
+    prompts, texts, gold, right, _ = zip(*rows, strict=True) if rows else ((),) * 5
     return classify(texts, prompts, gold, language, right=right)
+
+
+def score_released(paths: Iterable[Path | str], language: str, **options: Any) -> dict[str, Any]:
+    """Return `measure_factual_accuracy` of files of one relation each, macro over the files.
+
+    `single` and `multi` need the column `is_single_word` in every file. `options` are those of the
+    metric, such as `empty="zero"` for the released mean of relations without such objects.
+    """
+    parts = [(Path(path).stem, row) for path in paths for row in read_released(path)]
+    groups, rows = zip(*parts, strict=True) if parts else ((), ())
+    prompts, texts, gold, _, single = zip(*rows, strict=True) if rows else ((),) * 5
+    return measure_factual_accuracy(
+        texts,
+        gold,
+        None if None in single else single,
+        language,
+        prompts,
+        groups=groups,
+        **options,
+    )

@@ -438,7 +438,6 @@ FIGURES = (
             f"errors: {name.replace('_', ' ')}",
             f"Share of errors of this type: {says[0].lower()}{says[1:]}",
             lower_is_better=True,
-            noted=True,
         )
         for name, (says, _) in RULES.items()
     ),

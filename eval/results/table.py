@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from polyprobe.eval.errors.table import errors_table
 from polyprobe.eval.run.choice import describe, make_choice
 from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
@@ -63,7 +64,8 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     for title, values in list_floors(results):
         table.add_row(title, *(number(values.get(figure.name)) for figure in shown))
     notes = [*_notes(results), f"signature {shorten_signature(results['signature'])}"]
-    return Group(table, *map(Text, notes))
+    errors = results.get("error_types")
+    return Group(table, *([errors_table(errors)] if errors else []), *map(Text, notes))
 
 
 def list_shown(results: Mapping[str, Any]) -> list[RunFigure]:

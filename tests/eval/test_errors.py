@@ -4,12 +4,21 @@ import csv
 import re
 import zipfile
 from collections import Counter
+from io import StringIO
 from itertools import pairwise
+from statistics import fmean
 
 import pytest
+from rich.console import Console
 
 from polyprobe.eval.errors.function_words import FUNCTION_WORDS
-from polyprobe.eval.errors.released import check_flags, classify_released, read_released
+from polyprobe.eval.errors.released import (
+    check_flags,
+    classify_released,
+    read_released,
+    score_released,
+)
+from polyprobe.eval.errors.table import errors_table
 from polyprobe.eval.errors.types import (
     RULES,
     classify,
@@ -104,6 +113,23 @@ def write(path, *lines):
     return path
 
 
+def test_the_terminal_shows_shares_with_intervals():
+    kinds = ["subject"] * 30 + ["no_word"] * 10
+    found = {"en": measure_errors(kinds, n_resamples=200), "fr": measure_errors([])}
+    console = Console(file=StringIO(), width=80)
+    console.print(errors_table(found))
+    lines = console.file.getvalue().splitlines()
+    assert lines[0].split() == ["no", "other", "part", "same"]
+    assert lines[1].split() == [
+        "language", "errors", "unknown", "word", "subject", "form", "of_gold", "type", "other",
+    ]  # fmt: skip
+    assert lines[2].split() == ["en", "40", "0.0", "25.0", "75.0", "0.0", "0.0", "0.0", "0.0"]
+    low, high = found["en"]["subject_ci"]
+    assert f"{100 * low:.0f} to {100 * high:.0f}" in lines[3]
+    assert lines[4].split() == ["fr", "0", *["–"] * 7]
+    assert "…" not in console.file.getvalue()
+
+
 HEAD = ("sentence", "prediction", "gold", "is_same")
 LINE = ("[CLS] Lima is in [MASK] [MASK] . [SEP] [PAD]", "peru", "Peru | Republic of Peru", "True")
 
@@ -111,21 +137,34 @@ LINE = ("[CLS] Lima is in [MASK] [MASK] . [SEP] [PAD]", "peru", "Peru | Republic
 def test_a_released_file(tmp_path):
     file = write(tmp_path / "P17.csv", HEAD, LINE, (LINE[0], "Lima", "Peru", "False"))
     assert read_released(file)[0] == (
-        "Lima is in [Y] .", "peru", ["Peru", "Republic of Peru"], True,
+        "Lima is in [Y] .", "peru", ["Peru", "Republic of Peru"], True, None,
     )  # fmt: skip
-    assert check_flags(file, "en") == (2, 2, [])
+    assert check_flags(file, "en") == (2, 2, ())
     assert classify_released(file, "en") == ["subject"]
 
 
 def test_a_flag_that_matching_contradicts_is_found(tmp_path):
     file = write(tmp_path / "P17.csv", HEAD, LINE, (LINE[0], "Lima", "Peru", "True"))
-    assert check_flags(file, "en") == (1, 2, [1])
+    assert check_flags(file, "en") == (1, 2, (1,))
 
 
 def test_two_predictions_a_line(tmp_path):
     head = ("sentence", "prediction1", "prediction2", "gold", "is_same1", "is_same2")
     file = write(tmp_path / "P17.csv", head, (LINE[0], "Peru", "Lima", "Peru", "True", "False"))
-    assert check_flags(file, "en") == (2, 2, [])
+    assert check_flags(file, "en") == (2, 2, ())
+
+
+def test_accuracy_of_files_is_macro(tmp_path):
+    head = (*HEAD, "is_single_word")
+    one = write(
+        tmp_path / "P17.csv", head, (*LINE, "True"), (*LINE[:1], "x", "Peru", "False", "True")
+    )
+    other = write(tmp_path / "P36.csv", head, (*LINE, "False"))
+    found = score_released([one, other], "en", n_resamples=0)
+    assert (found["all"], found["single"], found["multi"]) == ((1 / 2 + 1) / 2, 1 / 2, 1.0)
+    assert list(found["by_group"]) == ["P17", "P36"]
+    plain = write(tmp_path / "P19.csv", HEAD, LINE)
+    assert "single" not in score_released([one, plain], "en", n_resamples=0)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +206,34 @@ def test_matching_agrees_with_every_released_flag(released):
     assert add_flags(best, "en") == (44_684, 44_684)
     switched = (released / "results/cs_ana").glob("el_en*/*.csv")
     assert add_flags(switched, "el") == (2_046, 2_046)
+
+
+@pytest.mark.upstream
+def test_matching_agrees_with_the_samples_of_errors(released):
+    """One Greek error equals an accepted form but for its stress, which counts nowhere else."""
+    found = {x: check_flags(released / f"report/{x}.csv", x) for x in ("en", "es", "zh")}
+    assert set(found.values()) == {(460, 460, ())}
+    greek = released / "report/el.csv"
+    assert check_flags(greek, "el") == (459, 460, (28,))
+    odd = read_released(greek)[28]
+    assert odd.prediction != odd.gold[0]
+    assert fold(odd.prediction) == fold(odd.gold[0])
+
+
+@pytest.mark.upstream
+def test_facts_and_accuracy_of_the_released_decoding(released):
+    """Table 5 has 45,684 English facts, 18,903 single; the file of P530 is missing."""
+    files = sorted((released / "results/multi_word/best_decode").glob("*.csv"))
+    found = score_released(files, "en", n_resamples=0)
+    assert len(files) == 46 - 1
+    assert found["n_queries"] == 45_684 - 1_000 == found["n_single"] + found["n_multi"]
+    assert 18_903 - found["n_single"] + 26_781 - found["n_multi"] == 1_000
+    # the mean of the released flags, by the standard library
+    shares = [fmean(row.right for row in read_released(file)) for file in files]
+    assert found["all"] == pytest.approx(fmean(shares))
+    assert (
+        f"{found['all']:.4f} {found['single']:.4f} {found['multi']:.4f}" == "0.0969 0.0938 0.0951"
+    )
 
 
 # of 460 errors a language; people (table 2) found, of the errors in their samples:
