@@ -32,7 +32,7 @@ from polyprobe.system.progress import track
 from .facts import ScoredFacts
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
 from .floors import find_floors
-from .further.popularity import measure_popularity
+from .further.popularity import measure_popularity, read_popularity
 from .options import (
     BOOTSTRAP,
     DEFAULTS,
@@ -82,16 +82,17 @@ def find_results(
     options.check_run(settings.kind, run.folder)
     tables, left_out = read_chosen(run, choice)
     bootstrap = bootstrap.resolve(next(iter(tables.values())), len(tables))
+    popularity = read_popularity(run, tables) if options.popularity else {}
     if settings.kind == "predictions":
         figures = summarize_predictions(tables, bootstrap._asdict(), options.average)
-        right = mark_predictions(tables) if options.popularity else {}
+        right = mark_predictions(tables) if popularity else {}
     else:
         facts = read_facts(run, tables, options)
         figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
-    if options.popularity:
+    if popularity:
         units = read_clusters(next(iter(tables.values())), bootstrap.clusters)
         drawn = bootstrap._asdict() | {"clusters": units}
-        figures["by_popularity"] = measure_popularity(run, tables, right, drawn)
+        figures["by_popularity"] = measure_popularity(popularity, right, drawn)
     if protocol_of(settings.scoring).options:
         shares = {x: share_read(table, settings.scoring) for x, table in tables.items()}
         figures["letters_read"] = shares
