@@ -25,7 +25,7 @@ from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
 from .floors import find_floors
 from .further.calibration import calibrate_candidates
 from .further.paraphrases import has_paraphrases, measure_paraphrases
-from .further.popularity import measure_popularity
+from .further.popularity import measure_popularity, read_popularity
 from .options import (
     BOOTSTRAP,
     DEFAULTS,
@@ -77,6 +77,7 @@ def find_results(
     tables, left_out = read_chosen(run, choice)
     first = next(iter(tables.values()))
     bootstrap = bootstrap.resolve(first, len(tables))
+    popularity = read_popularity(run, tables) if options.popularity else {}
     if settings.kind == "predictions":
         norm = is_normalised(settings.scoring)
         tables = choose_again(tables, options.length_norm, options.max_masks, norm, run.folder)
@@ -87,14 +88,14 @@ def find_results(
             norm if options.length_norm is None else options.length_norm,
             options.average,
         )
-        right = mark_predictions(tables) if options.popularity else {}
+        right = mark_predictions(tables) if popularity else {}
     else:
         facts = read_facts(run, tables, options)
         figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
-    if options.popularity:
+    if popularity:
         units = read_clusters(first, bootstrap.clusters)
         drawn = bootstrap._asdict() | {"clusters": units}
-        figures["by_popularity"] = measure_popularity(run, tables, right, drawn)
+        figures["by_popularity"] = measure_popularity(popularity, right, drawn)
     if protocol_of(settings.scoring).options:
         shares = {x: share_read(table, settings.scoring) for x, table in tables.items()}
         figures["letters_read"] = shares

@@ -10,11 +10,13 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.further.popularity import measure_popularity, split_popularity
+from polyprobe.eval.results.further.popularity import split_popularity
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.run.choice import make_choice
-from polyprobe.eval.run.folder import PREDICTIONS
+from polyprobe.eval.run.folder import PREDICTIONS, Run, Settings
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, write_facts
 from tests.eval.test_relations import LANGUAGES, RELATIONS, N, write_scores
@@ -86,30 +88,50 @@ def test_the_command_prints_and_stores_it(run):
     assert "Accuracy by popularity" in (run.folder / "report.html").read_text()
 
 
-def test_free_predictions(tmp_path):
-    """Right are the four least popular facts; one fact was not asked."""
-    dataset = write_facts(tmp_path / "facts", copies=10)
-    add_column(dataset, [N - n for n in range(N)])
-    run = write_scores(tmp_path / "run", dataset, 1)
-    facts = run.read("en")["fact_id"].to_pylist()
+def write_predictions(folder, dataset):
+    """Right are the four least popular facts; the most popular one was not asked."""
+    table = load_facts(str(dataset), None, ["en"])["en"]
     rows = [
         {
             "fact_id": fact,
             "relation": "P36",
             "prompt": "It is [Y].",
             "answer_forms": ["gold"],
-            "prediction": "gold" if n >= N - 4 else "x",
-            "n_masks": 1,
-            "log_probability": -1.0,
+            "prediction": None if n == 0 else "gold" if n >= N - 4 else "x",
+            "n_masks": None if n == 0 else 1,
+            "log_probability": None if n == 0 else -1.0,
             "single_token": None if n == 0 else True,
         }
-        for n, fact in enumerate(facts)
+        for n, fact in enumerate(table["fact_id"].to_pylist())
     ]
-    made = pa.Table.from_pylist(rows, schema=PREDICTIONS)
-    right = np.array([np.nan if n == 0 else float(n >= N - 4) for n in range(N)])
-    options = {"n_resamples": 0, "seed": 0, "clusters": None}
-    found = measure_popularity(run, {"en": made}, {"en": right}, options)["en"]
+    run = Run(folder)
+    run.open(
+        Settings(
+            model="synthetic",
+            revision="r1",
+            dataset=str(dataset),
+            config=None,
+            fingerprint={"en": fingerprint(table, ["answer_forms"])},
+            languages=["en"],
+            limit=None,
+            sample=None,
+            scoring="xfactr",
+            bos=None,
+            dtype="float32",
+            device="cpu",
+        )
+    )
+    run.write("en", pa.Table.from_pylist(rows, schema=PREDICTIONS))
+    return run
+
+
+def test_free_predictions(tmp_path):
+    dataset = write_facts(tmp_path / "facts", copies=10)
+    add_column(dataset, [N - n for n in range(N)])
+    run = write_predictions(tmp_path / "run", dataset)
+    found = find_results(run, Bootstrap(0), options=ASKED)["by_popularity"]["en"]
     assert found["n_unknown"] == 1
+    assert [part["n"] for part in found["parts"]] == [8, 8, 8, 8, 7]
     assert [part["accuracy"] for part in found["parts"]] == [4 / 8, 0, 0, 0, 0]
 
 

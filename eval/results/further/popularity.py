@@ -19,17 +19,28 @@ COLUMN = "popularity"
 PARTS = 5
 
 
+def read_popularity(run: Run, tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
+    """Return the popularity of rows of a run by language, NaN where it is unknown.
+
+    Raises:
+        PolyprobeError: a dataset that cannot be read, has changed, or has no such column of
+            numbers.
+    """
+    splits = load_again(run.settings(), list(tables))
+    return {
+        language: _read(splits[language], table, language) for language, table in tables.items()
+    }
+
+
 def measure_popularity(
-    run: Run,
-    tables: Mapping[str, pa.Table],
+    popularity: Mapping[str, np.ndarray],
     right: Mapping[str, np.ndarray],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the accuracy of each fifth of the facts, from the least to the most popular.
 
     Args:
-        run: whose dataset has the column `popularity`.
-        tables: the rows of the figures by language.
+        popularity: of the facts by language [facts], from `read_popularity`.
         right: probability that each is right [facts]; NaN for facts that were not asked.
         options: `n_resamples`, `seed` and `clusters` of the intervals.
 
@@ -38,16 +49,8 @@ def measure_popularity(
         `accuracy` and `ci` (None without an interval), and `n_unknown`, the facts without a number
         or not asked. Facts with equal numbers are in one part, so that parts may differ in size and
         one may be missing.
-
-    Raises:
-        PolyprobeError: a dataset that cannot be read, has changed, or has no such column of
-            numbers.
     """
-    splits = load_again(run.settings(), list(tables))
-    return {
-        language: _measure(_read(splits[language], table, language), right[language], options)
-        for language, table in tables.items()
-    }
+    return {x: _measure(values, right[x], options) for x, values in popularity.items()}
 
 
 def _read(split: pa.Table, table: pa.Table, language: str) -> np.ndarray:
