@@ -1,10 +1,11 @@
 """Accuracy of Polyglot or Not (table 2) from the authors' lists of wrong rows.
 
-    python docs/reproduce/polyglot_errors.py ERRORS [--dataset FOLDER] [--rows en=26254]
+    python docs/reproduce/polyglot_errors.py ERRORS [--dataset FOLDER] [--rows en=26254] [--pairs]
 
 ERRORS has the columns model, language (English name) and dataset_id: a TSV file, or a zip with
 `errors.tsv`. FOLDER is a build of `polyprobe build polyglot`. The authors' English logs have 26,254
-of the 26,267 rows; --rows gives such a number for a language.
+of the 26,267 rows; --rows gives such a number for a language. --pairs also prints for each ordered
+pair of languages P(a and b), P(a | b) and P(a and not b) over the facts that both have.
 """
 
 import argparse
@@ -14,12 +15,19 @@ import sys
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping
+from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
+from polyprobe.metrics.joint.measures import (
+    find_right_alone,
+    find_right_given_right,
+    find_right_in_both,
+)
+from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
 
@@ -89,12 +97,30 @@ def find_accuracies(
     return found
 
 
+def find_pairs(
+    ids: Mapping[str, list[str]], errors: Mapping[tuple[str, str], set[str]], model: str
+) -> dict[str, tuple[float, float, float]]:
+    """Return P(a and b), P(a | b) and P(a and not b) of each ordered pair `a-b` of languages."""
+    facts = sorted({fact for own in ids.values() for fact in own})
+    right = {
+        language: [float(f not in errors[model, language]) if f in had else nan for f in facts]
+        for language, had in ((x, {*own}) for x, own in ids.items())
+    }
+    both, given, alone = (
+        estimate_figure(find(right), n_resamples=0)
+        for find in (find_right_in_both, find_right_given_right, find_right_alone)
+    )
+    both |= {"-".join(reversed(pair.split("-"))): value for pair, value in both.items()}
+    return {pair: (both[pair], given[pair], alone[pair]) for pair in given if pair != "mean"}
+
+
 def main() -> None:
     """Print a line for each language, and the means of table 2."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("errors", type=Path)
     parser.add_argument("--dataset", type=Path, default=Path("datasets/polyglot"))
     parser.add_argument("--rows", nargs="*", default=["en=26254"], metavar="LANG=N")
+    parser.add_argument("--pairs", action="store_true")
     chosen = parser.parse_args()
     errors, ids = read_errors(chosen.errors), read_ids(chosen.dataset)
     n_rows = {name: int(number) for name, _, number in (x.partition("=") for x in chosen.rows)}
@@ -102,6 +128,8 @@ def main() -> None:
         found = find_accuracies(ids, errors, model, n_rows)
         for language, one in found.items():
             print(f"{model}\t{language}\t{one.rows}\t{one.accuracy:.3f}\t± {one.half_width:.3f}")
+        for pair, shares in find_pairs(ids, errors, model).items() if chosen.pairs else ():
+            print(f"{model}\t{pair}\t" + "\t".join(f"{share:.4f}" for share in shares))
         mean, width = (
             sum(getattr(one, name) for one in found.values()) / len(found)
             for name in ("accuracy", "half_width")

@@ -202,6 +202,21 @@ def test_table_2_from_the_lists_of_wrong_rows(built, script, model, mean, width)
     assert sum(one.half_width for one in found.values()) / 20 == pytest.approx(width, abs=0.01)
 
 
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_pairs_of_languages_equal_counts_of_sets(built, script):
+    errors, ids = script.read_errors(ERRORS), script.read_ids(built)
+    found = script.find_pairs(ids, errors, "m-bert-base")
+    assert len(found) == 20 * 19
+    for a, b in (("en", "fr"), ("ru", "uk"), ("hu", "en")):
+        shared = {*ids[a]} & {*ids[b]}
+        one, other = (shared - errors["m-bert-base", x] for x in (a, b))
+        counts = (len(one & other), len(one & other), len(one - other))
+        sizes = (len(shared), len(other), len(shared))
+        want = [n / size for n, size in zip(counts, sizes, strict=True)]
+        assert found[f"{a}-{b}"] == pytest.approx(want)
+
+
 def test_errors_that_are_no_rows_are_refused(script, tmp_path):
     file = tmp_path / "errors.tsv"
     file.write_text("model\tlanguage\tdataset_id\nm\tfrench\trome_1\nm\tfrench\trome_2\n")
