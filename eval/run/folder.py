@@ -88,7 +88,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "scores": Kind(SCORES, ("fact_id", "answers"), (5, 10)),
+    "scores": Kind(SCORES, ("fact_id", "answers"), (5, 10, 11)),
     "predictions": Kind(PREDICTIONS, ("fact_id",), (8,)),
 }
 
