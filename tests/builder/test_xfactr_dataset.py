@@ -218,6 +218,33 @@ def test_sentences_and_answers_of_the_authors(
 
 @pytest.mark.upstream
 @pytest.mark.acceptance
+@pytest.mark.parametrize("language", ["en", "nl", "sw", "ja"])
+def test_rows_are_the_released_lines_in_their_order(whole, upstream, language):
+    """By json and zipfile alone: order, ids, counts, and the template with the subject's label."""
+    with zipfile.ZipFile(upstream / xfactr.REPOSITORY.archive) as archive:
+        names = sorted(name for name in archive.namelist() if "/mTRExf/sub/P" in name)
+        lines = [json.loads(line) for name in names for line in archive.read(name).splitlines()]
+        [prompts] = [name for name in archive.namelist() if name.endswith(xfactr.PROMPT_FILE)]
+        table = csv.DictReader(io.StringIO(archive.read(prompts).decode("utf-8"), newline=""))
+        templates = {line["pid"]: " ".join(line[language].split()) for line in table}
+    rows = read(whole, language)
+    kept = {row["dataset_id"] for row in rows}
+    expected = [
+        (line["uuid"], line["predicate_id"], line["sub_uri"], line["obj_uri"], line["count"])
+        for line in lines
+        if line["uuid"] in kept
+    ]
+    columns = ("dataset_id", "relation", "subject_id", "object_id", "popularity")
+    assert [tuple(row[name] for name in columns) for row in rows] == expected
+    repaired = {relation for code, relation in (*xfactr.FIXES, *xfactr.SWAPPED) if code == language}
+    for row in rows:
+        template = templates[row["relation"]].replace("[X]", row["subject"])
+        assert row["prompt"] == " ".join(template.split()) or row["relation"] in repaired
+        assert row["candidates"][0] in row["answer_forms"]
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
 def test_the_committed_card_is_the_generated_one(whole):
     assert CARD.read_text(encoding="utf-8") == (whole / "README.md").read_text(encoding="utf-8")
 

@@ -95,15 +95,21 @@ def gather(mirror: Path | None) -> Material:
     known = found.filter(pl.col("id").is_in(list(entities))).sort(pl.all())
     for language, entity, alias in tidy(known, ["alias"]).iter_rows():
         aliases[language, entity].append(alias)
-    shared = sorted({*xfactr.LANGUAGES} & {*mpararel.LANGUAGES})
     return Material(
         facts,
-        complete(own, mpararel.read_facts(mirror, shared).labels, entities),
+        complete(own, read_labels(mirror), entities),
         aliases,
         objects,
         read_prompts(mirror, xfactr.LANGUAGES),
         read_traits(xfactr.REPOSITORY, mirror),
     )
+
+
+def read_labels(mirror: Path | None) -> pl.DataFrame:
+    """Return the labels of mParaRel in the languages of X-FACTR (LABELS)."""
+    shared = sorted({*xfactr.LANGUAGES} & {*mpararel.LANGUAGES})
+    folders = sorted({folder for language in shared for folder in mpararel.list_folders(language)})
+    return mpararel.list_labels(mpararel.read_tuples(mirror, folders), shared)
 
 
 def xfactr_columns() -> dict[str, str]:
