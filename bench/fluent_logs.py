@@ -27,7 +27,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from ast import literal_eval
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -98,23 +98,38 @@ def write_runs(logs: Path, language: str, output: Path, keep_short: bool = False
 
 
 def read_logs(logs: Path, language: str) -> tuple[list[tuple[str, Line]], str]:
-    """Return (relation, row) of the paper's relations, and the end of the configurations' names."""
+    """Return (relation, row) of the paper's relations, and the end of the configurations' names.
+
+    Logs are wide if other names than label and forms are correct in most rows.
+    """
     if language not in RELATIONS:
         raise PolyprobeError(
             f"no language {language!r} in the paper; it has {', '.join(RELATIONS)}"
         )
-    found, wide = [], ""
-    with zipfile.ZipFile(logs) as archive:
-        for relation in RELATIONS[language]:
-            names = [n for n in archive.namelist() if f"/{language}_{relation}_" in n]
-            if len(names) != 1:
-                raise PolyprobeError(
-                    f"{logs} has {len(names)} files named {language}_{relation}_….tsv, expected 1"
-                )
-            wide = FLUENT_WIDE if names[0].startswith("stats_wide") else ""
-            with io.TextIOWrapper(archive.open(names[0]), encoding="utf-8", newline="") as text:
-                found += [(relation, line) for line in csv.DictReader(text, delimiter="\t")]
-    return found, wide
+    found = []
+    try:
+        with zipfile.ZipFile(logs) as archive:
+            for relation in RELATIONS[language]:
+                begun = f"{language}_{relation}_"
+                names = [n for n in archive.namelist() if PurePath(n).name.startswith(begun)]
+                if len(names) != 1:
+                    raise PolyprobeError(
+                        f"{logs} has {len(names)} files named {begun}….tsv, expected 1"
+                    )
+                with io.TextIOWrapper(archive.open(names[0]), "utf-8", newline="") as text:
+                    rows = list(csv.DictReader(text, delimiter="\t"))
+                if lost := {"sub_uri", "gt_prompt", "gt_true_ranks"} - {*(rows or [{}])[0]}:
+                    raise PolyprobeError(f"{logs}: {names[0]} lacks {', '.join(sorted(lost))}")
+                found += [(relation, row) for row in rows]
+    except (OSError, zipfile.BadZipFile) as error:
+        raise PolyprobeError(f"cannot read {logs}: {error}") from error
+    wide = sum(has_aliases(line) for _, line in found) > len(found) / 2
+    return found, FLUENT_WIDE if wide else ""
+
+
+def has_aliases(line: Line) -> bool:
+    """Return whether other names than the label and the forms are ranked as correct."""
+    return not {line.get(name) for name in FORMS.values()}.issuperset(read_ranks(line, "gt"))
 
 
 def has_length(line: Line) -> bool:

@@ -81,17 +81,13 @@ def read_pairs(texts: Iterable[str], place: str) -> dict[str, str]:
 
 
 def _read_kind(annotation: Any) -> type:
-    """Return the type of an option; `float | None` counts as float."""
+    """Return the type of an option; `float | None` counts as float, all but numbers as str."""
     kinds = get_args(annotation) or (annotation,)
-    return next((kind for kind in (*NUMBERS, str) if kind in kinds), object)
+    return next((kind for kind in NUMBERS if kind in kinds), str)
 
 
 def _convert(name: str, option: str, text: Any, kind: type) -> Any:
     """Return an option's value; a number from Python is checked as well."""
-    if kind is object and isinstance(text, str):
-        raise PolyprobeError(
-            f"option {option} of the translator {name} is available in Python only"
-        )
     if kind not in NUMBERS:
         return text
     try:

@@ -105,6 +105,10 @@ class Translator(ABC):
         """Return the signature of one pair, in the codes from `check`."""
         return self.signature
 
+    def of_relation(self, relation: str) -> "Translator":
+        """Return the engine for sentences of a relation: itself, unless it treats them apart."""
+        return self
+
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
         """Hold the resources of a run open, such as an HTTP client, in the run's event loop."""
@@ -126,6 +130,7 @@ class Translator(ABC):
         source: str,
         target: str,
         terms: Sequence[Terms] | None = None,
+        relations: Sequence[str] | None = None,
     ) -> list[Translation]:
         """Return a translation for each sentence, with its problem.
 
@@ -138,12 +143,22 @@ class Translator(ABC):
             source: language code of the datasets.
             target: language code of the datasets.
             terms: one mapping {source label: target label} for each sentence.
+            relations: that of each sentence, for engines with examples by relation.
 
         Raises:
             PolyprobeError: an unavailable pair, a rejected key or address, several batches in a row
                 without an answer, a store that cannot be written. Texts received are stored.
         """
         given = terms if terms is not None else [{}] * len(sentences)
+        engines = {relation: self.of_relation(relation) for relation in relations or ()}
+        if relations is not None and any(engine is not self for engine in engines.values()):
+            texts: dict[int, Translation] = {}
+            for relation, engine in engines.items():
+                rows = [row for row, of in enumerate(relations) if of == relation]
+                picked = [sentences[row] for row in rows], [given[row] for row in rows]
+                part = engine.translate_each(picked[0], source, target, picked[1])
+                texts |= zip(rows, part, strict=True)
+            return [texts[row] for row in range(len(sentences))]
         questions = []
         with explain_missing_extras(f"the translator {self.name}", others=True):
             pair = self.check(source, target)

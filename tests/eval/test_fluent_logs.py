@@ -62,14 +62,14 @@ def line(**ranks):
     return values
 
 
-def write_logs(file, rows, language="vi", folder="stats"):
+def write_logs(file, rows, language="vi"):
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(rows[0]), delimiter="\t", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     with zipfile.ZipFile(file, "w") as archive:
         for relation in RELATIONS[language]:
-            archive.writestr(f"{folder}/{language}_{relation}_template_gt.tsv", text.getvalue())
+            archive.writestr(f"stats/{language}_{relation}_template_gt.tsv", text.getvalue())
     return file
 
 
@@ -105,7 +105,8 @@ def test_logs_become_runs_of_two_wordings(tmp_path, capsys):
 
 
 def test_logs_of_aliases_become_wide_runs(tmp_path):
-    file = write_logs(tmp_path / "logs.zip", ROWS, folder="stats_wide")
+    rows = [*ROWS, *[line(template={"Лима": 1, "Lima": 2}, gt={"Лима": 1, "Lima": 2})] * 2]
+    file = write_logs(tmp_path / "logs.zip", rows)
     main([str(file), "--languages", "vi", "--output", str(tmp_path)])
     assert Run(tmp_path / "vi-sentence-wide").settings().config == "vi-sentence-wide"
 
@@ -131,6 +132,13 @@ def test_logs_without_a_relation_or_of_another_language_are_refused(tmp_path):
     file = write_logs(tmp_path / "logs.zip", ROWS)
     with pytest.raises(PolyprobeError, match=r"logs\.zip has 0 files named da_P103_….tsv"):
         main([str(file), "--languages", "da", "--output", str(tmp_path)])
+    other = write_logs(tmp_path / "other.zip", [{"sub_uri": "Q1", "gt_prompt": "a"}])
+    with pytest.raises(PolyprobeError, match=r"vi_P103_template_gt\.tsv lacks gt_true_ranks"):
+        main([str(other), "--languages", "vi"])
+    (tmp_path / "text.zip").write_text("x")
+    for name in ("none.zip", "text.zip"):
+        with pytest.raises(PolyprobeError, match=f"cannot read .*{name}: "):
+            main([str(tmp_path / name), "--languages", "vi"])
     with pytest.raises(PolyprobeError, match="no language 'fr' in the paper; it has cs, da, es"):
         main([str(file), "--languages", "fr"])
 

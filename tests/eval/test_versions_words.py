@@ -1,19 +1,26 @@
 """Verb forms from a list, and the ranks of facts about women and men (Fluent-mLAMA, table 6)."""
 
+import csv
+import io
 import json
+import zipfile
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.builder.sources import fluent_mlama
 from polyprobe.cli import app
 from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions, find_versions
 from polyprobe.eval.compare.sentences.gender import has_word, read_verb_forms
+from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_versions import best_ranks
 from tests.eval.versions import GENDERS, VERBS, write_versions
 
 FEW = {"n_resamples": 99}
+SENTENCES = ("template", "gt_translation", "chatgpt_translation")
+FOUND = ("gt_prompt", "gt_infl_object", "chatgpt_prompt", "chatgpt_infl_object")
 
 
 @pytest.fixture
@@ -122,3 +129,43 @@ def test_a_file_of_verb_forms_with_other_columns(tmp_path, text):
 def test_verb_forms_are_for_gender(tmp_path):
     result = CliRunner().invoke(app, ["compare", "a", "b", "--verb-forms", "v.tsv"])
     assert str(result.exception).startswith("--verb-forms is for --gender FILE")
+
+
+# Table 6, %(F): facts about women; of the templates, Google's and ChatGPT's sentences.
+TABLE_6 = {
+    "ru": (150, [0.0, 80.7, 93.3]),
+    "cs": (88, [0.0, 89.8, 97.7]),
+    "uk": (61, [0.0, 90.2, 96.7]),
+    "hr": (33, [0.0, 84.8, 97.0]),
+}
+
+
+@pytest.mark.upstream
+def test_shipped_forms_give_the_shares_of_table_6(upstream):
+    """From the released sentences and X-FACTR's genders; the first of two tests of this table.
+
+    R@1(F) needs the logs: tests/eval/test_fluent_logs.py.
+    """
+    [archive] = upstream.glob("jzbjyb__X-FACTR@*.zip")
+    with zipfile.ZipFile(archive) as content:
+        [name] = [n for n in content.namelist() if n.endswith("/TREx_gender.txt")]
+        lines = content.read(name).decode().splitlines()
+    women = {line.split("\t")[0] for line in lines if line.endswith("\tfemale")}
+    [released] = read_files(fluent_mlama.REPOSITORY, [fluent_mlama.ARCHIVE], upstream)
+    verbs = read_verb_forms()
+    with zipfile.ZipFile(io.BytesIO(released)) as content:
+        for language, (size, shares) in TABLE_6.items():
+            found = []
+            for relation in ("P19", "P20"):
+                start = f"fixed_data/{language}_{relation}_"
+                [name] = [n for n in content.namelist() if n.startswith(start)]
+                with io.TextIOWrapper(content.open(name), "utf-8", newline="") as text:
+                    rows = [*csv.DictReader(text, delimiter="\t")]
+                forms = verbs[relation, language]["female"]
+                found += [
+                    [has_word(row[name], forms) for name in SENTENCES]
+                    for row in rows
+                    if row["sub_uri"] in women and not {"", "ERROR"} & {row[x] for x in FOUND}
+                ]
+            assert len(found) == size
+            assert [round(100 * share, 1) for share in np.mean(found, axis=0)] == shares

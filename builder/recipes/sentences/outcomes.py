@@ -123,7 +123,10 @@ def translate_rows(
     """
     sentences = [fill(row).text for row in source[1]]
     terms = [name_terms(*pair) for pair in zip(source[1], target[1], strict=True)]
-    answers = translator.translate_each(sentences, source[0], target[0], terms=terms)
+    relations = [row.relation for row in source[1]]
+    answers = translator.translate_each(
+        sentences, source[0], target[0], terms=terms, relations=relations
+    )
     outcomes = [
         read_answer(Outcome(target[0], n, row.fact_id, sentence, "", answer_label(row)), answer)
         for n, (row, sentence, answer) in enumerate(zip(target[1], sentences, answers, strict=True))

@@ -12,11 +12,14 @@ import re
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from copy import copy
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Self
 
 from polyprobe.builder.translators.codes import match, name_language
+from polyprobe.builder.translators.examples import Example, read_own
 from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import (
@@ -45,14 +48,6 @@ REFUSAL = re.compile(
 )
 
 
-class Example(NamedTuple):
-    """A sentence with a good translation; `terms` are {source label: target label}."""
-
-    sentence: str
-    terms: Mapping[str, str]
-    translation: str
-
-
 class OpenAI(Translator):
     """A language model of an OpenAI-compatible server; one request for each sentence.
 
@@ -63,7 +58,9 @@ class OpenAI(Translator):
         base_url: up to `/v1` (default: OPENAI_BASE_URL, then OpenAI's own).
         temperature: a number, or `default` to leave it out.
         max_tokens: limit of the answer, None for the server's own.
-        examples: translated sentences of the translator's only pair (default: our own).
+        examples: a TOML file with sections by language and relation, see `examples.read_own`; or
+            translated sentences of the translator's only pair (default: our own).
+        system: `true` puts task and examples into a system message, the sentence into the user's.
     """
 
     name = "openai"
@@ -77,7 +74,8 @@ class OpenAI(Translator):
         base_url: str = "",
         temperature: str = "0",
         max_tokens: int | None = None,
-        examples: Sequence[tuple[str, Mapping[str, str], str]] = (),
+        examples: str | Sequence[tuple[str, Mapping[str, str], str]] = (),
+        system: str = "false",
     ) -> None:
         import openai  # noqa: F401 - fail early if it is missing
 
@@ -87,17 +85,36 @@ class OpenAI(Translator):
         self._extra = _choose_extra(temperature, max_tokens)
         settings = json.dumps(self._extra, sort_keys=True)
         self.signature = f"openai {model} at {self._shown} {settings}"
-        self.examples = tuple(Example(*example) for example in examples)
+        if system not in ("true", "false"):
+            raise PolyprobeError(f"{system!r} for system of the translator openai; true or false")
+        self._system = system == "true"
+        self._relation: str | None = None
+        self._own = read_own(Path(examples)) if isinstance(examples, str) else None
+        self.examples = () if self._own else tuple(Example(*example) for example in examples)
+        if self._own:
+            self.signature += f" examples {self._own.hash[:12]}"
+        if self._system:
+            self.signature += " system"
         self.advice = f"check the server {self._shown}"
 
     def check(self, source: str, target: str) -> tuple[str, str]:
         """Return the codes unchanged; every language with an English name is available."""
         name_language(source), name_language(target)
+        if self._own:
+            self._own.choose(target, self._relation)
         return source, target
+
+    def of_relation(self, relation: str) -> Self:
+        """Return the engine with the examples of a relation, if a file has sections by relation."""
+        if self._own is None:
+            return self
+        engine = copy(self)
+        engine._relation = relation
+        return engine
 
     def sign(self, source: str, target: str) -> str:
         """Return `signature` and the hash of the pair's prompt with its examples."""
-        prompt = self._write("", {}, source, target)
+        prompt = "\n\n".join(self._write("", {}, source, target))
         return f"{self.signature} {hashlib.sha256(prompt.encode()).hexdigest()}"
 
     @asynccontextmanager
@@ -118,17 +135,25 @@ class OpenAI(Translator):
     ) -> list[str]:
         """Return the cleaned text of one sentence."""
         [sentence] = batch
-        prompt = self._write(sentence, terms[0], source, target)
+        task, block = self._write(sentence, terms[0], source, target)
+        messages: list[Any] = [{"role": "user", "content": f"{task}\n\n{block}"}]
+        if self._system:
+            messages = [
+                {"role": "system", "content": task},
+                {"role": "user", "content": block},
+            ]
         with self._failures():
             answer = await self._client.chat.completions.with_raw_response.create(
-                model=self._model, messages=[{"role": "user", "content": prompt}], **self._extra
+                model=self._model, messages=messages, **self._extra
             )
             content = read_content(answer.text)
         return [clean_answer(content, sentence, name_language(target))]
 
-    def _write(self, sentence: str, terms: Terms, source: str, target: str) -> str:
+    def _write(self, sentence: str, terms: Terms, source: str, target: str) -> tuple[str, str]:
         languages = name_language(source), name_language(target)
         examples = self.examples or read_examples(source, target)
+        if self._own:
+            examples = self._own.choose(target, self._relation)
         return write_prompt(sentence, terms, languages, examples)
 
     @contextmanager
@@ -199,16 +224,16 @@ def write_prompt(
     terms: Mapping[str, str],
     languages: tuple[str, str],
     examples: Sequence[Example] = (),
-) -> str:
-    """Return the task, the examples, and the sentence with its translation open.
+) -> tuple[str, str]:
+    """Return the task with the examples, and the sentence with its translation open.
 
-    It is one user message, since not every chat template accepts a system message. `languages` are
-    the English names of source and target.
+    Both are one user message by default, since not every chat template accepts a system message.
+    `languages` are the English names of source and target.
     """
     source, target = languages
     shots = [f"{_write_block(e.sentence, e.terms)} {e.translation}" for e in examples]
     task = TASK.format(source=source, target=target)
-    return "\n\n".join([task, *shots, _write_block(sentence, terms)])
+    return "\n\n".join([task, *shots]), _write_block(sentence, terms)
 
 
 def _write_block(sentence: str, terms: Mapping[str, str]) -> str:

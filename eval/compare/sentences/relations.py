@@ -12,7 +12,7 @@ import numpy as np
 from rich.table import Table
 from scipy.stats import pearsonr
 
-from polyprobe.eval.results.table import number
+from polyprobe.eval.results.table import format_p_value, number
 
 RECALL = "recall@1"
 FEWEST = 3  # relations for a correlation
@@ -131,7 +131,7 @@ def list_lines(found: ByRelation) -> Iterator[list[str]]:
     yield ["mean", f"{sum(found.n_queries.values()):,}", *map(number, found.means.values())]
     pairs = [found.correlations.get(name) for name in found.figures]
     yield [f"r with {RECALL}", "", *(number(one.r) if one else "" for one in pairs)]
-    yield ["p", "", *(number(one.p) if one else "" for one in pairs)]
+    yield ["p", "", *(format_p_value(one.p) if one else "" for one in pairs)]
     for place, side in enumerate(("from", "to")):
         ends = (one and (one.ci[place] if one.ci else None) for one in pairs)
         cells = (number(end) if one else "" for one, end in zip(pairs, ends, strict=True))

@@ -88,7 +88,7 @@ class Phrasebook(Translator):
 class Told(Phrasebook):
     """The same, with problems returned as given, without disk and without retries."""
 
-    def translate_each(self, sentences, source, target, terms=None):
+    def translate_each(self, sentences, source, target, terms=None, relations=None):
         self.asked += [(sentence, dict(t)) for sentence, t in zip(sentences, terms, strict=True)]
         return [
             found if isinstance(found, Translation) else Translation(found, "")

@@ -184,7 +184,7 @@ def test_translators_are_made_from_the_text_of_options(server, monkeypatch):
         ("openai", {"modell": "m"}, "unknown option 'modell' in translator openai; did you mean"),
         ("openai", {"model": "m", "temperature": "hot"}, "'hot' for temperature"),
         ("openai", {"model": "m", "base_url": "localhost:1"}, "invalid address of openai"),
-        ("openai", {"model": "m", "examples": "file"}, "in Python only"),
+        ("openai", {"model": "m", "examples": "file"}, "cannot read examples=file: No such file"),
         ("googletrans", {"per_second": "many"}, "'many' for per_second .* a number above 0"),
         ("googletrans", {"concurrency": "0"}, "'0' for concurrency .* whole number above 0"),
         ("googletrans", {"base_url": "ftp://u:secret@h"}, "invalid address of googletrans: 'h'"),
