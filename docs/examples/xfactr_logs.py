@@ -10,13 +10,13 @@ one without objects of a length counts as 0 there, as in the released code.
 """
 
 import argparse
-import csv
 import sys
 from pathlib import Path
 
 import pyarrow as pa
 
 from polyprobe.eval.compare.decodings import compare_decodings
+from polyprobe.eval.errors.released import read_decodings
 from polyprobe.eval.results.predictions import mark_predictions
 from polyprobe.metrics.factual_accuracy.factual_accuracy import measure_factual_accuracy
 
@@ -24,8 +24,7 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import measure_factual_
 def read_logs(folder: Path) -> list[list[dict]]:
     """Return the rows of the decodings in a folder, one or two of the same facts.
 
-    A prompt is its slot, and the full stop that follows. `single_token` is None where the log does
-    not have it.
+    `single_token` is None where the log does not have it.
     """
     files = sorted(folder.glob("*.csv"))
     if not files:
@@ -33,22 +32,20 @@ def read_logs(folder: Path) -> list[list[dict]]:
     sides: dict[str, list[dict]] = {}
     for file in files:
         relation, *number = file.stem.split(".")
-        with file.open(encoding="utf-8", newline="") as lines:
-            for place, row in enumerate(csv.DictReader(lines)):
-                end = row["sentence"].replace("[PAD]", "").replace("[SEP]", "").rstrip()
-                known = row.get("is_single_word")
-                shared = {
+        decodings = read_decodings(file)
+        for side, rows in zip(number or "12", decodings, strict=False):
+            sides.setdefault(side, []).extend(
+                {
                     "fact_id": f"{relation}:{place}",
                     "relation": relation,
-                    "prompt": "[Y] ." if end.endswith("[MASK] .") else "[Y]",
-                    "answer_forms": row["gold"].split(" | "),
-                    "single_token": known and known == "True",
+                    "prompt": row.prompt,
+                    "answer_forms": row.gold,
+                    "single_token": row.single,
+                    "prediction": row.prediction,
+                    "right": row.right,
                 }
-                both = "prediction1" in row
-                for side in ("1", "2") if both else number or [""]:
-                    suffix = side if both else ""
-                    own = {name: row[f"{name}{suffix}"] for name in ("prediction", "is_same")}
-                    sides.setdefault(side, []).append(shared | own)
+                for place, row in enumerate(rows)
+            )
     return [rows for _, rows in sorted(sides.items())]
 
 
@@ -67,7 +64,7 @@ def main() -> None:
         tables.append({given.language: pa.Table.from_pylist(rows)})
         marks.append(mark_predictions(tables[-1]))
         right = marks[-1][given.language]
-        agree = sum(r == (row["is_same"] == "True") for r, row in zip(right, rows, strict=True))
+        agree = sum(r == row["right"] for r, row in zip(right, rows, strict=True))
         columns = tables[-1][given.language].to_pydict()
         name = f"decoding {number}: " if len(logs) > 1 else ""
         print(

@@ -44,7 +44,12 @@ class Flags(NamedTuple):
 
 
 def read_released(path: Path | str) -> list[Released]:
-    """Return the predictions of a CSV file of the authors, in the order of its lines.
+    """Return the predictions of a file, those of a second decoding last; see `read_decodings`."""
+    return [row for rows in read_decodings(path) for row in rows]
+
+
+def read_decodings(path: Path | str) -> list[list[Released]]:
+    """Return the predictions of one or two decodings in a CSV file of the authors, by lines.
 
     The columns are `sentence` with special tokens and masks, `prediction`, `gold` (texts with ` | `
     between them), `is_same` and, not in all files, `is_single_word`. Files with two predictions a
@@ -64,7 +69,7 @@ def read_released(path: Path | str) -> list[Released]:
     for column in ("sentence", "gold", *(f"{x}{n}" for n in numbers for x in PER_PREDICTION)):
         if column not in names:
             raise PolyprobeError(f"{path} has no column {column!r}; it has {', '.join(names)}")
-    return [row for number in numbers for row in _read_lines(lines, number, path)]
+    return [[*_read_lines(lines, number, path)] for number in numbers]
 
 
 def _read_lines(
