@@ -60,12 +60,22 @@ def name_subjects(table: pa.Table) -> list[str]:
     ]
 
 
+def read_lists(column: pa.ChunkedArray) -> list[list[str]]:
+    """Return the lists of text of a column; equal ones are one object, for memory."""
+    lists: dict[tuple[str, ...], list[str]] = {}
+    found: list[list[str]] = []
+    for start in range(0, len(column), 256):
+        rows: list[list[str] | None] = column.slice(start, 256).to_pylist()
+        found += [lists.setdefault(tuple(row or ()), row or []) for row in rows]
+    return found
+
+
 def name_candidates(table: pa.Table) -> list[list[str]]:
     """Return each row's candidates by id, or by label in rows without ids."""
-    labels = table["candidates"].to_pylist()
+    labels = read_lists(table["candidates"])
     if "candidate_ids" not in table.column_names:
         return labels
-    ids = table["candidate_ids"].to_pylist()
+    ids = read_lists(table["candidate_ids"])
     return [
         known if known and len(known) == len(row) else row
         for known, row in zip(ids, labels, strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.shared.frequency import answer_frequency
-from polyprobe.schema.identity import name_candidates, name_subjects
+from polyprobe.schema.identity import name_candidates, name_subjects, read_lists
 from polyprobe.system.hashing import hash_text
 
 # Columns that `annotate` adds; DONOR_PROMPT is asked and the others are stored with the scores.
@@ -119,9 +119,11 @@ def _find_levels(table: pa.Table, names: Sequence[Sequence[str]]) -> dict[str, n
 def _annotate(
     table: pa.Table, donors: Sequence[int | None] | None, levels: Mapping[str, np.ndarray]
 ) -> pa.Table:
-    columns = table.select(["fact_id", "prompt", "candidates"]).to_pydict()
+    columns = table.select(["fact_id", "prompt"]).to_pydict()
     chosen: Sequence[int | None] = [None] * len(table) if donors is None else donors
-    lengths = [[len(text) for text in row] for row in columns["candidates"]]
+    lists = read_lists(table["candidates"])
+    known = {id(row): [len(text) for text in row] for row in lists}
+    lengths = [known[id(row)] for row in lists]
     added = {
         DONOR: pa.array(_pick(columns["fact_id"], chosen), pa.string()),
         DONOR_PROMPT: pa.array(_pick(columns["prompt"], chosen), pa.string()),

@@ -14,6 +14,7 @@ from polyprobe.eval.results.options import MetricOptions
 from polyprobe.eval.run.folder import SCORES
 from polyprobe.eval.run.protocol import as_asked, mark_repeated
 from polyprobe.metrics.shared.subjects import find_repeated
+from polyprobe.schema.identity import read_lists
 from polyprobe.system.errors import PolyprobeError
 
 # Subject, its label, object, its label, in the relation P19.
@@ -149,3 +150,11 @@ def test_no_tuple_left_gives_null():
     found = summarize(score(rows, [0] * 8, repeated_subjects="label"), "mpararel")
     figures = found["paraphrase_consistency"]["en"]
     assert (figures["consistency"], figures["n_queries"], figures["n_ambiguous"]) == (None, 0, 2)
+
+
+def test_equal_lists_of_candidates_are_one_object():
+    """A relation's objects are the candidates of all its rows: thousands of copies otherwise."""
+    rows = [["a", "b"], ["c"], ["a", "b"], None] * 200
+    lists = read_lists(pa.chunked_array([pa.array(rows, pa.list_(pa.string()))]))
+    assert lists == [row or [] for row in rows]
+    assert len({id(row) for row in lists}) == 3
