@@ -1,7 +1,7 @@
-"""The texts of two wordings; runs keep scores, so the datasets are loaded."""
+"""Two wordings of a configuration, and their texts from the datasets: runs keep scores only."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -12,15 +12,34 @@ from polyprobe.schema.identity import fingerprint, key_rows, split_fact
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 
-if TYPE_CHECKING:
-    from .compare import Versions
-
 # Wordings and the ends of their configurations' names; a reference is in front of the others.
 WORDINGS = {"template": "", "sentence": "-sentence", "chatgpt": "-chatgpt"}
 WIDE = "-wide"  # behind these ends: aliases are correct answers
 ENGLISH = "en"
 Key = tuple[str, int]
 _READ = ("prompt", "candidates", "answers", "answer_forms")
+
+
+class Versions(NamedTuple):
+    """Two runs on the same facts in two wordings; the reference is the first of `WORDINGS`.
+
+    `sides` are the wordings in the given order; differences are the first less the second.
+    """
+
+    reference: Run
+    other: Run
+    sides: tuple[str, str] = ("sentence", "template")
+
+    @property
+    def wordings(self) -> tuple[str, str]:
+        """Return the wording of the reference and the other one."""
+        first, second = sorted(self.sides, key=[*WORDINGS].index)
+        return first, second
+
+    @property
+    def runs(self) -> tuple[Run, Run]:
+        """Return both runs, the reference first."""
+        return self.reference, self.other
 
 
 class Texts(NamedTuple):
@@ -45,6 +64,31 @@ class Texts(NamedTuple):
     subjects: list[str]
     english: list[str | None]
     english_from: str
+
+
+def find_versions(first: Run, second: Run) -> Versions | None:
+    """Return the runs as reference and other wording, given in any order; None if not such.
+
+    Their datasets have one name, and their configurations differ in the wording alone.
+    """
+    (name, one), (name_of_second, other) = map(split_wording, (first, second))
+    if name != name_of_second or one == other:
+        return None
+    before = [*WORDINGS].index(one) < [*WORDINGS].index(other)
+    return Versions(*((first, second) if before else (second, first)), (one, other))
+
+
+def split_wording(run: Run) -> tuple[str, str]:
+    """Return dataset and configuration without the wording, and the wording.
+
+    `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
+    """
+    name = run.settings().data_name
+    base, width = name.removesuffix(WIDE), name[len(name.removesuffix(WIDE)) :]
+    for wording, suffix in WORDINGS.items():
+        if suffix and base.endswith(suffix):
+            return base.removesuffix(suffix) + width, wording
+    return name, "template"
 
 
 def load_texts(versions: "Versions", languages: Sequence[str], fact_ids: Sequence[str]) -> Texts:
