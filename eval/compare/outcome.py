@@ -16,8 +16,9 @@ from .gaps import gaps_table
 from .gaps import list_notes as list_notes_of_gaps
 from .runs import Comparison, compare_runs
 from .sentences import table as sentences_table
-from .sentences.compare import VersionComparison, Wanted, compare_versions, find_versions
+from .sentences.compare import VersionComparison, Wanted, compare_versions
 from .sentences.several import Several, compare_several
+from .sentences.texts import find_versions
 
 LEVEL = 0.05
 

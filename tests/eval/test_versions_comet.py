@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions, find_versions
+from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions
 from polyprobe.eval.compare.sentences.quality import Comet, score
+from polyprobe.eval.compare.sentences.texts import find_versions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.versions import N, write_versions
 

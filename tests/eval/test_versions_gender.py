@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.sentences import gender as twin_gender
-from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions, find_versions
+from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions
 from polyprobe.eval.compare.sentences.gender import Forms, count_forms, load_tagger, read_genders
+from polyprobe.eval.compare.sentences.texts import find_versions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.versions import GENDERS, write_versions
 

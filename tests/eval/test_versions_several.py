@@ -7,13 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import (
-    compare_versions,
-    find_versions,
-    split_wording,
-)
+from polyprobe.eval.compare.sentences.compare import compare_versions
 from polyprobe.eval.compare.sentences.several import compare_several, several_table
-from polyprobe.eval.compare.sentences.texts import name_answer
+from polyprobe.eval.compare.sentences.texts import find_versions, name_answer, split_wording
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.runs import reseal

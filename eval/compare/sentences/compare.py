@@ -16,7 +16,7 @@ import pyarrow as pa
 from polyprobe.eval.compare.runs import match_runs
 from polyprobe.eval.results.options import read_clusters
 from polyprobe.eval.run.choice import ALL_ROWS, Choice
-from polyprobe.eval.run.folder import PROMPT, Run
+from polyprobe.eval.run.folder import PROMPT
 from polyprobe.eval.run.naming import list_differing
 from polyprobe.metrics.joint.significance import Averages, swap_averages
 from polyprobe.system.errors import PolyprobeError
@@ -44,7 +44,6 @@ from .relations import RECALL, ByRelation, split_by_relation
 from .texts import (
     ENGLISH,
     WIDE,
-    WORDINGS,
     Texts,
     Versions,
     accepts_aliases,
@@ -103,31 +102,6 @@ class VersionComparison(NamedTuple):
     by_relation: dict[str, ByRelation]
     notes: list[str]
     failures: list[str]
-
-
-def find_versions(first: Run, second: Run) -> Versions | None:
-    """Return the runs as reference and other wording, given in any order; None if not such.
-
-    Their datasets have one name, and their configurations differ in the wording alone.
-    """
-    (name, one), (name_of_second, other) = map(split_wording, (first, second))
-    if name != name_of_second or one == other:
-        return None
-    before = [*WORDINGS].index(one) < [*WORDINGS].index(other)
-    return Versions(*((first, second) if before else (second, first)), (one, other))
-
-
-def split_wording(run: Run) -> tuple[str, str]:
-    """Return dataset and configuration without the wording, and the wording.
-
-    `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
-    """
-    name = run.settings().data_name
-    base, width = name.removesuffix(WIDE), name[len(name.removesuffix(WIDE)) :]
-    for wording, suffix in WORDINGS.items():
-        if suffix and base.endswith(suffix):
-            return base.removesuffix(suffix) + width, wording
-    return name, "template"
 
 
 NOTHING = Wanted()

@@ -10,10 +10,10 @@ from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.significance import Paired
 from polyprobe.system.errors import PolyprobeError
 
-from .compare import NOTHING, VersionComparison, Wanted, compare_versions, find_versions
-from .compare import split_wording as split
+from .compare import NOTHING, VersionComparison, Wanted, compare_versions
 from .table import as_json, list_notes, list_rows, relations_tables
-from .texts import WORDINGS
+from .texts import WORDINGS, find_versions
+from .texts import split_wording as split
 
 
 class Several(NamedTuple):

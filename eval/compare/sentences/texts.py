@@ -1,4 +1,4 @@
-"""The texts of two wordings; runs keep scores, so the datasets are loaded."""
+"""Two wordings of a configuration, and their texts from the datasets: runs keep scores only."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -65,6 +65,31 @@ class Texts(NamedTuple):
     subjects: list[str]
     english: list[str | None]
     english_from: str
+
+
+def find_versions(first: Run, second: Run) -> Versions | None:
+    """Return the runs as reference and other wording, given in any order; None if not such.
+
+    Their datasets have one name, and their configurations differ in the wording alone.
+    """
+    (name, one), (name_of_second, other) = map(split_wording, (first, second))
+    if name != name_of_second or one == other:
+        return None
+    before = [*WORDINGS].index(one) < [*WORDINGS].index(other)
+    return Versions(*((first, second) if before else (second, first)), (one, other))
+
+
+def split_wording(run: Run) -> tuple[str, str]:
+    """Return dataset and configuration without the wording, and the wording.
+
+    `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
+    """
+    name = run.settings().data_name
+    base, width = name.removesuffix(WIDE), name[len(name.removesuffix(WIDE)) :]
+    for wording, suffix in WORDINGS.items():
+        if suffix and base.endswith(suffix):
+            return base.removesuffix(suffix) + width, wording
+    return name, "template"
 
 
 def load_texts(versions: Versions, languages: Sequence[str], fact_ids: Sequence[str]) -> Texts:
