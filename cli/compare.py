@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from polyprobe.eval.compare.sentences import COMPARED
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from .options import (
@@ -17,6 +18,7 @@ from .options import (
     Seed,
     checked,
     import_evaluate,
+    one_of,
     parse_choice,
     say,
 )
@@ -38,13 +40,6 @@ def check_correction(name: str) -> None:
     from polyprobe.metrics.joint.significance import CORRECTIONS
 
     check_option("--correction", name, CORRECTIONS)
-
-
-def check_compared(name: str) -> None:
-    """Refuse unknown texts for chrF."""
-    from polyprobe.eval.compare.sentences.quality import COMPARED
-
-    check_option("--chrf-on", name, COMPARED)
 
 
 def compare(
@@ -110,7 +105,7 @@ def compare(
     chrf_on: Annotated[
         str,
         VersionOption(
-            callback=checked(check_compared),
+            callback=one_of(COMPARED),
             help="chrF of the wording with the template as reference: sentence, or prompt (the "
             "text up to the slot).",
         ),

@@ -104,7 +104,7 @@ def test_spread_over_relations():
     ids = [fact.replace("P19", relation) for fact, relation in pairs]
     rows = rows.set_column(0, "fact_id", pa.array(ids)).set_column(1, "relation", relations)
     facts = score(rows, [0, 0, 1, 0, 1, 1, 0, 0, 0])
-    found = measure_paraphrases(facts, "en", {"clusters": None, "n_resamples": 0, "seed": 0})
+    found = measure_paraphrases(facts, "en", OPTIONS)
     assert found["consistency"] == pytest.approx(2 / 3)
     assert found["consistency_sd"] == pytest.approx(1 / 3)
     assert found["accuracy_sd"] == pytest.approx((1 - (2 / 3 + 2 / 3) / 2) / 2)

@@ -1,1 +1,3 @@
 """Compare a configuration with its sentence version."""
+
+COMPARED = ("sentence", "prompt")  # by chrF

@@ -62,7 +62,7 @@ class Wanted(NamedTuple):
         verb_forms: a TSV file of verb forms, see `gender.read_verb_forms`.
         stanza: folder of Stanza's models, which find verb forms too; None: not used.
         comet: the Python and model of COMET; None for no quality estimation.
-        chrf_on: what chrF compares, of `quality.COMPARED`.
+        chrf_on: what chrF compares, of `COMPARED`.
     """
 
     gender: Path | None = None

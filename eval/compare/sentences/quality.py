@@ -20,8 +20,6 @@ from polyprobe.system.progress import track
 
 from .texts import ENGLISH, Texts
 
-COMPARED = ("sentence", "prompt")
-
 
 class LanguageOverlap(NamedTuple):
     """ChrF of one language, 0 to 100: over the corpus, and the mean of its sentences."""
