@@ -152,7 +152,11 @@ def compare(
     outcome = compare_folders(
         runs,
         Wanted(gender, verb_forms or VERB_FORMS, stanza, comet, chrf_on),
-        {"--gender": gender, "--comet-python": comet_python},
+        {
+            "--gender": gender,
+            "--comet-python": comet_python,
+            "--chrf-on": chrf_on != COMPARED[0],
+        },
         by_relation=by_relation,
         choice=choice,
         test=test,

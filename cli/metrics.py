@@ -140,10 +140,13 @@ def metrics(
     from polyprobe.eval.run.folder import FinishedRun, Run
 
     bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
-    choose_figures(options.figures)
-    check_pair_figures(named)
+    check_pair_figures(named, choose_figures(options.figures))
     for folder in runs:
         run = Run(folder)
+        if named and run.settings().kind == "predictions":
+            raise PolyprobeError(
+                f"{folder}: free predictions have no candidates, so no --pairs; leave it out"
+            )
         finished = FinishedRun(run, compute_results(run, bootstrap, choice, options))
         if by_relation:
             Console().print(relations_table(finished.results))
@@ -156,13 +159,8 @@ def metrics(
 
 def show_pairs(results: dict[str, Any], names: tuple[str, ...]) -> None:
     """Print the pairs at or above the mean by two figures, and the languages' best partners."""
-    from polyprobe.eval.results.further.pairs import (
-        check_pair_figures,
-        describe_high_pairs,
-        pairs_table,
-    )
+    from polyprobe.eval.results.further.pairs import describe_high_pairs, pairs_table
 
-    check_pair_figures(names, results)
     Console().print(pairs_table(results, names))
     for line in describe_high_pairs(results, *names):
         say(line)
@@ -183,7 +181,7 @@ def report(
 
 
 def show_run(finished: "FinishedRun") -> None:
-    """Print a run's table and write its report; print a note if that fails."""
+    """Print a run's table and write its report; remove an older report if that fails."""
     from polyprobe.eval.report import write_pages
     from polyprobe.eval.results.table import results_table
 
@@ -193,6 +191,7 @@ def show_run(finished: "FinishedRun") -> None:
     try:
         write_pages([finished], report)
     except PolyprobeError as error:
+        report.unlink(missing_ok=True)  # of other figures
         console.print(f"no report: {error}", markup=False, soft_wrap=True)
     else:
         console.print(f"report: {report}", markup=False, soft_wrap=True)

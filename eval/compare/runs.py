@@ -19,8 +19,10 @@ from polyprobe.eval.results.options import (
 from polyprobe.eval.results.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.eval.results.relations import list_rows, pick_facts
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, Chosen, choose, list_names
+from polyprobe.eval.run.fillings import choose_again
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.naming import describe_differing, name_runs
+from polyprobe.eval.scoring.options import is_normalised
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
 from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import take
@@ -102,7 +104,8 @@ def compare_runs(
 
     Runs may differ in model, dtype, scoring; facts and languages that only one of them has are left
     out and counted, as are rows that `choice` leaves out. With `by_relation` the means of the
-    headline figures are also compared in each relation. `measured` has the weights and ties.
+    headline figures are also compared in each relation. `measured` has the weights and ties, and
+    the choice of fillings.
     `options` are those of `significance.compare_figures`.
 
     Raises:
@@ -116,6 +119,9 @@ def compare_runs(
     gaps = decodings = None
     try:
         if free:
+            ours, theirs = matched.tables
+            tables = _choose(ours, first, measured), _choose(theirs, second, measured)
+            matched = matched._replace(tables=tables)
             marks = mark_both(matched)
             pairs = measure_decodings(marks, figures)
             decodings = compare_decodings(matched.tables, marks, options.get("correction", "holm"))
@@ -156,6 +162,14 @@ def compare_runs(
         gaps,
         decodings,
     )
+
+
+def _choose(
+    tables: Mapping[str, pa.Table], run: Run, measured: MetricOptions
+) -> dict[str, pa.Table]:
+    """Return free predictions with the winners of the options."""
+    norm = is_normalised(run.settings().scoring)
+    return choose_again(tables, measured.length_norm, measured.max_masks, norm, run.folder)
 
 
 def measure_both(

@@ -26,4 +26,4 @@ def errors_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def _show(share: float | None, bounds: list[float] | None) -> str:
     shown = "–" if share is None else f"{100 * share:.1f}"
-    return f"{shown}\n{100 * bounds[0]:.0f} to {100 * bounds[1]:.0f}" if bounds else shown
+    return f"{shown}\n{100 * bounds[0]:.0f}–{100 * bounds[1]:.0f}" if bounds else shown

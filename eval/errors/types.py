@@ -208,7 +208,8 @@ def measure_language(
         options: those of `intervals.Resampling`; `clusters` are of all facts, or None.
     """
     asked = np.flatnonzero(~np.isnan(right))
-    rows = table.take(asked).to_pydict()
+    columns = ["relation", "prompt", "answer_forms", "prediction"]
+    rows = table.select(columns).take(asked).to_pydict()
     kinds = classify(
         rows["prediction"],
         rows["prompt"],

@@ -122,7 +122,7 @@ function scaleOfDifferences(name, { values, title }) {
 function highPairs(run, name) {
   const known = Object.entries(run.results[name] ?? {}).filter(([, value]) => value !== null);
   const mean = known.reduce((sum, [, value]) => sum + value, 0) / known.length;
-  return new Set(known.filter(([, value]) => value >= mean).map(([pair]) => pair));
+  return new Set(known.filter(([, value]) => value >= mean - 1e-12).map(([pair]) => pair));
 }
 
 /* Pair → both, shown or other: high by both measures, by the shown one or by the other alone. */

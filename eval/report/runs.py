@@ -9,7 +9,7 @@ from polyprobe.eval.compare.runs import Comparison, compare_runs
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
-from polyprobe.eval.results.options import DEFAULTS, Bootstrap, MetricOptions, describe_options
+from polyprobe.eval.results.options import DEFAULTS, Bootstrap, MetricOptions
 from polyprobe.eval.results.table import NO_WIDTH
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
 from polyprobe.eval.run.folder import FinishedRun, Run
@@ -69,7 +69,7 @@ def write_report(runs: Sequence[Path], output: Path, choice: Choice = ALL_ROWS) 
         drawn = finished[0].results.get("resampling", {})
         options = {**_TEST, **drawn, "n_resamples": drawn.get("n_resamples") or 1_000}
         pair, used = (finished[0].run, other.run), MetricOptions.read(finished[0].results)
-        if describe_options(finished[0].results) != describe_options(other.results):
+        if used.of_pairs != MetricOptions.read(other.results).of_pairs:
             compared.append("not compared: their results.json have other options")
             continue
         options |= {"choice": choice, "figures": HEADLINE, "measured": used}

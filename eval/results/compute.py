@@ -73,6 +73,7 @@ def find_results(
         PolyprobeError: see `read_aligned`, `choose`, `choose_again` and `MetricOptions`.
     """
     settings = run.settings()
+    options.check()
     options.check_run(settings.kind, run.folder)
     tables, left_out = read_chosen(run, choice)
     first = next(iter(tables.values()))
@@ -91,6 +92,11 @@ def find_results(
         right = mark_predictions(tables) if popularity else {}
     else:
         facts = read_facts(run, tables, options)
+        if options.of_paraphrases and not has_paraphrases(facts, settings.scoring):
+            raise PolyprobeError(
+                f"--{options.of_paraphrases[0]} is for datasets with several templates of a fact, "
+                f"and {run.folder} has one: leave it out"
+            )
         figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
     if popularity:
         units = read_clusters(first, bootstrap.clusters)
@@ -166,7 +172,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
         **_estimate_joint(facts, options, chosen),
         **count_correct(facts.right),
         **measure_languages(facts, scoring, options, chosen),
-        "calibration": calibrate_candidates(facts.scores, facts.right),
+        "calibration": calibrate_candidates(facts.given, facts.right),
         "intervals": _all_intervals(found) if bootstrap.n_resamples else {},
         "by_relation": estimate_relations(
             facts,

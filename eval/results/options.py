@@ -69,6 +69,22 @@ class MetricOptions(NamedTuple):
         check_option("--ties", self.ties, TIES)
         check_option("--repeated-subjects", self.repeated_subjects, REPEATED_SUBJECTS)
         check_option("--templates", self.templates, TEMPLATES)
+        if self.max_masks is not None and self.max_masks < 1:
+            raise PolyprobeError(f"--max-masks must be at least 1, got {self.max_masks}")
+        if isinstance(self.figures, str):
+            raise PolyprobeError(f"figures={self.figures!r}; expected a list of names")
+
+    @property
+    def of_paraphrases(self) -> list[str]:
+        """Return the options of paraphrase consistency that are not the default."""
+        chosen = self.as_json()
+        names = ("repeated_subjects", "templates")
+        return [name.replace("_", "-") for name in names if name in chosen]
+
+    @property
+    def of_pairs(self) -> tuple[Any, ...]:
+        """Return what the figures that `compare` tests depend on."""
+        return self.weights, self.ties, self.length_norm, self.max_masks
 
     def check_run(self, kind: str, folder: object) -> None:
         """Refuse options of rankings for a run of free predictions, and the other way round."""
@@ -77,8 +93,8 @@ class MetricOptions(NamedTuple):
         ranked = [name for name in given if name not in OF_PREDICTIONS]
         if kind == "predictions" and ranked:
             raise PolyprobeError(
-                f"--{ranked[0]} is for runs that score candidates; {folder} holds free "
-                "predictions: leave it out"
+                f"--{ranked[0].replace('_', '-')} is for runs that score candidates; {folder} "
+                "holds free predictions: leave it out"
             )
         if kind == "scores" and free:
             raise PolyprobeError(

@@ -20,6 +20,7 @@ from .facts import count_correct
 from .further.calibration import calibrate_predictions
 from .relations import split_figures
 
+_MATCHED = ["relation", "prompt", "answer_forms", "prediction", "single_token"]
 ROUNDING = 1e-4  # nats between two readings of one filling in other batches
 
 
@@ -62,7 +63,7 @@ def summarize_predictions(
         "calibration": {
             x: calibrate_predictions(table, right[x], length_norm) for x, table in tables.items()
         },
-        **compare_with_gold(tables, length_norm),
+        **compare_with_gold(tables, length_norm, average),
         "coverlap": {pair: coverlap[pair] for pair in pairs},
         **count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
         "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
@@ -103,8 +104,8 @@ def measure_lengths(
         By language: `oracle_length`, factual accuracy where the length of the answer is known (see
         `predict_right_length`); `single_mask`, that of the filling of one mask, the protocol of
         earlier work; `by_masks`, for `all`, `single` and `multi` the accuracy with at most 1, 2, …
-        M masks, a list; `n_masks`, the number of predictions of 1, 2, … M masks. All accuracies
-        are averaged over relations.
+        M masks, a list; `n_masks`, the number of predictions of 1, 2, … M masks. Accuracies are
+        averaged as those of `summarize_predictions`.
     """
     if not all(map(has_fillings, tables.values())):
         return {}
@@ -118,7 +119,8 @@ def measure_lengths(
         for name, texts in {"oracle_length": known, "single_mask": single}.items():
             read = replace_column(table, "prediction", texts)
             found[name][language] = _measure(read, language, resampling)
-        found["by_masks"][language] = _limit_masks(table, language, length_norm)
+        average = resampling.get("average", "macro")
+        found["by_masks"][language] = _limit_masks(table, language, length_norm, average)
         used = table["n_masks"].drop_null().to_numpy()
         found["n_masks"][language] = np.bincount(used, minlength=count_masks(table) + 1)[
             1:
@@ -127,7 +129,7 @@ def measure_lengths(
 
 
 def compare_with_gold(
-    tables: Mapping[str, pa.Table], length_norm: bool = False
+    tables: Mapping[str, pa.Table], length_norm: bool = False, average: str = "macro"
 ) -> dict[str, dict[str, Any]]:
     """Return how often the prediction is at least as probable as the right answer; empty if unread.
 
@@ -137,10 +139,11 @@ def compare_with_gold(
     Args:
         tables: predictions by language, with `gold_log_c` (`--gold`).
         length_norm: compare means of log c, not sums.
+        average: `macro` over relations or `micro` over rows.
 
     Returns:
         `prediction_at_least_gold` by language: for `all`, `single` and `multi` the share of facts
-        whose prediction has at least the value of the right answer, averaged over relations.
+        whose prediction has at least the value of the right answer.
         Differences below 1e-4 nats, those of rounding, count as equal.
     """
     if all(table["gold_log_c"].null_count == len(table) for table in tables.values()):
@@ -152,7 +155,9 @@ def compare_with_gold(
         single = np.array([row["single_token"] for row in rows], dtype=bool)
         relations = [row["relation"] for row in rows]
         parts = {"all": single | True, "single": single, "multi": ~single}
-        found[language] = {name: _average(right, part, relations) for name, part in parts.items()}
+        found[language] = {
+            name: _average(right, part, relations, average) for name, part in parts.items()
+        }
     return {"prediction_at_least_gold": found}
 
 
@@ -194,8 +199,10 @@ def _offer(
     return [fillings[m - 1]["text"] for m in range(length, shortest - 1, -1)]
 
 
-def _limit_masks(table: pa.Table, language: str, length_norm: bool) -> dict[str, list[Any]]:
-    """Return the accuracies with at most 1, 2, … M masks, averaged over relations."""
+def _limit_masks(
+    table: pa.Table, language: str, length_norm: bool, average: str
+) -> dict[str, list[Any]]:
+    """Return the accuracies with at most 1, 2, … M masks, macro or micro."""
     asked = table["single_token"].is_valid().to_numpy()
     rows = table.filter(pa.array(asked)).to_pydict()
     single = np.array(rows["single_token"], dtype=bool)
@@ -212,12 +219,16 @@ def _limit_masks(table: pa.Table, language: str, length_norm: bool) -> dict[str,
             accepted, prompt = rows["answer_forms"][k], rows["prompt"][k]
             right[k] = match(offered[k]["text"], accepted, language, prompt)
         for name, part in counted.items():
-            curves[name].append(_average(right, part, rows["relation"]))
+            curves[name].append(_average(right, part, rows["relation"], average))
     return curves
 
 
-def _average(right: np.ndarray, counted: np.ndarray, relations: Sequence[str]) -> float | None:
-    """Return the mean over relations of the share of right facts; None without facts."""
+def _average(
+    right: np.ndarray, counted: np.ndarray, relations: Sequence[str], average: str
+) -> float | None:
+    """Return the share of right facts, macro over relations or micro; None without facts."""
+    if average == "micro":
+        return float(right[counted].mean()) if counted.any() else None
     codes = np.unique(relations, return_inverse=True)[1]
     sizes = np.bincount(codes, counted)
     shares = np.bincount(codes, right & counted)[sizes > 0] / sizes[sizes > 0]
@@ -243,8 +254,8 @@ def find_overlaps(right: Mapping[str, np.ndarray]) -> Figure:
 
 def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict[str, Any]:
     asked = table["single_token"].is_valid().to_numpy()
-    rows = table.filter(pa.array(asked)).to_pydict()
-    if not rows["fact_id"]:  # all its labels have unknown tokens
+    rows = table.select(_MATCHED).filter(pa.array(asked)).to_pydict()
+    if not rows["relation"]:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
     figures = measure_factual_accuracy(
         rows["prediction"],
@@ -265,7 +276,7 @@ def mark_predictions(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
     """Return 1 for correct facts and 0 for others in each language; NaN for facts not asked."""
     marks = {}
     for language, table in tables.items():
-        rows = table.to_pydict()
+        rows = table.select(_MATCHED).to_pydict()
         right = find_matches(rows["prediction"], rows["answer_forms"], language, rows["prompt"])
         marks[language] = np.where(table["single_token"].is_valid().to_numpy(), right, np.nan)
     return marks

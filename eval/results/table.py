@@ -206,7 +206,8 @@ def _notes(results: dict[str, Any]) -> list[str]:
     pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.short]
     measures = " and ".join(figure.title for figure in pairs)
     unit = "rows" if "paraphrase_consistency" in results else "facts"
-    notes = [f"{results['n_queries']:,} {unit}; {measures}: means with the other languages"]
+    means = f"; {measures}: means with the other languages" if pairs else ""
+    notes = [f"{results['n_queries']:,} {unit}{means}"]
     resampling = results.get("resampling")
     if resampling and resampling["n_resamples"]:
         drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
@@ -214,7 +215,7 @@ def _notes(results: dict[str, Any]) -> list[str]:
     if any(map(has_no_width, results.get("intervals", {}).get("mean", {}).values())):
         notes.append(NO_WIDTH)
     notes += _notes_of_tests(results)
-    if len(results["languages"]) < 2:
+    if pairs and len(results["languages"]) < 2:
         notes.append(f"at least two languages are needed for {measures}")
     notes += [*list_options(results), *list_left_out(results)]
     return [*notes, *_notes_of_modules(results)]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from polyprobe.schema.identity import fingerprint
-from polyprobe.schema.load import load_facts
+from polyprobe.schema.load import IN_MEMORY, load_facts
 from polyprobe.system.errors import PolyprobeError
 
 from .folder import Settings
@@ -18,6 +18,8 @@ def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Tab
     Raises:
         PolyprobeError: the dataset cannot be read, or has changed since.
     """
+    if settings.dataset == IN_MEMORY:
+        raise PolyprobeError("the run's dataset was in memory, so it cannot be read again")
     tables = load_facts(settings.dataset, settings.config, languages)
     also = protocol_of(settings.scoring).columns
     for language, table in tables.items():

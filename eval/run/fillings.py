@@ -82,14 +82,14 @@ def count_masks(table: pa.Table) -> int:
 
 
 def _replace_winners(table: pa.Table, length_norm: bool, max_masks: int | None) -> pa.Table:
-    columns: dict[str, list[Any]] = {name: [] for name in CHOSEN}
+    columns: dict[str, list[Any]] = {name: [] for name in (*CHOSEN, "fillings")}
     for fillings in table["fillings"].to_pylist():
-        values: tuple[Any, ...] = (None,) * len(CHOSEN)
+        values: tuple[Any, ...] = (None,) * (len(CHOSEN) + 1)
         if fillings:
             offered = fillings[:max_masks]
             best = offered[find_winner([one["log_c"] for one in offered], length_norm)]
-            values = (best["text"], len(best["ids"]), value_of(best["log_c"], length_norm))
-        for name, value in zip(CHOSEN, values, strict=True):
+            values = (best["text"], len(best["ids"]), value_of(best["log_c"], length_norm), offered)
+        for name, value in zip(columns, values, strict=True):
             columns[name].append(value)
     for name, made in columns.items():
         table = replace_column(table, name, made)

@@ -183,7 +183,7 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
     size = 0
     for query in queries:
         # Candidates with the same first sub-word tie only in one task.
-        same = part and query[0] == part[-1][0] and len(query[1]) == 1
+        same = part and query[0] == part[-1][0] != SLOT and len(query[1]) == 1
         if part and size + len(query[1]) > CANDIDATES and not same:
             yield part
             part, size = [], 0

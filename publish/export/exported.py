@@ -94,7 +94,7 @@ class Exported(NamedTuple):
     def options(self) -> dict[str, str]:
         """Return the options of the figures that are not the default."""
         given = self.results.get("options", {})
-        return {k: "+".join(x) if isinstance(x, list) else x for k, x in given.items()}
+        return {k: "+".join(x) if isinstance(x, list) else str(x) for k, x in given.items()}
 
     @property
     def listed_options(self) -> list[str]:

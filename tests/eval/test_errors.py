@@ -116,6 +116,7 @@ def write(path, *lines):
 def test_the_terminal_shows_shares_with_intervals():
     kinds = ["subject"] * 30 + ["no_word"] * 10
     found = {"en": measure_errors(kinds, n_resamples=200), "fr": measure_errors([])}
+    found["zh-Hans"] = measure_errors(["other"] * 12_000, n_resamples=200)
     console = Console(file=StringIO(), width=80)
     console.print(errors_table(found))
     lines = console.file.getvalue().splitlines()
@@ -125,8 +126,10 @@ def test_the_terminal_shows_shares_with_intervals():
     ]  # fmt: skip
     assert lines[2].split() == ["en", "40", "0.0", "25.0", "75.0", "0.0", "0.0", "0.0", "0.0"]
     low, high = found["en"]["subject_ci"]
-    assert f"{100 * low:.0f} to {100 * high:.0f}" in lines[3]
+    assert f"{100 * low:.0f}–{100 * high:.0f}" in lines[3]
     assert lines[4].split() == ["fr", "0", *["–"] * 7]
+    assert lines[5].split() == ["zh-Hans", "12,000", *["0.0"] * 6, "100.0"]
+    assert lines[6].split() == [*["0–0"] * 6, "100–100"]
     assert "…" not in console.file.getvalue()
 
 

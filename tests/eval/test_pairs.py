@@ -146,7 +146,7 @@ def test_the_command_prints_pairs_and_partners(run):
     [
         (["--pairs", "rankc"], "--pairs rankc: expected two figures, as rankc,coverlap"),
         (["--pairs", "rankc,accuracy"], "unknown --pairs 'accuracy'; known: rankc_subject, rankc"),
-        (["--pairs", "rankc,coverlap", "--figures", "rankc"], "unknown --pairs 'coverlap'"),
+        (["--pairs", "rankc,coverlap", "--figures", "rankc"], "coverlap is not among the figures"),
     ],
 )
 def test_mistakes_are_refused(run, words, error):

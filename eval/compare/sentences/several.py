@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from polyprobe.eval.results.table import format_p_value, number
+from polyprobe.eval.run.choice import ALL_ROWS
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.significance import Paired
+from polyprobe.schema.identity import key_rows
 from polyprobe.system.errors import PolyprobeError
 
 from .compare import NOTHING, VersionComparison, Wanted, compare_versions
@@ -19,11 +21,12 @@ from .texts import split_wording as split
 class Several(NamedTuple):
     """Wordings beside their reference; `found` are the comparisons, each other - reference.
 
+    `settings` are those of the tests, and the signatures of the runs.
     `by_relation`: the changes by relation are printed too.
     """
 
     found: list[VersionComparison]
-    correction: str
+    settings: dict[str, Any]
     by_relation: bool = False
 
     @property
@@ -35,7 +38,12 @@ class Several(NamedTuple):
         """Return the reference and, by wording, its comparison."""
         reference = self.found[0].versions.wordings[0]
         wordings = {found.versions.wordings[1]: as_json(found) for found in self.found}
-        return {"reference": reference, "wordings": wordings}
+        return {"reference": reference, "settings": self.settings, "wordings": wordings}
+
+    @property
+    def correction(self) -> str:
+        """Return the correction of the p-values."""
+        return str(self.settings["correction"])
 
     def render(self) -> Iterator[Table | str]:
         """Yield the table and the notes of each comparison for a rich console."""
@@ -57,6 +65,12 @@ def compare_several(
     Raises:
         PolyprobeError: runs that are not wordings of one configuration, or have other rows.
     """
+    for run in runs:
+        if run.settings().kind == "predictions":
+            raise PolyprobeError(
+                f"more than two runs are compared by rankings; {run.folder} holds free "
+                "predictions: compare two at a time"
+            )
     named = [split(run) for run in runs]
     wordings = [wording for _, wording in named]
     if len({name for name, _ in named}) > 1 or len({*wordings}) < len(runs):
@@ -69,14 +83,32 @@ def compare_several(
     reference, *others = sorted(runs, key=lambda run: [*WORDINGS].index(split(run)[1]))
     pairs = [find_versions(other, reference) for other in others]
     found = [compare_versions(pair, wanted, **options) for pair in pairs if pair]
-    rows = {(one.n_queries, *one.languages) for one in found}
-    if len(rows) > 1:
+    common = {_common_rows(reference, other, found[0].languages) for other in others}
+    if len({(one.n_queries, *one.languages) for one in found}) > 1 or len(common) > 1:
         raise PolyprobeError(
             "the runs have different rows in common with "
             f"{reference.folder}: {', '.join(f'{one.n_queries:,}' for one in found)}; compare two "
             "at a time"
         )
-    return Several(found, options.get("correction", "holm"), by_relation)
+    choice = options.pop("choice", ALL_ROWS)
+    settings = {
+        "signatures": [run.settings().signature for run in runs],
+        "correction": "holm",
+        **options,
+        **choice.as_json(),
+    }
+    return Several(found, settings, by_relation)
+
+
+def _common_rows(
+    reference: Run, other: Run, languages: Sequence[str]
+) -> frozenset[tuple[str, str, int]]:
+    """Return the rows that both runs have, as language, fact and its number."""
+    one, two = (
+        {(x, *key) for x in languages for key in key_rows(run.read(x)["fact_id"].to_pylist())}
+        for run in (reference, other)
+    )
+    return frozenset(one & two)
 
 
 def several_table(several: Several) -> Table:

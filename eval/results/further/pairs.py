@@ -1,6 +1,6 @@
 """The pairs of languages in results.json: consistent ones, and each language's best partner."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -9,9 +9,10 @@ from rich.text import Text
 
 from polyprobe.eval.results.figures import BY_NAME, PAIR, SEPARATE, WAY
 from polyprobe.eval.results.table import format_interval, number, short_title
-from polyprobe.system.errors import check_option
+from polyprobe.system.errors import PolyprobeError, check_option
 
 Pairs = list[str]
+ROUNDING = 1e-12  # of a mean of equal values
 
 
 class HighPairs(NamedTuple):
@@ -44,7 +45,7 @@ def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> High
 
 def _list_high(results: Mapping[str, Any], name: str) -> Iterator[str]:
     mean = results["mean"][name]
-    return (pair for pair, x in results[name].items() if x is not None and x >= mean)
+    return (pair for pair, x in results[name].items() if x is not None and x >= mean - ROUNDING)
 
 
 def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
@@ -67,11 +68,14 @@ def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
     return found
 
 
-def check_pair_figures(names: Sequence[str], results: Mapping[str, Any] | None = None) -> None:
-    """Refuse names that are no figures of unordered pairs, or not in results.json if given."""
-    known = [f.name for f in SEPARATE if f.per == PAIR and (results is None or f.name in results)]
+def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
+    """Refuse names that are no figures of unordered pairs, or are not computed."""
     for name in names:
-        check_option("--pairs", name, known)
+        check_option("--pairs", name, [figure.name for figure in SEPARATE if figure.per == PAIR])
+        if name not in computed:
+            raise PolyprobeError(
+                f"--pairs: {name} is not among the figures to compute; add --figures default,{name}"
+            )
 
 
 def pairs_table(results: Mapping[str, Any], names: Sequence[str]) -> Table:
