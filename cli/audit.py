@@ -1,7 +1,7 @@
 """`polyprobe audit`: count the defects of a dataset."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,18 +77,19 @@ def show_templates(
     from polyprobe.schema.locate import locate
     from polyprobe.system.files import write_text
 
-    known: Sequence[str | None] = [config] if config else list_configs(Path(locate(dataset)))
-    found = known or [None]
-    counts = {}
-    for name in found:
-        own = read_tables(dataset, name, languages if len(found) == 1 else None)
-        for language, table in own.items():
-            if languages is None or language in languages:
-                alone = len(found) == 1 or split_name(name or "") == language
-                key = language if alone else f"{name} {language}"
+    folder, counts = Path(locate(dataset)), {}
+    configs = [] if config else list_configs(folder)
+    if len(configs) < 2:
+        for language, table in read_tables(dataset, config, languages).items():
+            counts[language] = count_templates(table, f"{dataset}: {language}")
+    else:
+        splits = {name: [x.stem for x in (folder / "data" / name).iterdir()] for name in configs}
+        check_languages(languages, set().union(*splits.values()), dataset)
+        for name, own in splits.items():
+            chosen = [language for language in own if languages is None or language in languages]
+            for language, table in read_tables(dataset, name, chosen).items() if chosen else ():
+                key = language if split_name(name) == language else f"{name} {language}"
                 counts[key] = count_templates(table, f"{dataset}: {key}")
-    if not counts:
-        raise PolyprobeError(f"{dataset} has none of the languages {', '.join(languages or ())}")
     Console().print(templates_table(counts, f"Templates of {Path(dataset).resolve().name}"))
     if json_file:
         text = json.dumps(templates_json(counts), ensure_ascii=False, indent=1) + "\n"
@@ -103,8 +104,6 @@ def read_tables(
     from polyprobe.schema.load import read_splits
     from polyprobe.schema.locate import locate
 
-    if languages == []:
-        raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
     folder = Path(dataset)
     if folder.is_file():
         raise PolyprobeError(f"{dataset} is a file; give the folder of a dataset")
@@ -117,7 +116,12 @@ def read_tables(
     if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
     tables = read_splits(dataset, config)
-    for language in languages or ():
-        if language not in tables:
-            raise unknown("language", language, dataset, tables)
+    check_languages(languages, tables, dataset)
     return {language: tables[language] for language in languages or tables}
+
+
+def check_languages(languages: list[str] | None, known: Collection[str], dataset: str) -> None:
+    """Refuse languages that a dataset does not have."""
+    for language in languages or ():
+        if language not in known:
+            raise unknown("language", language, dataset, known)

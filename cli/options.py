@@ -9,7 +9,7 @@ from rich.console import Console
 
 from polyprobe.eval.results import CLUSTERS
 from polyprobe.schema.names import parse_exclude, split_list
-from polyprobe.system.errors import check_option
+from polyprobe.system.errors import PolyprobeError, check_option
 
 if TYPE_CHECKING:
     from polyprobe.eval.run.choice import Choice
@@ -97,7 +97,12 @@ def parse_splits(text: str | None) -> list[str] | None:
     >>> parse_splits("en, zh-hans"), parse_splits(None)
     (['en', 'zh_hans'], None)
     """
-    return None if text is None else [code.replace("-", "_") for code in parse_languages(text)]
+    if text is None:
+        return None
+    codes = parse_languages(text)
+    if not codes:
+        raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
+    return [code.replace("-", "_") for code in codes]
 
 
 def parse_choice(relations: str | None, exclude: str | None) -> "Choice":

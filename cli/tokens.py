@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from polyprobe.eval.scoring.options import check_model
-from polyprobe.system.errors import PolyprobeError
 
 from .options import check_dataset, checked, one_of, parse_splits
 
@@ -63,8 +62,6 @@ def tokens(
 ) -> None:
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""
     splits = parse_splits(languages)
-    if splits == []:
-        raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
     from polyprobe.schema.load import load_facts
     from polyprobe.system.extras import explain_missing_extras
     from polyprobe.system.files import write_text

@@ -10,7 +10,9 @@ from .split import Split
 
 
 class Baseline(NamedTuple):
-    """Expected accuracies of two rankings that do not read the subject; None without rows.
+    """Expected accuracies of two rankings that do not read the subject.
+
+    They are None without rows, and where each row has one candidate.
 
     - `rows`: rows with a correct candidate; the others are left out.
     - `chance`: random rankings.
@@ -30,8 +32,8 @@ def find_baselines(split: Split, with_ids: list[bool]) -> dict[str, Baseline]:
     """
     names = split.candidate_ids if all(with_ids) else split.candidates
     kept = [row for row, answers in enumerate(split.answers) if answers]
-    if not kept:
-        return {"": Baseline(0, None, None)}
+    if max((len(names[row]) for row in kept), default=1) == 1:
+        return {"": Baseline(len(kept), None, None)}
     relations = [split.relation[row] for row in kept]
     answers = [split.answers[row] for row in kept]
     chance = np.array([len(split.answers[row]) / len(names[row]) for row in kept])

@@ -161,7 +161,7 @@ def totals(audit: Audit) -> list[str]:
         ),
         (clean, f"nothing found: {', '.join(clean)}"),
         (
-            True,
+            whole.chance is not None,
             f"accuracy without a model: chance {decimals(whole.chance)}, candidates ranked by how "
             f"many other facts of the relation they answer {decimals(whole.frequency)}",
         ),

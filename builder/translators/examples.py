@@ -27,17 +27,28 @@ class OwnExamples(NamedTuple):
     hash: str
     sections: dict[str, dict[str, tuple[Example, ...]]]
 
-    def choose(self, language: str, relation: str | None) -> tuple[Example, ...]:
-        """Return the examples of a relation, else those of `all`, else none.
-
-        Raises:
-            PolyprobeError: the file has no section of the language.
-        """
+    def check(self, language: str) -> None:
+        """Refuse a language without a section."""
         if language not in self.sections:
             known = ", ".join(self.sections) or "none"
             raise PolyprobeError(f"{self.file} has no examples for {language!r}; it has {known}")
+
+    def choose(self, language: str, relation: str | None) -> tuple[Example, ...]:
+        """Return the examples of a relation, else those of `all`.
+
+        Raises:
+            PolyprobeError: the file has neither section.
+        """
+        self.check(language)
         own = self.sections[language]
-        return own.get(relation or ALL, own.get(ALL, ()))
+        for name in (relation, ALL):
+            if name in own:
+                return own[name]
+        wanted = f"[[{language}.{relation}]] or " if relation else ""
+        raise PolyprobeError(
+            f"{self.file} has no {wanted}[[{language}.{ALL}]]; add one, or `{ALL} = []` under "
+            f"[{language}] to translate without examples"
+        )
 
 
 def read_own(file: Path) -> OwnExamples:

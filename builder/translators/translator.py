@@ -152,6 +152,8 @@ class Translator(ABC):
         given = terms if terms is not None else [{}] * len(sentences)
         engines = {relation: self.of_relation(relation) for relation in relations or ()}
         if relations is not None and any(engine is not self for engine in engines.values()):
+            for engine in engines.values():
+                engine.check(source, target)
             texts: dict[int, Translation] = {}
             for relation, engine in engines.items():
                 rows = [row for row, of in enumerate(relations) if of == relation]

@@ -1,9 +1,10 @@
 """What the rows of a dataset become where a protocol has its own way to ask them."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from polyprobe.metrics.shared.subjects import Repeated, find_repeated
 from polyprobe.schema.columns import SLOT, has_prompts
@@ -110,12 +111,18 @@ def read_forms(table: pa.Table) -> list[list[str]]:
 
 
 def _accept_all(table: pa.Table) -> pa.Table:
-    """Return the rows with the `answer_forms` of all rows of the same prompt."""
-    prompts, own = table["prompt"].to_pylist(), read_forms(table)
-    valid: dict[str, dict[str, None]] = {}
-    for prompt, forms in zip(prompts, own, strict=True):
-        valid.setdefault(prompt, {}).update(dict.fromkeys(forms))
-    merged = [list(dict.fromkeys([*f, *valid[p]])) for p, f in zip(prompts, own, strict=True)]
+    """Return the rows with the `answer_forms` of all rows of the same question.
+
+    A question is a relation of a subject, known by its id (`subject_id`), or a prompt without ids.
+    """
+    own, asked = read_forms(table), table["prompt"].to_pylist()
+    if "subject_id" in table.column_names:
+        ids = zip(table["relation"].to_pylist(), table["subject_id"].to_pylist(), strict=True)
+        asked = [pair if pair[1] else text for pair, text in zip(ids, asked, strict=True)]
+    valid: dict[Any, dict[str, None]] = {}
+    for question, forms in zip(asked, own, strict=True):
+        valid.setdefault(question, {}).update(dict.fromkeys(forms))
+    merged = [list(dict.fromkeys([*f, *valid[q]])) for q, f in zip(asked, own, strict=True)]
     kept = [name for name in table.schema.names if name != "answer_forms"]
     return table.select(kept).append_column("answer_forms", pa.array(merged, pa.list_(pa.string())))
 
@@ -125,9 +132,17 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
 
     Raises:
         PolyprobeError: a table without the subject's label, for mParaRel; a prompt for each
-            candidate, for protocols that ask all candidates in one prompt.
+            candidate, for protocols that ask all candidates in one prompt; rows of one candidate,
+            for protocols that rank the candidates of a row.
     """
     protocol = protocol_of(scoring)
+    ranked = not protocol.whole_relation and protocol.kind == "scores"
+    for language, table in tables.items() if ranked else ():
+        if len(table) and pc.max(pc.list_value_length(table["candidates"])).as_py() == 1:
+            raise PolyprobeError(
+                f"language '{language}': --scoring {scoring} ranks the candidates of a row, but "
+                "each row has only the right answer; use --scoring xfactr or mpararel"
+            )
     together = protocol.whole_relation or protocol.options or protocol.kind == "predictions"
     for language, table in tables.items() if together else ():
         if has_prompts(table):

@@ -69,6 +69,9 @@ def test_missing_column_and_rows_are_named():
         count_templates(table.drop(["subject"]), "tiny")
     with pytest.raises(PolyprobeError, match="tiny has no rows"):
         count_templates(table.slice(0, 0), "tiny")
+    free = make_table([("P36", None, "Lima is in [Y]", "Peru"), ("P36", None, "Ulm: [Y]", "Rome")])
+    with pytest.raises(PolyprobeError, match="tiny has no templates: no relation's prompts differ"):
+        count_templates(free, "tiny")
 
 
 def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
@@ -88,6 +91,10 @@ def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
     assert "edit distance" in capsys.readouterr().out
     audit(str(folder), "fr", templates=True, json_file=file)
     assert list(json.loads(file.read_text())) == ["fr", "mean"]
+    audit(str(folder), languages="zh-hans,fr", templates=True, json_file=file)
+    assert list(json.loads(file.read_text())) == ["fr", "zh_hans", "mean"]
+    with pytest.raises(PolyprobeError, match="unknown language 'is' in .*available: en, fr, zh_ha"):
+        audit(str(folder), languages="en,is", templates=True)
 
 
 def test_read_templates_are_the_released_patterns(monkeypatch, tmp_path):

@@ -449,3 +449,20 @@ def test_apertium_and_a_dictionary_agree_on_some(apy):
     found = translate_templates(table(BORN, DIED), "en", ["es"], named)
     assert found.templates["template"].to_list() == ["[X] nació en [Y]."]
     assert outcomes(found)["apertium", "ours:P19:1"] == "alone"
+
+
+def test_each_template_is_asked_with_the_engine_of_its_relation():
+    class Expert(Dictionary):
+        def of_relation(self, relation):
+            return engines.setdefault(relation, Expert(relation, self.texts))
+
+    engines, answers = {}, {BORN: "[X] nació en [Y].", DIED: "[X] murió en [Y]."}
+    templates = pl.concat([table(BORN), table(DIED, relation="P20")])
+    expert = Expert("expert", answers)
+    found = translate(templates, expert, trusted=("expert",), styles=["brackets"])
+    assert sorted(found.templates["template"]) == sorted(answers.values())
+    assert {name: engine.asked for name, engine in engines.items()} == {
+        "P19": [("es", BORN)],
+        "P20": [("es", DIED)],
+    }
+    assert expert.asked == []

@@ -85,6 +85,7 @@ MISTAKES = {
     "build balanced --source mlama --labels xfact": "did you mean 'xfactr'?",
     "build balanced --source mlama --labels mlama": "--labels mlama: its labels are those of",
     "build balanced --source mlama --candidates 1": "--candidates 1: a query needs the answer",
+    "build balanced --source mlama --agree relation --languages en": "add --template-translator",
     "build balanced --source mlama --templates 0": "--templates 0: expected 1 or more",
     "build own f.csv --templates t.toml --candidates 1": "Invalid value for '--candidates': ",
     "build sentences geofacts --translator gogle": "did you mean 'googletrans'?",

@@ -225,6 +225,38 @@ def test_free_predictions_may_give_any_valid_object_of_a_prompt():
     assert table["answer_forms"].to_pylist() == [["x", "X", "y"], ["x"], ["y", "x", "X"]]
 
 
+def test_namesakes_of_one_relation_keep_their_own_answers():
+    names = ("relation", "subject_id", "prompt", "candidates", "answers")
+    rows = [
+        ("P19", "Q1", "John was born in [Y]", ["Rome"], [0]),
+        ("P19", "Q1", "John is from [Y]", ["Italy"], [0]),
+        ("P19", "Q2", "John was born in [Y]", ["Oslo"], [0]),
+        ("P20", "Q1", "John died in [Y]", ["Bern"], [0]),
+        ("P20", None, "It died in [Y]", ["Ulm"], [0]),
+        ("P20", None, "It died in [Y]", ["Kyiv"], [0]),
+    ]
+    asked = as_asked({"en": table(*rows, names=names)}, "xfactr-order-none-m5-b1")["en"]
+    assert asked["answer_forms"].to_pylist() == [
+        ["Rome", "Italy"],
+        ["Italy", "Rome"],
+        ["Oslo"],
+        ["Bern"],
+        ["Ulm", "Kyiv"],
+        ["Kyiv", "Ulm"],
+    ]
+
+
+@pytest.mark.parametrize("scoring", ["bmlama-sum", "object-mean", "contrastive", "letters", "pll"])
+def test_rows_with_the_right_answer_alone_are_not_ranked(scoring):
+    rows = table(
+        ("P36", "Peru", "Peru: [Y]", ["Lima"], [0]), ("P36", "Italy", "[Y]", ["Rome"], [0])
+    )
+    with pytest.raises(PolyprobeError, match="language 'en': --scoring .* use --scoring xfactr or"):
+        as_asked({"en": rows}, scoring)
+    more = table(("P36", "Peru", "Peru: [Y]", ["Lima", "Rome"], [0]))
+    assert as_asked({"en": more}, scoring)["en"] is more
+
+
 def test_answer_forms_that_are_no_lists_are_named():
     rows = {"prompt": ["A: [Y]."], "candidates": [["x"]], "answers": [[0]], "answer_forms": ["xyz"]}
     with pytest.raises(PolyprobeError, match="language 'en': column 'answer_forms' is string"):

@@ -109,6 +109,10 @@ def check_request(request: Request) -> None:
         check_option("--wording", request.wording, WORDINGS)
     check_option("--draw", request.draw, DRAWS)
     check_option("--agree", request.agree, AGREEMENTS)
+    if request.agree != AGREEMENTS[0] and not request.template_translators:
+        raise PolyprobeError(
+            f"--agree {request.agree} is for translated templates; add --template-translator"
+        )
     if request.wording and request.templates != 1:
         raise PolyprobeError(
             f"--templates {request.templates}: with --wording a fact has one row; omit --templates "

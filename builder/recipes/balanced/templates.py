@@ -22,7 +22,7 @@ import polars as pl
 from polyprobe.builder.facts import SUBJECT, TEMPLATES, is_template
 from polyprobe.builder.facts.labels import fold, normalise
 from polyprobe.builder.translators import Translator, load_translator, read_pairs
-from polyprobe.builder.translators.votes import is_agreed
+from polyprobe.builder.translators.votes import group_wordings, is_agreed
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError, unknown
 
@@ -195,11 +195,11 @@ def translate_each_language(
     rows: list[tuple[object, ...]] = []
     outcomes: list[tuple[object, ...]] = []
     for target, originals in asked.items():
-        texts = originals["template"].to_list()
+        texts, relations = originals["template"].to_list(), originals["relation"].to_list()
         given = {
             name: [Version("", "", "", refusals[name, target])] * len(texts)
             if (name, target) in refusals
-            else translate_with(translator, texts, source, target, styles)
+            else translate_with(translator, texts, relations, source, target, styles)
             for name, translator in translators.items()
         }
         kept: dict[str, dict[str, KeptTemplate]] = {}
@@ -258,15 +258,20 @@ def find_refusals(
 
 
 def translate_with(
-    translator: Translator, templates: Sequence[str], source: str, target: str,
+    translator: Translator,
+    templates: Sequence[str],
+    relations: Sequence[str],
+    source: str,
+    target: str,
     styles: Sequence[str],
-) -> list[Version]:  # fmt: skip
+) -> list[Version]:
     """Return a version of each template, in the first style whose slots survive."""
     versions = [Version("", "", "", "")] * len(templates)
     pending = list(range(len(templates)))
     for style in styles:
         asked = [put_slots(templates[place], style) for place in pending]
-        answers = translator.translate_each(asked, source, target) if asked else []
+        own = [relations[place] for place in pending]
+        answers = translator.translate_each(asked, source, target, None, own) if asked else []
         for place, (text, problem) in zip(pending, answers, strict=True):
             template = "" if problem else restore_slots(normalise(text, target), style)
             versions[place] = Version(template, style, text, problem)
@@ -305,33 +310,28 @@ def needs_other_style(version: Version) -> bool:
     return not version.template and version.problem in ("", "empty", "unchanged")
 
 
-def group_versions(versions: Mapping[str, Version]) -> dict[str, list[str]]:
-    """Return {folded wording: names of its translators}."""
-    groups: dict[str, list[str]] = {}
-    for name, version in versions.items():
-        if version.template:
-            groups.setdefault(fold_template(version.template), []).append(name)
-    return groups
-
-
 def count_votes(
     originals: pl.DataFrame, given: Mapping[str, Sequence[Version]], agree: str
 ) -> list[dict[str, list[str]]]:
     """Return for each original {folded wording: its translators}, by `agree` (`fill_missing`)."""
-    rows = [
-        group_versions({name: column[number] for name, column in given.items()})
-        for number in range(originals.height)
-    ]
+    folded = {
+        name: [fold_template(version.template) if version.template else "" for version in column]
+        for name, column in given.items()
+    }
+    relations = originals["relation"].to_list()
+
+    def group(places: Sequence[int]) -> dict[str, list[str]]:
+        own = {name: filter(None, [texts[n] for n in places]) for name, texts in folded.items()}
+        return group_wordings(own)
+
+    rows = [group([number]) for number in range(originals.height)]
     if agree == "template":
         return rows
-    shared: dict[str, dict[str, list[str]]] = {}
-    for relation, groups in zip(originals["relation"], rows, strict=True):
-        for folded, names in groups.items():
-            voters = shared.setdefault(relation, {}).setdefault(folded, [])
-            voters += [name for name in names if name not in voters]
+    places = {name: [n for n, of in enumerate(relations) if of == name] for name in {*relations}}
+    shared = {name: group(own) for name, own in places.items()}
     return [
-        {folded: shared[relation][folded] for folded in groups}
-        for relation, groups in zip(originals["relation"], rows, strict=True)
+        {text: shared[relation][text] for text in own}
+        for relation, own in zip(relations, rows, strict=True)
     ]
 
 

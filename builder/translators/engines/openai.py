@@ -101,6 +101,8 @@ class OpenAI(Translator):
         """Return the codes unchanged; every language with an English name is available."""
         name_language(source), name_language(target)
         if self._own:
+            self._own.check(target)
+        if self._own and self._relation:
             self._own.choose(target, self._relation)
         return source, target
 

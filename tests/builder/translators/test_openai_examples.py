@@ -70,7 +70,20 @@ def test_each_sentence_is_behind_the_examples_of_its_relation(server, file):
             ]
 
 
-def test_a_language_without_all_has_no_examples_for_other_relations(server, file):
+def test_a_relation_without_examples_is_refused_before_anything_is_asked(server, file):
+    with pytest.raises(
+        PolyprobeError, match=r"has no \[\[cs.P19\]\] or \[\[cs.all\]\]; add one, or `al"
+    ):
+        ask(server, make(server, examples=str(file)), "cs")
+    assert server.bodies == []
+    file.write_text(FILE + "[is]\nall = []\n", encoding="utf-8")
+    asked = ask(server, make(server, examples=str(file)), "is")
+    assert {len(each[0]["content"].split("\n\n")) for each in asked.values()} == {1 + 0 + 1}
+
+
+def test_a_language_with_an_empty_all_has_no_examples_for_other_relations(server, file):
+    text = FILE.replace("[[cs.P36]]", "[cs]\nall = []\n[[cs.P36]]")
+    file.write_text(text, encoding="utf-8")
     asked = ask(server, make(server, examples=str(file)), "cs")
     sizes = [len(asked[sentence][0]["content"].split("\n\n")) for sentence in SENTENCES]
     assert sizes == [1 + 1 + 1, 1 + 0 + 1, 1 + 1 + 1]
