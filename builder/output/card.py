@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
@@ -52,6 +52,7 @@ STALE = (
 )
 PARTIAL = "Rows found in every language, but excluded because another row of their fact is lost:"
 FRAMEWORK = "polyprobe"
+ACCURACY = HEADLINES[:1]
 MOST_COLUMNS = 24  # configurations beside each other; more are summed up
 
 
@@ -90,14 +91,18 @@ class Config(NamedTuple):
 Describe = Callable[[Sequence[Config]], dict[str, str]]
 
 
-def render_benchmark(name: str, configs: Sequence[str], title: str = "") -> str:
-    """Return `eval.yaml` for these configurations; `title` replaces a missing `pretty_name`."""
+def render_benchmark(name: str, configs: Mapping[str, int], title: str = "") -> str:
+    """Return `eval.yaml` for {configuration: number of languages}.
+
+    Configurations of one language have no figures of pairs. `title` replaces a missing
+    `pretty_name`.
+    """
     source = DatasetCard(read_prose(name))
     tasks = [
         # `.eval_results/` of model repositories uses the same ids.
         {"id": f"{config}_{figure}", "config": config}
-        for config in configs
-        for figure in HEADLINES
+        for config, languages in configs.items()
+        for figure in (HEADLINES if languages > 1 else ACCURACY)
     ]
     benchmark = {
         "name": source.data.get("pretty_name", title or name),

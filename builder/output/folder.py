@@ -158,7 +158,8 @@ def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleTy
     `source` is a module with `describe` and, except for balanced sets, DEFAULT_CONFIG.
     """
     present = [config for config in configs if is_built(folder, config)]
-    benchmark = render_benchmark(name, present, folder.absolute().name)
+    languages = {name: len([*(folder / "data" / name).iterdir()]) for name in present}
+    benchmark = render_benchmark(name, languages, folder.absolute().name)
     default = getattr(source, "DEFAULT_CONFIG", "")
     write_text(folder / "README.md", render_card(folder, name, present, default, source.describe))
     write_text(folder / "eval.yaml", benchmark)
