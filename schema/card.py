@@ -1,5 +1,6 @@
 """The configurations and splits that a dataset's card lists, compared with the folder's files."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -7,6 +8,8 @@ from typing import Any, NamedTuple
 from huggingface_hub import DatasetCard
 
 from polyprobe.system.errors import PolyprobeError, one_line
+
+_MADE_BY = re.compile("made by `(polyprobe build [^`]+)`")
 
 
 class CardSplit(NamedTuple):
@@ -57,7 +60,11 @@ def check_card(folder: Path) -> None:
     problems = [f"{x.config}/{x.name} is {x.path}: no such file" for x in missing]
     problems += [*find_swapped(splits), *find_unlisted(splits, list_files(folder))]
     if problems:
-        raise PolyprobeError(f"{place}: {problems[0]}; build it again, or correct the card")
+        made = _MADE_BY.search(place.read_text(encoding="utf-8"))
+        command = f" ({made[1]})" if made else ""
+        raise PolyprobeError(
+            f"{place}: {problems[0]}; build it again{command}, or correct the card"
+        )
 
 
 def list_files(folder: Path) -> list[str]:

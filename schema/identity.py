@@ -12,8 +12,8 @@ from .checks import COLUMNS, PROMPTS
 def fingerprint(table: pa.Table, also: Sequence[str] = ()) -> str:
     """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split.
 
-    `also` names further columns that the scores depend on; missing ones are ignored, as is
-    `prompts`.
+    The prompts of candidates (`prompts`) are included if the split has them, as are the columns of
+    `also`, which name what else the scores depend on.
     """
     further = [name for name in (PROMPTS, *also) if name in table.schema.names]
     columns = table.select([*COLUMNS, *further]).to_pydict()

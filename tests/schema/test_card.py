@@ -45,6 +45,16 @@ def test_a_card_and_its_files_disagree(spoil, message, tmp_path):
         assert "\n" not in str(caught.value)
 
 
+def test_the_command_of_a_card_is_the_remedy(tmp_path):
+    folder = small_dataset(tmp_path / "small")
+    drop_split(folder)
+    edit(
+        folder / "README.md", "\n---\n", "\n---\n<!-- made by `polyprobe build small` from x -->\n"
+    )
+    with pytest.raises(PolyprobeError, match=r"build it again \(polyprobe build small\), or corr"):
+        load_facts(str(folder))
+
+
 @pytest.mark.parametrize(
     "files",
     [
