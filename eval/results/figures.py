@@ -455,8 +455,8 @@ for _figure in FIGURES:
         OF_MODULES.setdefault(_module, {})[_key] = _figure
 
 
-def choose_figures(names: Sequence[str]) -> set[str]:
-    """Return the names of the figures to compute: of those named, of whole modules, of `default`.
+def expand_names(names: Sequence[str]) -> dict[str, set[str]]:
+    """Return the figures that each name means: a figure, the figures of a module, or `default`.
 
     Raises:
         PolyprobeError: an unknown name.
@@ -467,7 +467,12 @@ def choose_figures(names: Sequence[str]) -> set[str]:
         known[module] = {figure.name for figure in figures.values()}
     for name in names:
         check_option("--figures", name, known)
-    return set().union(*(known[name] for name in names)) if names else every
+    return {name: known[name] for name in names}
+
+
+def choose_figures(names: Sequence[str]) -> set[str]:
+    """Return the names of the figures to compute, those of `default` without a name."""
+    return set().union(*expand_names(names or (EVERY,)).values())
 
 
 def describe(name: str, kind: str) -> RunFigure:
