@@ -55,7 +55,7 @@ class RunFigure(NamedTuple):
             module's figure (see `compute.MODULES`).
         short: column heading in the terminal, where the title is too wide.
         lowest, highest: range of the value.
-        lower_is_better: direction.
+        lower_is_better: direction; None: neither is better.
         chance: value of a random ranking: a constant, or a kernel whose result is stored.
         floor: name of the floor in `floors.FLOORS` that the value should exceed.
         left_out: cases without a value, counted in results.json.
@@ -77,7 +77,7 @@ class RunFigure(NamedTuple):
     short: str = ""
     lowest: float = 0.0
     highest: float = 1.0
-    lower_is_better: bool = False
+    lower_is_better: bool | None = False
     chance: float | Callable[[ScoredFacts], float] | None = None
     floor: str = ""
     left_out: LeftOut | None = None
@@ -437,7 +437,7 @@ FIGURES = (
             f"error_types.{name}",
             f"errors: {name.replace('_', ' ')}",
             f"Share of errors of this type: {says[0].lower()}{says[1:]}",
-            lower_is_better=True,
+            lower_is_better=None,
         )
         for name, (says, _) in RULES.items()
     ),
