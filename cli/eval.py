@@ -22,6 +22,7 @@ from polyprobe.eval.scoring.options import (
     check_model,
     check_permutations,
     check_quantize,
+    check_revision,
     check_server,
     take_decoding,
     take_workers,
@@ -327,6 +328,7 @@ def evaluate(
 
     for take in (check_server, take_decoding, take_workers, take_chat):  # before torch is imported
         take(dict(options))
+    check_revision((server and tokenizer) or model, revision)
     check_permutations(permutations, scoring)
     check_scoring(prompt_probability, scoring)
     check_final_stop(final_stop, scoring)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from polyprobe.eval.scoring.options import check_model
+from polyprobe.eval.scoring.options import check_model, check_revision
 
 from .options import check_dataset, checked, one_of, parse_splits
 
@@ -62,21 +62,31 @@ def tokens(
 ) -> None:
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""
     splits = parse_splits(languages)
-    from polyprobe.schema.load import load_facts
+    check_revision(model, revision)
+    from polyprobe.schema.identity import fingerprint
+    from polyprobe.schema.load import find_default, load_facts
     from polyprobe.system.extras import explain_missing_extras
     from polyprobe.system.files import write_text
 
     tables = load_facts(dataset, config, splits)
     with explain_missing_extras("counting tokens"):
-        from polyprobe.eval.tokens import count_tokens, load_tokenizer
+        from polyprobe.eval.tokens import count_tokens, find_tokenizer, load_tokenizer
 
-        found = count_tokens(load_tokenizer(model, revision), tables, texts)
+        place = find_tokenizer(model, revision)
+        found = count_tokens(load_tokenizer(place), tables, texts)
     Console().print(tokens_table(found))
     Console().print(NOTE.format(most=MOST, texts=texts), highlight=False)
     if json_file:
-        shown = {name: counts.as_json() for name, counts in found.items()}
-        made = {"model": model, "dataset": dataset, "config": config, "texts": texts}
-        text = json.dumps({**made, "languages": shown}, ensure_ascii=False, indent=1) + "\n"
+        made = {
+            "model": model,
+            "revision": place.exact_revision(),
+            "dataset": dataset,
+            "config": config or find_default(dataset),
+            "fingerprint": {name: fingerprint(table) for name, table in tables.items()},
+            "texts": texts,
+            "languages": {name: counts.as_json() for name, counts in found.items()},
+        }
+        text = json.dumps(made, ensure_ascii=False, indent=1) + "\n"
         write_text(json_file, text, "choose another --json")
 
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.eval.scoring.weights.places import find_place
+from polyprobe.eval.scoring.options import check_revision
+from polyprobe.eval.scoring.weights.places import Place, find_place
 from polyprobe.system.errors import PolyprobeError, one_line
 
 ANSWERS, CANDIDATES = "answers", "candidates"
@@ -60,20 +61,29 @@ class TokenCounts(NamedTuple):
         }
 
 
-def load_tokenizer(model: str, revision: str | None = None) -> Any:
-    """Return the tokenizer of a model: an id on the Hub, a folder, a GGUF file, or `geolm`.
+def find_tokenizer(model: str, revision: str | None = None) -> Place:
+    """Return where the tokenizer is, pinned: an id on the Hub, a folder, a GGUF file, or `geolm`.
 
     Raises:
-        PolyprobeError: no such model, or none of its files is a tokenizer that can be loaded.
+        PolyprobeError: no such model, or a revision of files that are not on the Hub.
+    """
+    check_revision(model, revision)
+    return find_place(model, revision).pin("tokenizer_config.json").pin("tokenizer.json")
+
+
+def load_tokenizer(place: Place) -> Any:
+    """Return a tokenizer of transformers.
+
+    Raises:
+        PolyprobeError: none of the files is a tokenizer that can be loaded.
     """
     from transformers import AutoTokenizer
 
-    place = find_place(model, revision)
     try:
         return AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
     except Exception as error:  # damaged files raise many classes of errors
         raise PolyprobeError(
-            f"no tokenizer of '{model}' ({one_line(error)}); give a model that the Hub or the "
+            f"no tokenizer of '{place.name}' ({one_line(error)}); give a model that the Hub or the "
             "local cache has, a folder with a tokenizer, or a GGUF file"
         ) from error
 

@@ -82,7 +82,7 @@ def _make_part(finished: FinishedRun, name: str) -> RunPart:
     run, results, _ = finished
     if "factual_accuracy" not in results:
         raise PolyprobeError(
-            f"{run.folder}/results.json has no factual_accuracy; make it again with "
+            f"{run.folder}/results.json has no factual_accuracy; run "
             f"`polyprobe metrics {run.folder}`"
         )
     return RunPart(name, run.settings(), results, {})

@@ -178,9 +178,10 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
         )
     missing = [key for key in NEEDED if not isinstance(results.get(key), NEEDED[key])]
     if missing:
+        chosen = MetricOptions.read(results).figures
         raise PolyprobeError(
-            f"{run.folder}/results.json has no {', '.join(missing)}; make it again with "
-            f"`polyprobe metrics {run.folder}`"
+            f"{run.folder}/results.json has no {', '.join(missing)}, which the report needs; run "
+            f"`polyprobe metrics {run.folder}` again{' without --figures' if chosen else ''}"
         )
     choice = make_choice(**(results.get("subset") or {}))
     answers = read_answers(run, results["languages"], choice)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,17 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from .facts import ScoredFacts, count_correct
-from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures
+from .figures import (
+    ALL,
+    BY_NAME,
+    JOINT,
+    OF_MODULES,
+    PAIR,
+    SEPARATE,
+    WAY,
+    choose_figures,
+    expand_names,
+)
 from .floors import find_floors
 from .further.calibration import calibrate_candidates
 from .further.paraphrases import has_paraphrases, measure_paraphrases
@@ -29,6 +39,7 @@ from .further.popularity import measure_popularity, read_popularity
 from .options import (
     BOOTSTRAP,
     DEFAULTS,
+    EVERY,
     Bootstrap,
     MetricOptions,
     clusters_within,
@@ -92,11 +103,7 @@ def find_results(
         right = mark_predictions(tables) if popularity else {}
     else:
         facts = read_facts(run, tables, options)
-        if options.of_paraphrases and not has_paraphrases(facts, settings.scoring):
-            raise PolyprobeError(
-                f"--{options.of_paraphrases[0]} is for datasets with several templates of a fact, "
-                f"and {run.folder} has one: leave it out"
-            )
+        check_named(facts, settings.scoring, run.folder)
         figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
     if popularity:
         units = read_clusters(first, bootstrap.clusters)
@@ -186,6 +193,35 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
     }
 
 
+def check_named(facts: ScoredFacts, scoring: str, folder: object) -> None:
+    """Refuse names of `--figures`, and options of consistency, that mean no figure of the facts."""
+    named = {f"--figures {x}": y for x, y in expand_names(facts.options.figures).items()}
+    named.pop(f"--figures {EVERY}", None)
+    consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
+    named |= {f"--{name}": consistency for name in facts.options.of_paraphrases}
+    for option, names in named.items():
+        missing = [find_need(name, facts, scoring) for name in sorted(names)]
+        if all(missing):
+            raise PolyprobeError(
+                f"{option} needs {missing[0]}, which {folder} does not have; leave it out"
+            )
+
+
+def find_need(name: str, facts: ScoredFacts, scoring: str) -> str:
+    """Return what a figure needs and the facts do not have; empty if they have it."""
+    figure, (module, _, key) = BY_NAME[name], name.rpartition(".")
+    if not module:
+        if figure.per in (PAIR, WAY, ALL) and len(facts.languages) < 2:
+            return "at least two languages"
+        return "" if figure.applies(facts) else "questions about another subject (--donor)"
+    if module == "calibration" and key == "ece":
+        return ""
+    found = MODULES.get(module)
+    if found is None:
+        return "--scoring xfactr"
+    return "" if found.applies(facts, scoring) else found.needs
+
+
 def _test_second(
     facts: ScoredFacts, options: Mapping[str, Any], chosen: Set[str]
 ) -> dict[str, dict[str, float]]:
@@ -247,7 +283,7 @@ def measure_languages(
     options = {**options, "average": facts.options.average}
     return {
         name: {language: measure(facts, language, options) for language in facts.tables}
-        for name, (applies, measure) in MODULES.items()
+        for name, (applies, measure, _) in MODULES.items()
         if applies(facts, scoring) and chosen & {x.name for x in OF_MODULES[name].values()}
     }
 
@@ -294,17 +330,27 @@ def _measure_contrasts(
     return {**without_groups(figures), **count}
 
 
-Measure = Callable[[ScoredFacts, str, Mapping[str, Any]], dict[str, Any]]
-# By module: whether it applies to the run, and its kernel for one language.
-MODULES: dict[str, tuple[Callable[[ScoredFacts, str], bool], Measure]] = {
-    "recall_at_k": (lambda facts, scoring: True, _measure_recall),
-    "contrastive_knowledge": (
+class Module(NamedTuple):
+    """A metric module: whether it applies to a run, its kernel for one language, what it needs."""
+
+    applies: Callable[[ScoredFacts, str], bool]
+    measure: Callable[[ScoredFacts, str, Mapping[str, Any]], dict[str, Any]]
+    needs: str = ""
+
+
+MODULES = {
+    "recall_at_k": Module(lambda facts, scoring: True, _measure_recall),
+    "contrastive_knowledge": Module(
         lambda facts, scoring: protocol_of(scoring).contrasts,
         _measure_contrasts,
+        "--scoring contrastive",
     ),
-    "paraphrase_consistency": (has_paraphrases, measure_paraphrases),
-    "position_bias": (
+    "paraphrase_consistency": Module(
+        has_paraphrases, measure_paraphrases, "a dataset with several templates of a fact"
+    ),
+    "position_bias": Module(
         lambda facts, scoring: protocol_of(scoring).options and has_positions(facts),
         measure_positions,
+        "--scoring letters in several orders",
     ),
 }

@@ -55,7 +55,7 @@ class RunFigure(NamedTuple):
             module's figure (see `compute.MODULES`).
         short: column heading in the terminal, where the title is too wide.
         lowest, highest: range of the value.
-        lower_is_better: direction.
+        lower_is_better: direction; None: neither is better.
         chance: value of a random ranking: a constant, or a kernel whose result is stored.
         floor: name of the floor in `floors.FLOORS` that the value should exceed.
         left_out: cases without a value, counted in results.json.
@@ -77,7 +77,7 @@ class RunFigure(NamedTuple):
     short: str = ""
     lowest: float = 0.0
     highest: float = 1.0
-    lower_is_better: bool = False
+    lower_is_better: bool | None = False
     chance: float | Callable[[ScoredFacts], float] | None = None
     floor: str = ""
     left_out: LeftOut | None = None
@@ -437,7 +437,7 @@ FIGURES = (
             f"error_types.{name}",
             f"errors: {name.replace('_', ' ')}",
             f"Share of errors of this type: {says[0].lower()}{says[1:]}",
-            lower_is_better=True,
+            lower_is_better=None,
         )
         for name, (says, _) in RULES.items()
     ),
@@ -455,8 +455,8 @@ for _figure in FIGURES:
         OF_MODULES.setdefault(_module, {})[_key] = _figure
 
 
-def choose_figures(names: Sequence[str]) -> set[str]:
-    """Return the names of the figures to compute: of those named, of whole modules, of `default`.
+def expand_names(names: Sequence[str]) -> dict[str, set[str]]:
+    """Return the figures that each name means: a figure, the figures of a module, or `default`.
 
     Raises:
         PolyprobeError: an unknown name.
@@ -467,7 +467,12 @@ def choose_figures(names: Sequence[str]) -> set[str]:
         known[module] = {figure.name for figure in figures.values()}
     for name in names:
         check_option("--figures", name, known)
-    return set().union(*(known[name] for name in names)) if names else every
+    return {name: known[name] for name in names}
+
+
+def choose_figures(names: Sequence[str]) -> set[str]:
+    """Return the names of the figures to compute, those of `default` without a name."""
+    return set().union(*expand_names(names or (EVERY,)).values())
 
 
 def describe(name: str, kind: str) -> RunFigure:

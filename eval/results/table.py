@@ -14,13 +14,16 @@ from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
 
 from .figures import (
+    ALL,
     BY_NAME,
+    FIGURES,
     HEADLINE,
     HEADLINE_PAIRS,
     LANGUAGE,
     OF_MODULES,
     SEPARATE,
     RunFigure,
+    expand_names,
 )
 from .floors import FLOORS
 from .options import EVERY, MetricOptions, describe_options
@@ -38,9 +41,11 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     excluded from means, and counted below the table. Intervals of the languages' accuracies are
     shown from a width of `_WIDE` characters.
     """
+    shown, notes = list_shown(results), [Text(line) for line in _notes(results)]
+    if not shown:  # only figures without a column were named
+        return Group(*notes)
     table = Table(header_style="bold", highlight=False)
     table.add_column("language", no_wrap=True)
-    shown = list_shown(results)
     for figure in shown:
         table.add_column(figure.short or figure.title, justify="right", overflow="fold")
     of_languages = results.get("intervals", {}).get("accuracy", {}) if width >= _WIDE else {}
@@ -63,9 +68,8 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     table.add_section()
     for title, values in list_floors(results):
         table.add_row(title, *(number(values.get(figure.name)) for figure in shown))
-    notes = [*_notes(results), f"signature {shorten_signature(results['signature'])}"]
     errors = results.get("error_types")
-    return Group(table, *([errors_table(errors)] if errors else []), *map(Text, notes))
+    return Group(table, *([errors_table(errors)] if errors else []), *notes)
 
 
 def list_shown(results: Mapping[str, Any]) -> list[RunFigure]:
@@ -73,6 +77,12 @@ def list_shown(results: Mapping[str, Any]) -> list[RunFigure]:
     asked = MetricOptions.read(results).figures
     named = () if EVERY in asked else asked
     return [f for f in SEPARATE if f.name in results and (f in HEADLINE or f.name in named)]
+
+
+def list_named(results: Mapping[str, Any]) -> set[str]:
+    """Return the figures that were named, themselves or by their module."""
+    expanded = expand_names(MetricOptions.read(results).figures)
+    return set().union(*(figures for name, figures in expanded.items() if name != EVERY))
 
 
 def relations_table(results: Mapping[str, Any]) -> Table:
@@ -206,19 +216,22 @@ def _notes(results: dict[str, Any]) -> list[str]:
     pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.short]
     measures = " and ".join(figure.title for figure in pairs)
     unit = "rows" if "paraphrase_consistency" in results else "facts"
-    means = f"; {measures}: means with the other languages" if pairs else ""
-    notes = [f"{results['n_queries']:,} {unit}{means}"]
+    of_pairs = f"; {measures}: means with the other languages" if pairs else ""
+    notes = [f"{results['n_queries']:,} {unit}{of_pairs}"]
     resampling = results.get("resampling")
     if resampling and resampling["n_resamples"]:
         drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
         notes.append(f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}")
-    if any(map(has_no_width, results.get("intervals", {}).get("mean", {}).values())):
+    means = [*_notes_of_tests(results), *_notes_of_named(results)]
+    modules = [*_notes_of_modules(results)]
+    bounds = results.get("intervals", {}).get("mean", {}).values()
+    if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
         notes.append(NO_WIDTH)
-    notes += _notes_of_tests(results)
+    notes += means
     if pairs and len(results["languages"]) < 2:
         notes.append(f"at least two languages are needed for {measures}")
-    notes += [*list_options(results), *list_left_out(results)]
-    return [*notes, *_notes_of_modules(results)]
+    notes += [*list_options(results), *list_left_out(results), *modules]
+    return [*notes, f"signature {shorten_signature(results['signature'])}"]
 
 
 def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
@@ -231,6 +244,25 @@ def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
                 f"{BY_NAME[name].title}: {number(value)} ({format_interval(bounds)}), "
                 f"p = {format_p_value(p)} (sign-flip test)"
             )
+
+
+def _notes_of_named(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the means of named figures that neither the table nor the tests show."""
+    shown = {*(figure.name for figure in list_shown(results)), *results.get("p_values", {})}
+    bounds = results.get("intervals", {}).get("mean", {})
+    for figure in FIGURES:
+        name = figure.name
+        if name not in list_named(results) - shown or name not in results:
+            continue
+        if figure.per == ALL:
+            yield f"{figure.title}: {_with_interval(results[name], results.get(f'{name}_ci'))}"
+        else:
+            mean = _with_interval(results["mean"][name], bounds.get(name))
+            yield f"{figure.title}: mean {mean}"
+
+
+def _with_interval(value: float | None, bounds: list[float] | None) -> str:
+    return number(value) + (f" ({format_interval(bounds)})" if bounds else "")
 
 
 def list_options(results: Mapping[str, Any]) -> list[str]:
@@ -252,8 +284,18 @@ def list_left_out(results: dict[str, Any]) -> list[str]:
 
 
 def _notes_of_modules(results: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each module and language; of named figures also intervals and the mean."""
+    named = list_named(results)
     for module, figures in OF_MODULES.items():
-        keys = [key for key, figure in figures.items() if figure.noted]
-        for language, values in results.get(module, {}).items() if keys else ():
-            shown = ", ".join(f"{key} {number(values.get(key))}" for key in keys)
-            yield f"{module} {language}: {shown}"
+        found = results.get(module, {})
+        keys = [key for key, x in figures.items() if x.noted or x.name in named]
+        keys = [key for key in keys if any(key in values for values in found.values())]
+        asked = [key for key in keys if figures[key].name in named]
+        for language, values in found.items() if keys else ():
+            bounds = {key: values.get(f"{key}_ci") for key in asked}
+            cells = (f"{x} {_with_interval(values.get(x), bounds.get(x))}" for x in keys)
+            yield f"{module} {language}: {', '.join(cells)}"
+        if asked and len(found) > 1:
+            means = {key: _mean(values.get(key) for values in found.values()) for key in asked}
+            cells = (f"{key} {number(value)}" for key, value in means.items())
+            yield f"{module} mean: {', '.join(cells)}"

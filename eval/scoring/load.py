@@ -28,6 +28,7 @@ from .options import (
     check_names,
     check_permutations,
     check_quantize,
+    check_revision,
     check_server,
 )
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
@@ -240,6 +241,7 @@ def _load_served(
 
 def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, Any, str]:
     """Return the place of a served model's tokenizer, the tokenizer, and the type of the model."""
+    check_revision(name, revision)
     place = find_place(name, revision)
     try:
         place = place.pin("tokenizer_config.json").pin("tokenizer.json")

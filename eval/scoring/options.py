@@ -76,6 +76,20 @@ def check_model(name: str) -> None:
         )
 
 
+def check_revision(model: str, revision: str | None) -> None:
+    """Refuse a revision of files that have none: a folder, a GGUF file, an embedded model.
+
+    That of an adapter's folder is allowed: it is the base's.
+    """
+    if revision is None or Path(model, ADAPTER).is_file():
+        return
+    if model in EMBEDDED or Path(model).exists():
+        raise PolyprobeError(
+            f"--revision {revision}: {model!r} is not on the Hub and has no revisions; leave "
+            "--revision out"
+        )
+
+
 class ModelOptions(TypedDict, total=False):
     """How a model is loaded and scored.
 

@@ -2,7 +2,8 @@
 
 https://github.com/evaleval/every_eval_ever describes the fields and the path of a record,
 `data/COLLECTION/DEVELOPER/MODEL/UUID.json`. The record has means, figures of all languages
-together and figures of single languages. Pairs are in `csv`: 53 languages have 1,378.
+together and figures of single languages. Pairs are in `csv`: 53 languages have 1,378. So are the
+shares of types of errors, since each figure of a record has a direction.
 """
 
 import hashlib
@@ -75,9 +76,14 @@ def make_record(exported: Exported) -> dict[str, Any]:
         "evaluation_results": [
             describe_result(exported, row)
             for row in exported.rows
-            if row.value is not None and not row.other_language and row.figure in BY_NAME
+            if row.value is not None and not row.other_language and has_direction(row.figure)
         ],
     }
+
+
+def has_direction(name: str) -> bool:
+    """Return whether a figure is better higher or lower, which the schema requires."""
+    return name in BY_NAME and BY_NAME[name].lower_is_better is not None
 
 
 def describe_result(exported: Exported, row: Row) -> dict[str, Any]:

@@ -14,7 +14,9 @@ import pytest
 
 from polyprobe.publish.export import export_run
 from polyprobe.publish.export.every_eval_ever import SCHEMA
-from tests.eval.exported import ID, make_run, make_wide, read_results
+from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
+
+OPTIONS = {"popularity": True, "max_masks": 3, "figures": ["rankc", "accuracy"]}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def test_the_record_keeps_the_archive_s_schema(schema, run, tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
     assert schema["version"] == SCHEMA
     validator = jsonschema.Draft7Validator(schema)
-    for place in (run, make_wide(tmp_path, 5)):
+    for place in (run, make_wide(tmp_path, 5), copy_run(run, tmp_path, options=OPTIONS)):
         validator.validate(read(export_run(place, "every-eval-ever")))
         validator.validate(read(export_run(place, "every-eval-ever", dataset_id=ID)))
 
@@ -66,6 +68,33 @@ def test_scores_are_those_of_the_results_and_lie_within_their_bounds(run):
         bounds = result["metric_config"]
         low, high = (float(bounds[name]) for name in ("min_score", "max_score"))
         assert low <= result["score_details"]["score"] <= high
+
+
+def test_shares_of_types_of_errors_have_no_direction(tmp_path):
+    """Less of one type may be more of another: the record, which needs directions, has none."""
+    run = make_wide(tmp_path, 2, scoring="xfactr-independent-none-m3-b1")
+    kinds = {"n_queries": 4, "subject": 0.75, "other": 0.25}
+    accuracy = {"all": 0.5, "single": None, "multi": 0.5, "n_queries": 4, "n_multi": 4}
+    both = {"error_types": {"l1": kinds}, "factual_accuracy": {"l1": accuracy}}
+    copy = copy_run(run, tmp_path, **both)
+    record = read(export_run(copy, "every-eval-ever", dataset_id=ID))
+    found = {r["evaluation_result_id"] for r in record["evaluation_results"]}
+    assert {"factual_accuracy.all.l1", "factual_accuracy.multi.l1"} <= found
+    assert not any("error_types" in name for name in found)
+    lines = export_run(copy, "csv", dataset_id=ID).read_text(encoding="utf-8").splitlines()
+    assert sum("error_types.subject" in line for line in lines) == 1
+    index = export_run(copy, "model-index", dataset_id=ID).read_text(encoding="utf-8")
+    assert "error_types" not in index
+
+
+def test_options_of_any_kind_are_text(run, tmp_path):
+    file = export_run(copy_run(run, tmp_path, options=OPTIONS), "every-eval-ever", dataset_id=ID)
+    record = read(file)
+    for result in record["evaluation_results"]:
+        details = result["generation_config"]["additional_details"]
+        assert all(isinstance(value, str) for value in details.values())
+        assert details["popularity"] == "True"
+        assert (details["max_masks"], details["figures"]) == ("3", "rankc+accuracy")
 
 
 def test_the_path_is_the_archive_s(run, tmp_path):

@@ -12,8 +12,8 @@ from transformers import AutoTokenizer
 
 from polyprobe.cli import main
 from polyprobe.eval.scoring.load import load_scorer
-from polyprobe.eval.scoring.options import DecodingOptions
-from polyprobe.eval.tokens import count_tokens, load_tokenizer
+from polyprobe.eval.scoring.options import DecodingOptions, check_revision
+from polyprobe.eval.tokens import count_tokens, find_tokenizer, load_tokenizer
 from polyprobe.eval.work.predictions import predict
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
@@ -39,7 +39,7 @@ def test_counts_are_those_of_plain_calls(folder):
     plain = AutoTokenizer.from_pretrained(folder)
     tables = load_facts("geofacts", languages=["en", "el", "zh"])
     for texts in ("answers", "candidates"):
-        found = count_tokens(load_tokenizer(str(folder)), tables, texts)
+        found = count_tokens(load_tokenizer(find_tokenizer(str(folder))), tables, texts)
         for language, rows in tables.items():
             names = [
                 name
@@ -150,6 +150,30 @@ def test_the_command_needs_no_weights(here, tmp_path):
     assert float(shown["/word"]) == round(english["tokens_per_word"], 2)
 
 
+def test_the_file_names_model_and_data_as_a_run_does(here, tmp_path):
+    asked = ("--dataset", "geofacts", "--languages", "en,el")
+    assert here("eval", "geolm", *asked, "--limit", "1", "--output", "run")[0] == 0
+    assert here("tokens", "geolm", *asked, "--json", "t.json")[0] == 0
+    run, made = (json.loads((tmp_path / x).read_text()) for x in ("run/run.json", "t.json"))
+    assert len(made["revision"]) == len("sha256-") + 64
+    for name in ("model", "revision", "config", "fingerprint"):
+        assert made[name] == run[name]
+
+
+def test_a_revision_is_of_the_base_of_an_adapter(tmp_path):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    check_revision(str(tmp_path), "main")
+    with pytest.raises(PolyprobeError, match="--revision main: 'geolm' is not on the Hub"):
+        load_scorer("geolm", revision="main")
+
+
+def test_eval_refuses_a_revision_of_files(here):
+    asked = ("--dataset", "geofacts", "--output", "run", "--revision", "foo")
+    code, _, errors = here("eval", "geolm", *asked)
+    assert (code, len(errors)) == (1, 1)
+    assert errors[0].startswith("error: --revision foo: 'geolm' is not on the Hub")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -160,6 +184,8 @@ def test_the_command_needs_no_weights(here, tmp_path):
         (("geolm", "--texts", "answer"), "error: unknown --texts 'answer'; did you mean"),
         (("geolm", "--config", "large"), "error: unknown configuration 'large' in geofacts"),
         (("geolm", "--json", "."), "error: "),
+        (("geolm", "--revision", "foo"), "error: --revision foo: 'geolm' is not on the Hub and"),
+        ((MASKED, "--revision", "foo"), f"error: --revision foo: '{MASKED}' is not on the Hub"),
     ],
 )
 def test_mistakes_are_one_line(here, arguments, message):
@@ -170,4 +196,4 @@ def test_mistakes_are_one_line(here, arguments, message):
 
 def test_a_folder_without_a_tokenizer_is_named(tmp_path):
     with pytest.raises(PolyprobeError, match="no tokenizer of '.*give a model that"):
-        load_tokenizer(str(tmp_path))
+        load_tokenizer(find_tokenizer(str(tmp_path)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyprobe.eval.scoring.given import check_adapter_kind, unwrap
-from polyprobe.eval.scoring.options import ADAPTER, check_adapter, no_adapter
+from polyprobe.eval.scoring.options import ADAPTER, check_adapter, check_revision, no_adapter
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.progress import report
 
@@ -53,8 +53,10 @@ def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
         adapter: a folder, ID or ID@REVISION.
 
     Raises:
-        PolyprobeError: an adapter that is none, or has no base that is a model.
+        PolyprobeError: an adapter that is none, or has no base that is a model; a revision of files
+            that are not on the Hub.
     """
+    check_revision(model, revision)
     named = find_place(model, revision)
     if adapter is None and not named.is_adapter:
         base = named.pin()
@@ -98,6 +100,7 @@ def _base_of(adapter: Place, revision: str | None) -> Place:
         raise PolyprobeError(
             f"the base of the adapter '{adapter.name}' is not here: {name}; {remedy}"
         )
+    check_revision(name, revision)
     return find_place(name, revision or said.get("revision"))
 
 
