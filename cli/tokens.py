@@ -68,7 +68,7 @@ def tokens(
     from polyprobe.system.extras import explain_missing_extras
     from polyprobe.system.files import write_text
 
-    tables = load_facts(dataset, config, splits)
+    tables = load_facts(dataset, config, splits, own_candidates=True)
     with explain_missing_extras("counting tokens"):
         from polyprobe.eval.tokens import count_tokens, find_tokenizer, load_tokenizer
 

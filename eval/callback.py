@@ -143,7 +143,8 @@ class ConsistencyCallback(TrainerCallback):
         if conversation:
             self._make = self._in_chat(conversation, scoring)
         self._found: dict[str, float] | None = None  # of the current weights
-        tables = load_facts(dataset, config, languages)
+        self._own = protocol_of(scoring).contrasts
+        tables = load_facts(dataset, config, languages, self._own)
         table = next(iter(tables.values()))
         chosen = choose(table, choose_to_score(table, relations, exclude))
         rows = choose_rows(table, limit, sample, chosen.rows)
@@ -215,7 +216,7 @@ class ConsistencyCallback(TrainerCallback):
     def _measure(self, step: int) -> dict[str, float]:
         """Return the figures of the current weights, the same in every process."""
         try:
-            found = self._name(ScoredFacts(self._score()))
+            found = self._name(ScoredFacts(self._score(), own_candidates=self._own))
         except PolyprobeError as error:
             warnings.warn(f"step {step} is not measured: {error}", stacklevel=2)
             found = {}
@@ -226,7 +227,7 @@ class ConsistencyCallback(TrainerCallback):
 
     def _name(self, facts: ScoredFacts) -> dict[str, float]:
         found = {}
-        for figure in (figure for figure in SEPARATE if figure.training):
+        for figure in (x for x in SEPARATE if x.training and x.applies(facts)):
             for part, value in estimate_figure(figure.measure(facts), n_resamples=0).items():
                 if value is not None and (part == "mean" or figure.training == "each"):
                     of = "" if part == "mean" else f".{part}"

@@ -16,7 +16,7 @@ from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
 from polyprobe.eval.run.donors import annotate, choose_donors
 from polyprobe.eval.run.folder import AGREE, FinishedRun, Run, Settings
 from polyprobe.eval.run.prompts import add_starts, check_prefix
-from polyprobe.eval.run.protocol import as_asked, check_askable, protocol_of
+from polyprobe.eval.run.protocol import as_asked, check_askable, check_rows, protocol_of
 from polyprobe.eval.scoring.given import name_of
 from polyprobe.eval.scoring.load import Loaded, is_name, load
 from polyprobe.eval.scoring.options import (
@@ -162,12 +162,13 @@ def run_evaluation(
     decoding, who = take_decoding(loading), take_workers(loading)
     if not is_name(model) or loading.get("server"):
         who = _keep_here(who)
-    tables = load_facts(dataset, config, languages)
+    tables = load_facts(dataset, config, languages, protocol_of(scoring).contrasts)
     table = next(iter(tables.values()))
     choice = choose_to_score(table, relations, exclude)
     chosen = choose(table, choice)
     selection = {**choice.as_json(), "left_out": chosen.left_out}
     rows = choose_rows(table, limit, sample, chosen.rows)
+    check_rows(tables, rows)
     config = config or find_default(dataset)
     asked = Asked(
         _absolute(model) if is_name(model) else name_of(model),
@@ -239,7 +240,7 @@ def _questions(
     needed = protocol.whole_relation or settings.donor
     if first not in tables and (needed or settings.device == SERVED):  # scored by an earlier call
         try:
-            tables = load_facts(dataset, asked.config, [first, *tables])
+            tables = load_facts(dataset, asked.config, [first, *tables], protocol.contrasts)
         except PolyprobeError:
             if needed:
                 raise

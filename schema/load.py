@@ -32,6 +32,7 @@ def load_facts(
     dataset: str | Splits,
     config: str | None = None,
     languages: str | Sequence[str] | None = None,
+    own_candidates: bool = False,
 ) -> dict[str, pa.Table]:
     """Return one checked Arrow table for each language, with parallel rows.
 
@@ -43,13 +44,14 @@ def load_facts(
         config: a configuration (default: the dataset's own default).
         languages: split names, a list or one text with commas, in the order of the result (default:
             all, as in the card).
+        own_candidates: each language may have other candidates, in another number.
 
     Raises:
         PolyprobeError: unknown dataset or language, splits that are not languages or not parallel,
             or an invalid row (see `CHECKS`).
     """
     tables = read_splits(dataset, config, languages)
-    check(tables, _name(dataset, config))
+    check(tables, _name(dataset, config), own_candidates)
     return tables
 
 

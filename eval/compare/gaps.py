@@ -13,7 +13,6 @@ from polyprobe.eval.results.figures import BY_NAME
 from polyprobe.eval.results.table import NARROW, NO_WIDTH, format_interval, has_no_width, number
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import list_differing
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
 
@@ -104,8 +103,7 @@ def compare_gaps(
 def _find_floor(facts: ScoredFacts, language: str) -> float:
     """Return the accuracy of the most frequent answers, of chance where that is unknown."""
     known = facts.baseline
-    chance = chance_accuracy(facts.first_scores, facts.answers)
-    return float((known[language] if known else chance).mean())
+    return float((known[language] if known else facts.chance).mean())
 
 
 def find_gaps(figure: Figure, best: int) -> Figure:

@@ -178,6 +178,11 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
         )
     missing = [key for key in NEEDED if not isinstance(results.get(key), NEEDED[key])]
     if missing:
+        if results.get("own_candidates"):
+            raise PolyprobeError(
+                f"{run.folder} has other candidates in each language, so no RankC, which the "
+                f"report needs; see `polyprobe metrics {run.folder}`"
+            )
         chosen = MetricOptions.read(results).figures
         raise PolyprobeError(
             f"{run.folder}/results.json has no {', '.join(missing)}, which the report needs; run "

@@ -137,7 +137,8 @@ def read_facts(
         PolyprobeError: scores that are not numbers.
     """
     try:
-        return ScoredFacts(tables, options)
+        own = protocol_of(run.settings().scoring).contrasts
+        return ScoredFacts(tables, options, own)
     except ValueError as error:
         raise PolyprobeError(
             f"{run.folder}/scores: {error}; delete that language's file and run the same "
@@ -157,7 +158,8 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
         tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
         right in exactly 0, 1, 2, … languages, and k_share, the shares from 1 on among the facts
         right somewhere (None without one); `calibration` by language, see `calibrate_candidates`;
-        `left_out`, counts of undefined values.
+        `left_out`, counts of undefined values; `own_candidates` if languages have other candidates,
+        so that no figure compares their rankings.
     """
     bootstrap = bootstrap.resolve(facts.table, len(facts.tables))
     clusters = read_clusters(facts.table, bootstrap.clusters)
@@ -173,6 +175,7 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
     return {
         "languages": list(facts.tables),
         "n_queries": len(facts.table),
+        **({} if facts.matched else {"own_candidates": True}),
         **values,
         "chance": chance,
         "mean": {name: estimates["mean"] for name, estimates in found.items()},
@@ -213,6 +216,8 @@ def find_need(name: str, facts: ScoredFacts, scoring: str) -> str:
     if not module:
         if figure.per in (PAIR, WAY, ALL) and len(facts.languages) < 2:
             return "at least two languages"
+        if figure.matched and not facts.matched:
+            return "the same candidates in every language"
         return "" if figure.applies(facts) else "questions about another subject (--donor)"
     if module == "calibration" and key == "ece":
         return ""
@@ -248,7 +253,8 @@ def _estimate_joint(
 ) -> dict[str, Any]:
     """Return the figures of all languages together, each kernel called once."""
     found: dict[str, Any] = {}
-    wanted = [figure for figure in JOINT if len(facts.scores) > 1 and figure.name in chosen]
+    many = len(facts.scores) > 1
+    wanted = [f for f in JOINT if many and f.name in chosen and f.applies(facts)]
     for figure in {figure.sums: figure for figure in wanted}.values():
         found |= estimate_figure(figure.measure(facts), **options)
     left_out = {figure.name for figure in JOINT} - chosen

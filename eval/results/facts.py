@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, right_probability
 from polyprobe.metrics.joint.measures import count_right, share_right
 from polyprobe.metrics.rankc.rankc import rankc_pairs
 from polyprobe.metrics.shared.ranks import order_scores
@@ -52,13 +52,16 @@ class ScoredFacts:
     Attributes:
         tables: the scores on disk by language, with parallel rows.
         languages: their codes, in the run's order.
-        options: weights of RankC, and what ties count.
+        options: weights of RankC, and what ties count. A protocol that does not compare rankings
+            of languages lets each have its `own_candidates`.
         given: the validated scores by language; every kernel reads them without a second check.
         scores: those that are ranked: `given`, or without ties (`MetricOptions.ties`).
         first_scores: those of the first language.
         answers: indices of the correct candidates of each fact.
-        sizes: number of candidates of each fact.
-        rankc: RankC of each fact and pair of languages.
+        sizes: number of candidates of each fact, in the first language.
+        matched: whether a fact has as many candidates in every language, so that their rankings
+            are compared.
+        rankc: RankC of each fact and pair of languages; no pairs if not `matched`.
         right: probability that each fact is right, by language (1 or 0 without ties).
         second: the facts in another subject's sentence; None without any.
 
@@ -66,14 +69,23 @@ class ScoredFacts:
         ValueError: scores that are not numbers, with the language.
     """
 
-    def __init__(self, tables: Mapping[str, pa.Table], options: MetricOptions = DEFAULTS) -> None:
+    def __init__(
+        self,
+        tables: Mapping[str, pa.Table],
+        options: MetricOptions = DEFAULTS,
+        own_candidates: bool = False,
+    ) -> None:
         self.tables, self.languages, self.options = tables, list(tables), options
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
         self.given = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
         self.scores = self._settle(self.given)
         self.first_scores = next(iter(self.scores.values()))
         self.sizes = self.first_scores.sizes
-        self.rankc = self._compare(self.scores)  # before the rest: its errors name the language
+        sizes = [rows.sizes for rows in self.scores.values()]
+        self.matched = not own_candidates or all(np.array_equal(x, self.sizes) for x in sizes)
+        self.rankc = np.zeros((len(self.sizes), 0))
+        if self.matched:
+            self.rankc = self._compare(self.scores)
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
         self.second = self._read_second()
 
@@ -92,7 +104,7 @@ class ScoredFacts:
     def _read_second(self) -> SecondQuestions | None:
         valid = [table["donor_scores"].is_valid().to_numpy() for table in self.tables.values()]
         asked = np.logical_and.reduce(valid)
-        if not asked.any():
+        if not asked.any() or not self.matched:
             return None
         places = np.flatnonzero(asked)
         kept: np.ndarray = np.repeat(asked, self.sizes)
@@ -112,6 +124,14 @@ class ScoredFacts:
         return SecondQuestions(self.languages, asked, self.rankc, rankc, right, donor_right)
 
     @property
+    def chance(self) -> np.ndarray:
+        """Return the accuracy of a guess by fact, the mean over languages."""
+        if self.matched:
+            return chance_accuracy(self.first_scores, self.answers)
+        own = [chance_accuracy(rows, self.answers) for rows in self.scores.values()]
+        return np.mean(own, axis=0)
+
+    @property
     def baseline(self) -> dict[str, np.ndarray] | None:
         """Return the probability that the most frequent answer is right, by language, if known."""
         return self.read_level("baseline")
@@ -124,8 +144,11 @@ class ScoredFacts:
         return {x: column.to_numpy().astype(np.float64) for x, column in columns.items()}
 
     def rank_by(self, column: str) -> np.ndarray | None:
-        """Return RankC [facts, pairs] of rankings by a list column, the smallest number first."""
-        if any(table[column].null_count for table in self.tables.values()):
+        """Return RankC [facts, pairs] of rankings by a list column, the smallest number first.
+
+        None if a file lacks the column, or the candidates are not `matched`.
+        """
+        if not self.matched or any(table[column].null_count for table in self.tables.values()):
             return None
         flat = {x: -masked_scores(t, column).compressed() for x, t in self.tables.items()}
         return self._compare(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from polyprobe.eval.errors.types import RULES
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, find_accuracy
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy
 from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
 from polyprobe.metrics.coverlap.coverlap import find_coverlap
 from polyprobe.metrics.joint import HEADLINES
@@ -67,6 +67,7 @@ class RunFigure(NamedTuple):
         paper: heading and description in the LaTeX table.
         twice: needs the second questions of the facts; a run without them has no such figure.
         asked: computed only if it is named (`metrics --figures`).
+        matched: needs the same candidates in every language.
     """
 
     name: str
@@ -89,6 +90,7 @@ class RunFigure(NamedTuple):
     paper: tuple[str, str] = ("", "")
     twice: bool = False
     asked: bool = False
+    matched: bool = False
 
     def measure(self, facts: ScoredFacts) -> Figure:
         """Return the sums of the facts, of a figure with a kernel."""
@@ -97,11 +99,11 @@ class RunFigure(NamedTuple):
 
     def applies(self, facts: ScoredFacts) -> bool:
         """Return whether the facts have what the figure is computed from."""
-        return not self.twice or facts.second is not None
+        return (facts.matched or not self.matched) and (not self.twice or facts.second is not None)
 
 
 _of_module = partial(RunFigure, per=LANGUAGE)
-_of_outcome = partial(RunFigure, per=PAIR, conditional=True)
+_of_outcome = partial(RunFigure, per=PAIR, conditional=True, matched=True)
 _of_way = partial(RunFigure, per=WAY, asked=True)
 
 FIGURES = (
@@ -111,7 +113,7 @@ FIGURES = (
         "Share of facts whose right answer comes first; ties in expectation.",
         LANGUAGE,
         lambda facts: find_accuracy(facts.right),
-        chance=lambda facts: float(chance_accuracy(facts.first_scores, facts.answers).mean()),
+        chance=lambda facts: float(facts.chance.mean()),
         floor="frequency",
         compared=True,
         training="each",
@@ -137,6 +139,7 @@ FIGURES = (
         compared=True,
         paper=("Cor", "RankC corrected for the subject (Cor)"),
         twice=True,
+        matched=True,
     ),
     RunFigure(
         "rankc",
@@ -149,6 +152,7 @@ FIGURES = (
         compared=True,
         training="each",
         paper=("CLC", "cross-lingual consistency (CLC, mean RankC)"),
+        matched=True,
     ),
     RunFigure(
         "rankc_adjusted",
@@ -169,6 +173,7 @@ FIGURES = (
         compared=True,
         training="mean",
         paper=("Adj", "CLC adjusted for chance (Adj)"),
+        matched=True,
     ),
     RunFigure(
         "coverlap",
@@ -194,6 +199,7 @@ FIGURES = (
         ),
         conditional=True,
         twice=True,
+        matched=True,
     ),
     RunFigure(
         "rankc_difference",
@@ -204,6 +210,7 @@ FIGURES = (
         lowest=-1.0,
         conditional=True,
         twice=True,
+        matched=True,
     ),
     RunFigure(
         "accuracy_donor",
@@ -232,6 +239,7 @@ FIGURES = (
         PAIR,
         lambda facts: find_agreement(facts.scores),
         compared=True,
+        matched=True,
     ),
     _of_outcome(
         "rankc_right_right",
@@ -257,6 +265,7 @@ FIGURES = (
         "Rank-biased overlap of two languages' rankings.",
         PAIR,
         lambda facts: find_rbo(facts.given),
+        matched=True,
     ),
     RunFigure(
         "kendall_tau_b",
@@ -265,6 +274,7 @@ FIGURES = (
         PAIR,
         lambda facts: find_kendall(facts.given),
         lowest=-1.0,
+        matched=True,
     ),
     RunFigure(
         "right_in_both",
@@ -301,6 +311,7 @@ FIGURES = (
         ALL,
         lambda facts: find_kappa(facts.scores),
         lowest=-1.0,
+        matched=True,
     ),
     *(
         RunFigure(

@@ -230,6 +230,8 @@ def _notes(results: dict[str, Any]) -> list[str]:
     notes += means
     if pairs and len(results["languages"]) < 2:
         notes.append(f"at least two languages are needed for {measures}")
+    if results.get("own_candidates"):
+        notes.append("languages have other candidates: no figure compares their rankings")
     notes += [*list_options(results), *list_left_out(results), *modules]
     return [*notes, f"signature {shorten_signature(results['signature'])}"]
 

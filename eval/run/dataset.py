@@ -20,8 +20,9 @@ def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Tab
     """
     if settings.dataset == IN_MEMORY:
         raise PolyprobeError("the run's dataset was in memory, so it cannot be read again")
-    tables = load_facts(settings.dataset, settings.config, languages)
-    also = protocol_of(settings.scoring).columns
+    protocol = protocol_of(settings.scoring)
+    tables = load_facts(settings.dataset, settings.config, languages, protocol.contrasts)
+    also = protocol.columns
     for language, table in tables.items():
         if fingerprint(table, also) != settings.fingerprint[language]:
             raise PolyprobeError(

@@ -1,8 +1,9 @@
 """What the rows of a dataset become where a protocol has its own way to ask them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -159,6 +160,18 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
                 f"language '{language}': --scoring {scoring} strips templates, not the subjects in "
                 f"them, and so needs a column 'subject' of text; {found}"
             )
+
+
+def check_rows(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:
+    """Refuse rows that hide that languages have their own candidates, whose rankings differ."""
+    sizes = [np.asarray(pc.list_value_length(table["candidates"])) for table in tables.values()]
+    differ: np.ndarray = np.any([own != sizes[0] for own in sizes], axis=0)
+    if differ.any() and not differ[rows].any():
+        raise PolyprobeError(
+            f"languages have other candidates in {differ.sum():,} rows, but in none of the "
+            f"{len(rows):,} chosen ones, so RankC would compare different candidates; score more "
+            "rows, or name one language (--languages)"
+        )
 
 
 def bare_template(prompt: str, subject: str | None) -> str:
