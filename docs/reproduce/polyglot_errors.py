@@ -2,25 +2,28 @@
 
     python docs/reproduce/polyglot_errors.py ERRORS [--dataset FOLDER] [--rows en=26254] [--pairs]
 
-ERRORS has the columns model, language (English name) and dataset_id: a TSV file, or a zip with
-`errors.tsv`. FOLDER is a build of `polyprobe build polyglot`. The authors' English logs have 26,254
-of the 26,267 rows; --rows gives such a number for a language. --pairs also prints for each ordered
-pair of languages P(a and b), P(a | b) and P(a and not b) over the facts that both have.
+ERRORS has the columns model, language (English name or code) and dataset_id: a TSV file, or a zip
+with `errors.tsv`. FOLDER is a build of `polyprobe build polyglot`. The mean is over the languages
+that a model has in ERRORS; the others of FOLDER are named (`not listed`). The authors' English logs
+have 26,254 of the 26,267 rows; --rows gives such a number for a language, and --rows without a
+number takes all rows. --pairs also prints for each ordered pair of languages P(a and b), P(a | b)
+and P(a and not b) over the facts that both have.
 """
 
-import argparse
 import csv
 import io
 import sys
 import zipfile
-from collections import defaultdict
-from collections.abc import Mapping
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Mapping, Sequence
+from functools import cache
 from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
+from polyprobe.builder.sources.polyglot import LANGUAGES
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
 from polyprobe.metrics.joint.measures import (
     find_right_alone,
@@ -28,10 +31,13 @@ from polyprobe.metrics.joint.measures import (
     find_right_in_both,
 )
 from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.schema.columns import UNREADABLE
 from polyprobe.schema.names import find_code
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, one_line, unknown
 
-COLUMNS = {"model", "language", "dataset_id"}
+COLUMNS = ("model", "language", "dataset_id")
+FILE = "errors.tsv"  # of a zip
+N_ROWS = {"en": 26_254}  # of the authors' logs
 
 
 class Accuracy(NamedTuple):
@@ -42,69 +48,154 @@ class Accuracy(NamedTuple):
     half_width: float
 
 
-def read_errors(path: Path) -> dict[tuple[str, str], set[str]]:
-    """Return the ids of the wrong rows by model and language."""
-    content = path.read_bytes()
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            content = archive.read("errors.tsv")
-    lines = csv.DictReader(io.StringIO(content.decode("utf-8")), delimiter="\t")
-    if not COLUMNS.issubset(lines.fieldnames or ()):
-        raise PolyprobeError(f"{path} has the columns {lines.fieldnames}; expected {COLUMNS}")
-    errors = defaultdict(set)
-    for number, line in enumerate(lines, 2):
-        language = find_code(line["language"]) or line["language"]
-        if line["dataset_id"] in errors[line["model"], language]:
-            raise PolyprobeError(f"{path}, line {number}: {line['dataset_id']} occurs twice")
-        errors[line["model"], language].add(line["dataset_id"])
-    return dict(errors)
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print a line for each language, and the means of table 2."""
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("errors", type=Path)
+    parser.add_argument("--dataset", type=Path, default=Path("datasets/polyglot"))
+    parser.add_argument("--rows", nargs="*", metavar="LANG=N", help="default: en=26254")
+    parser.add_argument("--pairs", action="store_true")
+    chosen = parser.parse_args(argv)
+    ids = read_ids(chosen.dataset)
+    n_rows = N_ROWS if chosen.rows is None else parse_rows(chosen.rows, ids)
+    for model, errors in sorted(read_errors(chosen.errors).items()):
+        found = find_accuracies(ids, errors, model, n_rows)
+        for language, one in found.items():
+            print(f"{model}\t{language}\t{one.rows}\t{one.accuracy:.3f}\t± {one.half_width:.3f}")
+        for pair, shares in find_pairs(ids, errors).items() if chosen.pairs else ():
+            print(f"{model}\t{pair}\t" + "\t".join(f"{share:.4f}" for share in shares))
+        for head, languages in (
+            ("not listed", {*ids} - {*errors}),
+            ("not built", {*errors} - {*ids}),
+        ):
+            if languages:
+                print(f"{model}\t{head}\t{', '.join(sorted(languages))}")
+        mean, width = (
+            sum(getattr(one, name) for one in found.values()) / len(found)
+            for name in ("accuracy", "half_width")
+        )
+        print(f"{model}\tmean\t{len(found)} of {len(ids)} languages\t{mean:.3f}\t± {width:.4f}")
+
+
+def parse_rows(texts: Sequence[str], ids: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return the number of rows by language from items such as `en=26254`."""
+    found = {}
+    for text in texts:
+        language, _, number = text.partition("=")
+        if not number.isdecimal() or int(number) == 0:
+            raise PolyprobeError(f"--rows {text!r}: expected LANG=N with N from 1, as en=26254")
+        if language not in ids:
+            raise unknown("language", language, "--rows", ids.keys())
+        found[language] = int(number)
+    return found
 
 
 def read_ids(dataset: Path) -> dict[str, list[str]]:
     """Return the ids of the rows of each language of a build."""
-    files = [path for path in sorted(dataset.glob("data/*/*.parquet")) if len(path.stem) == 2]
-    own = [path for path in files if path.parent.name == path.stem]
-    if not own:
+    found = {}
+    for path in sorted(dataset.glob("data/*/*.parquet")):
+        if path.parent.name == path.stem:  # else of the configuration `parallel`
+            try:
+                column = pq.read_table(path, columns=["dataset_id"])["dataset_id"]
+            except (KeyError, *UNREADABLE) as error:
+                raise PolyprobeError(
+                    f"cannot read dataset_id in {path}: {one_line(error)}"
+                ) from None
+            found[path.stem] = column.to_pylist()
+    if not found:
         raise PolyprobeError(f"{dataset} has no rows; run `polyprobe build polyglot` first")
-    return {
-        path.stem: pq.read_table(path, columns=["dataset_id"])["dataset_id"].to_pylist()
-        for path in own
-    }
+    return found
+
+
+def read_errors(path: Path) -> dict[str, dict[str, set[str]]]:
+    """Return the ids of the wrong rows by model and language.
+
+    Raises:
+        PolyprobeError: a file that cannot be read, has no rows or lacks a column, or a line with an
+            empty field, an unknown language or an id that occurred before.
+    """
+    try:
+        content = path.read_bytes()
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                content = archive.read(FILE)
+        reader = csv.DictReader(io.StringIO(content.decode("utf-8")), delimiter="\t")
+        lines = list(reader)
+    except (OSError, KeyError, UnicodeDecodeError, csv.Error, zipfile.BadZipFile) as error:
+        raise PolyprobeError(f"cannot read {path} as TSV: {one_line(error)}") from error
+    names = reader.fieldnames or ()
+    if lost := [name for name in COLUMNS if name not in names]:
+        raise PolyprobeError(f"{path} lacks {', '.join(lost)}; it has {', '.join(names)}")
+    if not lines:
+        raise PolyprobeError(f"{path} has no rows; expected one for each wrong row of a model")
+    find = cache(find_code)
+    errors: dict[str, dict[str, set[str]]] = {}
+    for number, line in enumerate(lines, 2):
+        model, name, row = (line[column] for column in COLUMNS)
+        if not (model and name and row):
+            raise PolyprobeError(f"{path}, line {number}: expected {', '.join(COLUMNS)}")
+        language = find(name) or name
+        if language not in LANGUAGES:
+            raise PolyprobeError(
+                f"{path}, line {number}: unknown language {name!r}; expected an English name or "
+                f"one of {', '.join(LANGUAGES)}"
+            )
+        known = errors.setdefault(model, {}).setdefault(language, set())
+        if row in known:
+            raise PolyprobeError(f"{path}, line {number}: {row} occurs twice")
+        known.add(row)
+    return errors
 
 
 def find_accuracies(
-    ids: Mapping[str, list[str]],
-    errors: Mapping[tuple[str, str], set[str]],
+    ids: Mapping[str, Sequence[str]],
+    errors: Mapping[str, set[str]],
     model: str,
     n_rows: Mapping[str, int],
 ) -> dict[str, Accuracy]:
-    """Return a model's accuracy in each language of `ids`.
+    """Return a model's accuracy in each language of both `ids` and `errors`.
 
     Raises:
-        PolyprobeError: a language without errors, or an error that is no row of it.
+        PolyprobeError: no such language, an error that is no row of its language, or a number of
+            rows that is less than the errors or more than the rows.
     """
     found = {}
-    for language, own in ids.items():
-        wrong = errors.get((model, language))
-        if wrong is None or not wrong <= {*own}:
-            strange = f"{len(wrong - {*own})} of {len(wrong)} errors are no rows" if wrong else ""
-            raise PolyprobeError(f"{model}, {language}: {strange or 'no errors are listed'}")
-        right = n_rows.get(language, len(own)) - len(wrong)
-        rows = [[1.0, 0.0]] * right + [[0.0, 1.0]] * len(wrong)
-        figures = measure_knowledge(rows, n_resamples=10_000)
+    for language in (x for x in ids if x in errors):
+        own, wrong = {*ids[language]}, errors[language]
+        n = n_rows.get(language, len(own))
+        if not wrong <= own:
+            raise PolyprobeError(
+                f"{model}, {language}: {len(wrong - own):,} of {len(wrong):,} errors are no rows, "
+                f"such as {min(wrong - own)}"
+            )
+        if not len(wrong) <= n <= len(own):
+            raise PolyprobeError(
+                f"{model}, {language}: {n:,} rows are impossible with {len(wrong):,} errors in "
+                f"{len(own):,} rows; change --rows"
+            )
+        scores = [[1.0, 0.0]] * (n - len(wrong)) + [[0.0, 1.0]] * len(wrong)
+        figures = measure_knowledge(scores, n_resamples=10_000)
         low, high = figures["accuracy_ci"]
-        found[language] = Accuracy(len(rows), 100 * figures["accuracy"], 100 * (high - low) / 2)
+        found[language] = Accuracy(n, 100 * figures["accuracy"], 100 * (high - low) / 2)
+    if not found:
+        raise PolyprobeError(
+            f"{model} has errors in {', '.join(errors)}, the dataset only rows in {', '.join(ids)}"
+        )
     return found
 
 
 def find_pairs(
-    ids: Mapping[str, list[str]], errors: Mapping[tuple[str, str], set[str]], model: str
+    ids: Mapping[str, Sequence[str]], errors: Mapping[str, set[str]]
 ) -> dict[str, tuple[float, float, float]]:
-    """Return P(a and b), P(a | b) and P(a and not b) of each ordered pair `a-b` of languages."""
-    facts = sorted({fact for own in ids.values() for fact in own})
+    """Return P(a and b), P(a | b) and P(a and not b) of each ordered pair `a-b` of languages.
+
+    The languages are those of both `ids` and `errors`.
+    """
+    rows = {language: {*own} for language, own in ids.items() if language in errors}
+    facts = sorted(set().union(*rows.values()))
     right = {
-        language: [float(f not in errors[model, language]) if f in had else nan for f in facts]
-        for language, had in ((x, {*own}) for x, own in ids.items())
+        language: [float(fact not in errors[language]) if fact in own else nan for fact in facts]
+        for language, own in rows.items()
     }
     both, given, alone = (
         estimate_figure(find(right), n_resamples=0)
@@ -114,31 +205,8 @@ def find_pairs(
     return {pair: (both[pair], given[pair], alone[pair]) for pair in given if pair != "mean"}
 
 
-def main() -> None:
-    """Print a line for each language, and the means of table 2."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("errors", type=Path)
-    parser.add_argument("--dataset", type=Path, default=Path("datasets/polyglot"))
-    parser.add_argument("--rows", nargs="*", default=["en=26254"], metavar="LANG=N")
-    parser.add_argument("--pairs", action="store_true")
-    chosen = parser.parse_args()
-    errors, ids = read_errors(chosen.errors), read_ids(chosen.dataset)
-    n_rows = {name: int(number) for name, _, number in (x.partition("=") for x in chosen.rows)}
-    for model in sorted({model for model, _ in errors}):
-        found = find_accuracies(ids, errors, model, n_rows)
-        for language, one in found.items():
-            print(f"{model}\t{language}\t{one.rows}\t{one.accuracy:.3f}\t± {one.half_width:.3f}")
-        for pair, shares in find_pairs(ids, errors, model).items() if chosen.pairs else ():
-            print(f"{model}\t{pair}\t" + "\t".join(f"{share:.4f}" for share in shares))
-        mean, width = (
-            sum(getattr(one, name) for one in found.values()) / len(found)
-            for name in ("accuracy", "half_width")
-        )
-        print(f"{model}\tmean\t{len(found)} languages\t{mean:.3f}\t± {width:.4f}")
-
-
 if __name__ == "__main__":
     try:
         main()
-    except (PolyprobeError, OSError, KeyError, ValueError) as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+    except (PolyprobeError, OSError) as error:
+        sys.exit(f"error: {error}")

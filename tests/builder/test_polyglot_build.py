@@ -1,6 +1,5 @@
 """The dataset polyglot: the released rows, with a stem for each counterfact."""
 
-import importlib.util
 import io
 import re
 import zipfile
@@ -11,16 +10,23 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 
+from docs.reproduce.polyglot_errors import (
+    N_ROWS,
+    find_accuracies,
+    find_pairs,
+    read_errors,
+    read_ids,
+)
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.polyglot import build as recipe
 from polyprobe.builder.sources import mpararel, polyglot
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.test_polyglot import ROWS, known
 from polyprobe.tests.builder.tiny import describe, pack
 from polyprobe.tests.conftest import UPSTREAM
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "reproduce" / "polyglot_errors.py"
 CARDS = Path(__file__).parents[2] / "datasets" / "polyglot"
 ERRORS = UPSTREAM.parent / "oracles" / "polyglot-or-not-errors.zip"
 COLUMNS = ["dataset_id", "stem", "true", "false", "relation", "subject", "object"]
@@ -170,23 +176,15 @@ def test_all_rows_are_as_released(built, upstream):
     assert {*ids} == set.intersection(*({*table["dataset_id"]} for table in rows.values()))
 
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("polyglot_errors", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.upstream
 @pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("model", "mean", "width"), [("m-bert-base", 62.102, 0.8742), ("bloom-7b", 57.696, 0.8815)]
 )
-def test_table_2_from_the_lists_of_wrong_rows(built, script, model, mean, width):
+def test_table_2_from_the_lists_of_wrong_rows(built, model, mean, width):
     """Every accuracy and interval that the authors' own metrics.txt prints, and their means."""
-    errors, ids = script.read_errors(ERRORS), script.read_ids(built)
-    found = script.find_accuracies(ids, errors, model, {"en": 26_254})
+    errors = read_errors(ERRORS)[model]
+    found = find_accuracies(read_ids(built), errors, model, N_ROWS)
     with zipfile.ZipFile(ERRORS) as archive:
         text = archive.read(f"data/result_logs/{model}/results/metrics.txt").decode()
     printed = re.findall(
@@ -195,7 +193,7 @@ def test_table_2_from_the_lists_of_wrong_rows(built, script, model, mean, width)
     )
     assert len(printed) == len(found) == 20
     for name, rows, accuracy, half in printed:
-        one = found[script.find_code(name)]
+        one = found[find_code(name)]
         assert (one.rows, round(one.accuracy, 3)) == (int(rows), float(accuracy))
         assert one.half_width == pytest.approx(float(half), abs=0.06)  # another bootstrap
     assert round(sum(one.accuracy for one in found.values()) / 20, 3) == mean
@@ -204,33 +202,17 @@ def test_table_2_from_the_lists_of_wrong_rows(built, script, model, mean, width)
 
 @pytest.mark.upstream
 @pytest.mark.acceptance
-def test_pairs_of_languages_equal_counts_of_sets(built, script):
-    errors, ids = script.read_errors(ERRORS), script.read_ids(built)
-    found = script.find_pairs(ids, errors, "m-bert-base")
+def test_pairs_of_languages_equal_counts_of_sets(built):
+    errors, ids = read_errors(ERRORS)["m-bert-base"], read_ids(built)
+    found = find_pairs(ids, errors)
     assert len(found) == 20 * 19
     for a, b in (("en", "fr"), ("ru", "uk"), ("hu", "en")):
         shared = {*ids[a]} & {*ids[b]}
-        one, other = (shared - errors["m-bert-base", x] for x in (a, b))
+        one, other = (shared - errors[x] for x in (a, b))
         counts = (len(one & other), len(one & other), len(one - other))
         sizes = (len(shared), len(other), len(shared))
         want = [n / size for n, size in zip(counts, sizes, strict=True)]
         assert found[f"{a}-{b}"] == pytest.approx(want)
-
-
-def test_errors_that_are_no_rows_are_refused(script, tmp_path):
-    file = tmp_path / "errors.tsv"
-    file.write_text("model\tlanguage\tdataset_id\nm\tfrench\trome_1\nm\tfrench\trome_2\n")
-    errors = script.read_errors(file)
-    assert errors == {("m", "fr"): {"rome_1", "rome_2"}}
-    found = script.find_accuracies({"fr": ["rome_1", "rome_2", "rome_3"]}, errors, "m", {})
-    assert round(found["fr"].accuracy, 3) == 33.333
-    with pytest.raises(PolyprobeError, match="m, fr: 1 of 2 errors are no rows"):
-        script.find_accuracies({"fr": ["rome_1"]}, errors, "m", {})
-    with pytest.raises(PolyprobeError, match="m, de: no errors are listed"):
-        script.find_accuracies({"de": ["rome_1"]}, errors, "m", {})
-    file.write_text("model\tdataset_id\nm\tx\n")
-    with pytest.raises(PolyprobeError, match="expected"):
-        script.read_errors(file)
 
 
 @pytest.mark.upstream

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from tests.conftest import UPSTREAM
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "examples" / "xfactr_logs.py"
+SCRIPT = Path(__file__).parents[2] / "docs" / "reproduce" / "xfactr_logs.py"
 LOGS = UPSTREAM.parent / "oracles" / "x-factr-results.zip"
 
 
@@ -98,6 +98,118 @@ def test_a_small_log_by_hand(check, tmp_path):
     ]
 
 
-def test_a_folder_without_logs_is_one_line(check, tmp_path):
-    with pytest.raises(SystemExit, match="has no CSV files; expected one for each relation"):
-        check("en", tmp_path)
+HEAD = "sentence,prediction,gold,is_same"
+FACTS = [
+    "Peru [MASK],lima,Lima,True",
+    "Chile [MASK],x,Santiago,False",
+    "Iran [MASK],x,Tehran,False",
+]
+
+
+def write(path, lines, head=HEAD):
+    path.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+
+
+def test_two_decodings_by_hand(check, tmp_path):
+    """Files of the same facts with other numbers of masks and other predictions."""
+    write(tmp_path / "P36.1.csv", FACTS)
+    write(
+        tmp_path / "P36.2.csv",
+        [
+            "[CLS] Peru [MASK] [MASK] [SEP],x,Lima,False",
+            "Chile [MASK],Santiago,Santiago,True",
+            "Iran [MASK],tehran,Tehran,True",
+        ],
+    )
+    assert check("en", tmp_path) == [
+        "decoding 1: 3 facts of 1 relations; flags that agree with our matching: 3",
+        "  accuracy: all 0.3333",
+        "decoding 2: 3 facts of 1 relations; flags that agree with our matching: 3",
+        "  accuracy: all 0.6667",
+        "all: 1 only in the first, 2 only in the second, p = 1",
+    ]
+
+
+PLACE = "{folder}/P36.2.csv"
+DIFFERS = " differs from that of {folder}/P36.1.csv; expected the same facts in the same order"
+OTHER_FACTS = {
+    "shuffled": (
+        [FACTS[0], FACTS[2], FACTS[1]],
+        f"{PLACE}, row 2: sentence or gold{DIFFERS}",
+    ),
+    "shortened at the beginning": (FACTS[1:], f"{PLACE}, row 1: sentence or gold{DIFFERS}"),
+    "shortened at the end": (
+        FACTS[:2],
+        f"{PLACE} has 2 rows and {{folder}}/P36.1.csv has 3; expected the same facts",
+    ),
+    "longer": (
+        [*FACTS, FACTS[0]],
+        f"{PLACE} has 4 rows and {{folder}}/P36.1.csv has 3; expected the same facts",
+    ),
+    "other gold": (
+        [FACTS[0].replace("Lima", "Lima | Ciudad")],
+        f"{PLACE}, row 1: sentence or gold{DIFFERS}",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", OTHER_FACTS)
+def test_a_second_decoding_of_other_facts_is_refused(check, tmp_path, change):
+    lines, expected = OTHER_FACTS[change]
+    write(tmp_path / "P36.1.csv", FACTS)
+    write(tmp_path / "P36.2.csv", lines)
+    assert refuse(check, "en", tmp_path) == f"error: {expected.format(folder=tmp_path)}"
+
+
+@pytest.mark.upstream
+def test_a_released_pair_in_another_order_is_refused(logs, check, tmp_path):
+    """Of the 24 relations, one has the rows of its second decoding in reverse."""
+    for file in (logs / "cs_ana" / "el_en").glob("*.csv"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    head, *lines = (tmp_path / "P19.2.csv").read_text(encoding="utf-8").splitlines()
+    write(tmp_path / "P19.2.csv", lines[::-1], head)
+    said = refuse(check, "el", tmp_path)
+    assert said.startswith(f"error: {tmp_path}/P19.2.csv, row 1: sentence or gold differs from")
+
+
+def refuse(check, *arguments):
+    """Return the text with which the script ends: one line, for standard error."""
+    with pytest.raises(SystemExit) as ended:
+        check(*arguments)
+    assert len(ended.value.code.splitlines()) == 1
+    return ended.value.code
+
+
+def test_relations_need_as_many_decodings_as_the_others(check, tmp_path):
+    for name in ("P17.csv", "P36.1.csv", "P36.2.csv"):
+        write(tmp_path / name, FACTS)
+    assert refuse(check, "en", tmp_path) == (
+        f"error: {tmp_path}: P36 has 2 decodings and P17 has 1; expected one for each relation, or "
+        "two"
+    )
+    write(tmp_path / "P17.1.csv", FACTS)  # and P17.csv; then three
+    write(tmp_path / "P17.2.csv", FACTS)
+    assert "P17 has 3 decodings and P17 has 3; expected one" in refuse(check, "en", tmp_path)
+
+
+def test_mistakes_are_one_line(check, tmp_path):
+    said = refuse(check, "gr", tmp_path)
+    assert said.startswith(
+        "error: unknown language 'gr' in X-FACTR; did you mean 'tr'? available: "
+    )
+    assert refuse(check, "en", tmp_path) == (
+        f"error: {tmp_path} has no CSV files; expected one for each relation"
+    )
+    assert refuse(check, "en", tmp_path / "none") == (
+        f"error: no folder {tmp_path / 'none'}; give one with a CSV file for each relation"
+    )
+    write(tmp_path / "P17.csv", [])
+    assert refuse(check, "en", tmp_path) == f"error: {tmp_path} has no rows in its 1 CSV files"
+    write(tmp_path / "P17.csv", ["a [MASK],x,y"], "sentence,prediction,is_same")
+    assert refuse(check, "en", tmp_path) == (
+        f"error: {tmp_path}/P17.csv has no column 'gold'; it has sentence, prediction, is_same"
+    )
+    write(tmp_path / "P17.csv", ["a [MASK],x,y,maybe"])
+    assert refuse(check, "en", tmp_path) == (
+        f"error: {tmp_path}/P17.csv, row 1: is_same is 'maybe'; expected True or False"
+    )

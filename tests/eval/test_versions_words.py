@@ -145,7 +145,7 @@ TABLE_6 = {
 def test_shipped_forms_give_the_shares_of_table_6(upstream):
     """From the released sentences and X-FACTR's genders; the first of two tests of this table.
 
-    R@1(F) needs the logs: tests/eval/test_fluent_logs.py.
+    R@1(F) needs the logs: tests/docs/test_fluent_logs.py.
     """
     [archive] = upstream.glob("jzbjyb__X-FACTR@*.zip")
     with zipfile.ZipFile(archive) as content:

@@ -1,6 +1,6 @@
 """The authors' logs as runs: `polyprobe compare` prints the paper's cells.
 
-Other logs and languages are checked by the same commands, `python -m bench fluent_logs --help`.
+Other logs and languages are checked by the same commands, see docs/reproduce/fluent-mlama.md.
 The cells are of the paper's tables 1, 2, 3 and 7 and of SPEC-2 (M7, P1); the tests of
 tests/metrics/test_fluent_mlama_logs.py read the same logs without runs.
 """
@@ -8,12 +8,15 @@ tests/metrics/test_fluent_mlama_logs.py read the same logs without runs.
 import csv
 import io
 import json
+import runpy
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from bench.fluent_logs import main, read_ranks, score_ranks
+from docs.reproduce.fluent_logs import main, read_ranks, score_ranks
 from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS
 from polyprobe.cli import app
 from polyprobe.eval.run.folder import Run
@@ -99,7 +102,7 @@ def test_logs_become_runs_of_two_wordings(tmp_path, capsys):
     assert len(english) == len(RELATIONS["vi"])
     with pytest.raises(PolyprobeError, match="out/vi exists; choose another --output"):
         main([str(file), "--languages", "vi", "--output", str(tmp_path / "out")])
-    main([str(file), "--languages", "vi", "--output", str(tmp_path / "all"), "--keep-short"])
+    main([str(file), "--languages", "vi,", "--output", str(tmp_path / "all"), "--keep-short"])
     kept = Run(tmp_path / "all" / "vi").read("vi")
     assert kept["prompt_log_probability"].to_pylist() == [None, -12.5] * len(RELATIONS["vi"])
 
@@ -132,15 +135,54 @@ def test_logs_without_a_relation_or_of_another_language_are_refused(tmp_path):
     file = write_logs(tmp_path / "logs.zip", ROWS)
     with pytest.raises(PolyprobeError, match=r"logs\.zip has 0 files named da_P103_….tsv"):
         main([str(file), "--languages", "da", "--output", str(tmp_path)])
-    other = write_logs(tmp_path / "other.zip", [{"sub_uri": "Q1", "gt_prompt": "a"}])
-    with pytest.raises(PolyprobeError, match=r"vi_P103_template_gt\.tsv lacks gt_true_ranks"):
-        main([str(other), "--languages", "vi"])
+    with pytest.raises(PolyprobeError, match="unknown language 'fr' in Fluent-mLAMA's paper;"):
+        main([str(file), "--languages", "vi,fr", "--output", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()  # nor the runs of vi
+    for empty in ("", " , "):
+        with pytest.raises(PolyprobeError, match="^--languages is empty; give codes such as ru,uk"):
+            main([str(file), "--languages", empty])
     (tmp_path / "text.zip").write_text("x")
     for name in ("none.zip", "text.zip"):
         with pytest.raises(PolyprobeError, match=f"cannot read .*{name}: "):
             main([str(tmp_path / name), "--languages", "vi"])
-    with pytest.raises(PolyprobeError, match="no language 'fr' in the paper; it has cs, da, es"):
-        main([str(file), "--languages", "fr"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gt_true_ranks": "{'Лима': 1"},  # cut off
+        {"gt_true_ranks": "{}"},
+        {"gt_true_ranks": "[1]"},
+        {"template_true_ranks": "{'Лима': 0}"},
+        {"template_prompt_prob": "low"},
+    ],
+)
+def test_a_damaged_row_is_named(tmp_path, change):
+    file = write_logs(tmp_path / "logs.zip", [ROWS[0], ROWS[0] | change])
+    row = r"vi_P103_template_gt\.tsv, row 2: expected all columns, a log-probability and ranks"
+    with pytest.raises(PolyprobeError, match=row):
+        main([str(file), "--languages", "vi", "--output", str(tmp_path)])
+
+
+def test_a_missing_column_or_no_rows_are_named(tmp_path):
+    needless = {name: text for name, text in ROWS[0].items() if name != "gt_true_ranks"}
+    file = write_logs(tmp_path / "logs.zip", [needless])
+    with pytest.raises(PolyprobeError, match=r"vi_P103_template_gt\.tsv lacks gt_true_ranks$"):
+        main([str(file), "--languages", "vi"])
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w") as archive:
+        for relation in RELATIONS["vi"]:
+            archive.writestr(f"vi_{relation}_template_gt.tsv", "sub_uri\tobj_uri\n")
+    with pytest.raises(PolyprobeError, match=r"vi_P103_template_gt\.tsv has no rows$"):
+        main([str(tmp_path / "empty.zip"), "--languages", "vi"])
+
+
+def test_a_mistake_is_one_line(tmp_path, monkeypatch):
+    script = Path(__file__).parents[2] / "docs" / "reproduce" / "fluent_logs.py"
+    monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path / "no.zip"), "--languages", "vi"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert ended.value.code.startswith(f"error: cannot read {tmp_path}/no.zip: ")
+    assert len(ended.value.code.splitlines()) == 1
 
 
 # SPEC-2, P1: the row of table 5 that is the mean change of recall@1 over relations.

@@ -1,6 +1,6 @@
 """Turn the authors' logs of Fluent-mLAMA into runs, which `polyprobe compare` reads like any other.
 
-    python -m bench fluent_logs LOGS.zip --languages ru,uk --output runs/logs [--keep-short]
+    python docs/reproduce/fluent_logs.py LOGS.zip --languages ru,uk --output runs/logs
 
 LOGS.zip holds one TSV for each language and relation, `…/ru_P36_template_gt_chatgpt.tsv`, as
 Semenov and Sennrich's code writes them: stats.zip, or stats_wide.zip with aliases as correct
@@ -22,6 +22,7 @@ given, and so are relations that its tables do not use (`RELATIONS`).
 
 import csv
 import io
+import sys
 import zipfile
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from ast import literal_eval
@@ -40,29 +41,33 @@ from polyprobe.eval.run.folder import SCORES, Run, Settings
 from polyprobe.schema.columns import SLOT, Row, to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.schema.names import split_list
+from polyprobe.system.errors import PolyprobeError, one_line, unknown
 from polyprobe.system.hashing import hash_text
 
 KINDS = {"template": "template", "google": "gt", "chatgpt": "chatgpt"}  # in the columns' names
 FORMS = {"template": "obj_label", "gt": "gt_infl_object", "chatgpt": "chatgpt_infl_object"}
 SENTENCES = {"template": "template", "gt": "gt_translation", "chatgpt": "chatgpt_translation"}
+NEEDED = {"sub_uri", "obj_uri", "sub_label", "en_sub_label", "en_obj_label", "en_template"}
 MODEL = "meta-llama/Llama-2-7b-chat-hf"  # of the authors' script.py
 Line = dict[str, str]
 
 
-def main(argv: Sequence[str] = ()) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Read the logs of each language and write its runs."""
-    parser = ArgumentParser(
-        prog="python -m bench fluent_logs",
-        description=__doc__,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("logs", type=Path)
     parser.add_argument("--languages", required=True, help="comma-separated")
     parser.add_argument("--output", type=Path, default=Path("runs", "fluent-logs"))
     parser.add_argument("--keep-short", action="store_true", help="no filter by length")
     asked = parser.parse_args(argv)
-    for language in asked.languages.split(","):
+    languages = split_list(asked.languages)
+    if not languages:
+        raise PolyprobeError("--languages is empty; give codes such as ru,uk")
+    for language in languages:
+        if language not in RELATIONS:
+            raise unknown("language", language, "Fluent-mLAMA's paper", RELATIONS)
+    for language in languages:
         for run in write_runs(asked.logs, language, asked.output, asked.keep_short):
             print(run.folder)
 
@@ -71,16 +76,16 @@ def write_runs(logs: Path, language: str, output: Path, keep_short: bool = False
     """Return the written runs of a language, one for each logged wording, templates first.
 
     Raises:
-        PolyprobeError: an unknown language, or logs that lack one of its relations.
+        PolyprobeError: logs that lack one of its relations, or an output that exists.
     """
     lines, wide = read_logs(logs, language)
     kept = [(relation, line) for relation, line in lines if keep_short or has_length(line)]
+    kinds = list_kinds([lines[0][1]])
     wordings = [
         (language + suffix + wide, KINDS[wording])
         for suffix, wording in WORDINGS.items()
-        if f"{KINDS[wording]}_true_ranks" in lines[0][1]
+        if KINDS[wording] in kinds
     ]
-    kinds = [kind for _, kind in wordings]
     for config, _ in wordings:
         if (output / config).exists():
             raise PolyprobeError(f"{output / config} exists; choose another --output")
@@ -102,11 +107,7 @@ def read_logs(logs: Path, language: str) -> tuple[list[tuple[str, Line]], str]:
 
     Logs are wide if other names than label and forms are correct in most rows.
     """
-    if language not in RELATIONS:
-        raise PolyprobeError(
-            f"no language {language!r} in the paper; it has {', '.join(RELATIONS)}"
-        )
-    found = []
+    tables: dict[tuple[str, str], list[Line]] = {}
     try:
         with zipfile.ZipFile(logs) as archive:
             for relation in RELATIONS[language]:
@@ -117,14 +118,43 @@ def read_logs(logs: Path, language: str) -> tuple[list[tuple[str, Line]], str]:
                         f"{logs} has {len(names)} files named {begun}….tsv, expected 1"
                     )
                 with io.TextIOWrapper(archive.open(names[0]), "utf-8", newline="") as text:
-                    rows = list(csv.DictReader(text, delimiter="\t"))
-                if lost := {"sub_uri", "gt_prompt", "gt_true_ranks"} - {*(rows or [{}])[0]}:
-                    raise PolyprobeError(f"{logs}: {names[0]} lacks {', '.join(sorted(lost))}")
-                found += [(relation, row) for row in rows]
-    except (OSError, zipfile.BadZipFile) as error:
-        raise PolyprobeError(f"cannot read {logs}: {error}") from error
+                    tables[relation, names[0]] = list(csv.DictReader(text, delimiter="\t"))
+    except (OSError, zipfile.BadZipFile, UnicodeDecodeError, csv.Error) as error:
+        raise PolyprobeError(f"cannot read {logs}: {one_line(error)}") from error
+    kinds = list_kinds(next(iter(tables.values())))
+    for (_, name), rows in tables.items():
+        check_rows(f"{logs}: {name}", rows, kinds)
+    found = [(relation, row) for (relation, _), rows in tables.items() for row in rows]
     wide = sum(has_aliases(line) for _, line in found) > len(found) / 2
     return found, FLUENT_WIDE if wide else ""
+
+
+def list_kinds(rows: Sequence[Line]) -> list[str]:
+    """Return the logged wordings; Google's is expected in all logs, for the filter by length."""
+    return [x for x in KINDS.values() if x == "gt" or (rows and f"{x}_true_ranks" in rows[0])]
+
+
+def check_rows(place: str, rows: Sequence[Line], kinds: Sequence[str]) -> None:
+    """Refuse no rows, a missing column of these wordings, and rows without ranks in them."""
+    if not rows:
+        raise PolyprobeError(f"{place} has no rows")
+    columns = {f"{x}_{end}" for x in kinds for end in ("prompt", "prompt_prob", "true_ranks")}
+    columns |= NEEDED | {names[x] for x in kinds for names in (FORMS, SENTENCES)}
+    if lost := columns - {*rows[0]}:
+        raise PolyprobeError(f"{place} lacks {', '.join(sorted(lost))}")
+    for number, row in enumerate(rows, 1):
+        try:
+            whole = None not in row.values()
+            for kind in kinds:
+                whole &= min(read_ranks(row, kind).values()) > 0
+                float(row[f"{kind}_prompt_prob"])
+        except (LookupError, SyntaxError, TypeError, ValueError):
+            whole = False
+        if not whole:
+            raise PolyprobeError(
+                f"{place}, row {number}: expected all columns, a log-probability and ranks such as "
+                f"{{'Lima': 1}} for {', '.join(kinds)}"
+            )
 
 
 def has_aliases(line: Line) -> bool:
@@ -135,7 +165,7 @@ def has_aliases(line: Line) -> bool:
 def has_length(line: Line) -> bool:
     """Return whether Google's prompt has at least a third of the others' mean length."""
     others = [line[name] for name in ("template_prompt", "chatgpt_prompt") if name in line]
-    return len(line["gt_prompt"]) >= sum(map(len, others)) / (3 * len(others))
+    return 3 * len(others) * len(line["gt_prompt"]) >= sum(map(len, others))
 
 
 def read_ranks(line: Line, kind: str) -> dict[str, int]:
@@ -260,3 +290,10 @@ def read_probability(line: Line, kind: str) -> float | None:
     names = (f"{kind}_prompt_prob" for kind in KINDS.values())
     finite = all(isfinite(float(line[name])) for name in names if name in line)
     return float(line[f"{kind}_prompt_prob"]) if finite else None
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (PolyprobeError, OSError) as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,187 @@
+"""Lists of wrong rows of Polyglot or Not by hand.
+
+The released lists are in tests/builder/test_polyglot_build.py, beside the dataset that they need.
+"""
+
+import runpy
+import sys
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from docs.reproduce import polyglot_errors
+from docs.reproduce.polyglot_errors import main, read_errors
+from polyprobe.system.errors import PolyprobeError
+
+SCRIPT = Path(polyglot_errors.__file__)
+IDS = {"de": ["a", "b", "c", "d", "e"], "en": ["a", "b", "c", "d"], "fr": ["a", "b", "x"]}
+HEAD = ("model", "language", "dataset_id")
+
+
+def write_errors(path, *lines, head=HEAD):
+    path.write_text("".join("\t".join(line) + "\n" for line in (head, *lines)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def report(tmp_path, capsys):
+    """Return the lines of the script on these errors and the rows of `IDS`."""
+    for language, ids in IDS.items():
+        for config in (language, "parallel"):
+            file = tmp_path / "data" / config / f"{language}.parquet"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"dataset_id": ids if config == language else ids[:1]}), file)
+
+    def run(*lines, options=("--rows",)):
+        errors = write_errors(tmp_path / "errors.tsv", *lines)
+        main([str(errors), "--dataset", str(tmp_path), *options])
+        return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+
+    return run
+
+
+WRONG = [("m", "english", "a"), ("m", "english", "c"), ("m", "German", "b")]
+
+
+def test_all_languages_by_hand(report):
+    *ones, mean = report(*WRONG, ("m", "french", "a"), ("m", "fr", "x"))
+    assert [line[:4] for line in ones] == [
+        ["m", "de", "5", "80.000"],
+        ["m", "en", "4", "50.000"],
+        ["m", "fr", "3", "33.333"],
+    ]
+    assert mean[:4] == ["m", "mean", "3 of 3 languages", "54.444"]
+    widths = [float(line[-1].removeprefix("± ")) for line in (*ones, mean)]
+    assert sum(widths[:3]) / 3 == pytest.approx(widths[3], abs=0.001)
+
+
+def test_a_model_without_some_languages(report):
+    """The mean is over those in its list; default rows of en need not have en in the list."""
+    found = report(*WRONG, ("other", "fr", "a"), options=("--rows", "en=3", "--pairs"))
+    assert [line[:4] for line in found] == [
+        ["m", "de", "5", "80.000"],
+        ["m", "en", "3", "33.333"],
+        ["m", "de-en", "0.2500", "0.5000"],  # of a, b, c, d: both d; en b and d
+        ["m", "en-de", "0.2500", "0.3333"],
+        ["m", "not listed", "fr"],
+        ["m", "mean", "2 of 3 languages", "56.667"],
+        ["other", "fr", "3", "66.667"],
+        ["other", "not listed", "de, en"],
+        ["other", "mean", "1 of 3 languages", "66.667"],
+    ]
+    assert report(("m", "fr", "a"), options=())[0][:4] == ["m", "fr", "3", "66.667"]
+
+
+def test_languages_that_are_not_built_are_named(report):
+    found = report(("m", "fr", "a"), ("m", "uk", "a"), ("m", "bg", "a"))
+    assert found[1:3] == [["m", "not listed", "de, en"], ["m", "not built", "bg, uk"]]
+    with pytest.raises(PolyprobeError) as error:
+        report(("m", "uk", "a"), ("m", "bg", "a"))
+    assert str(error.value) == "m has errors in uk, bg, the dataset only rows in de, en, fr"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["en"], "--rows 'en': expected LANG=N with N from 1, as en=26254"),
+        (["en=-3"], "--rows 'en=-3': expected LANG=N with N from 1, as en=26254"),
+        (["en=0"], "--rows 'en=0': expected LANG=N with N from 1, as en=26254"),
+        (["en=many"], "--rows 'en=many': expected LANG=N with N from 1, as en=26254"),
+        (["ex=3"], "unknown language 'ex' in --rows; did you mean 'en'? available: de, en, fr"),
+        (["en=5"], "m, en: 5 rows are impossible with 2 errors in 4 rows; change --rows"),
+        (["en=1"], "m, en: 1 rows are impossible with 2 errors in 4 rows; change --rows"),
+    ],
+)
+def test_impossible_numbers_of_rows_are_refused(report, options, expected):
+    with pytest.raises(PolyprobeError) as error:
+        report(*WRONG, options=("--rows", *options))
+    assert str(error.value) == expected
+
+
+def test_all_rows_may_be_wrong_and_all_may_count(report):
+    found = report(*WRONG, options=("--rows", "en=2", "de=5"))
+    assert [line[2:4] for line in found[:2]] == [["5", "80.000"], ["2", "0.000"]]
+    assert report(*WRONG, options=("--rows", "en=4")) == report(*WRONG)
+
+
+@pytest.mark.parametrize(
+    ("lines", "head", "expected"),
+    [
+        ([], HEAD, "has no rows; expected one for each wrong row of a model"),
+        ([("m", "x")], ("model", "dataset_id"), "lacks language; it has model, dataset_id"),
+        ([], (), "lacks model, language, dataset_id; it has "),
+        ([*WRONG, ("m", "fr")], HEAD, ", line 5: expected model, language, dataset_id"),
+        ([*WRONG, ("m", "", "a")], HEAD, ", line 5: expected model, language, dataset_id"),
+        ([*WRONG, WRONG[1]], HEAD, ", line 5: c occurs twice"),
+        ([*WRONG, ("m", "en", "c")], HEAD, ", line 5: c occurs twice"),
+    ],
+)
+def test_damaged_lists_are_refused(tmp_path, lines, head, expected):
+    file = write_errors(tmp_path / "errors.tsv", *lines, head=head)
+    with pytest.raises(PolyprobeError) as error:
+        read_errors(file)
+    assert str(error.value).startswith(f"{file}{expected}" if expected[0] == "," else f"{file} ")
+    assert str(error.value).endswith(expected)
+
+
+def test_unknown_languages_and_rows_are_refused(report, tmp_path):
+    with pytest.raises(PolyprobeError, match=r"tsv, line 5: unknown language 'Germna'; expected"):
+        report(*WRONG, ("m", "Germna", "a"))
+    with pytest.raises(PolyprobeError) as error:
+        report(*WRONG, ("m", "fr", "y"), ("m", "fr", "a"))
+    assert str(error.value) == "m, fr: 1 of 2 errors are no rows, such as y"
+
+
+def test_each_name_is_looked_up_once(tmp_path, monkeypatch):
+    """Babel needs a millisecond for each, and the released list has 236,000 lines."""
+    looked = Counter()
+    monkeypatch.setattr(polyglot_errors, "find_code", lambda name: looked.update([name]) or "fr")
+    lines = [("m", "french", f"rome_{n}") for n in range(50)]
+    found = read_errors(write_errors(tmp_path / "errors.tsv", *lines))
+    assert len(found["m"]["fr"]) == 50
+    assert looked == {"french": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("none.tsv", "error: cannot read {} as TSV: [Errno 2] No such file or directory: '{}'"),
+        (
+            "other.zip",
+            "error: cannot read {} as TSV: \"There is no item named 'errors.tsv' in the ",
+        ),
+        ("bytes.tsv", "error: cannot read {} as TSV: 'utf-8' codec can't decode byte 0xff"),
+    ],
+)
+def test_a_mistake_is_one_line(report, tmp_path, monkeypatch, name, expected):
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("other.tsv", "")
+    (tmp_path / "bytes.tsv").write_bytes(b"\xff\xfe")
+    file = str(tmp_path / name)
+    assert end(monkeypatch, file, "--dataset", str(tmp_path)).startswith(
+        expected.format(file, file)
+    )
+
+
+def test_a_dataset_that_is_not_polyglot_is_one_line(tmp_path, monkeypatch):
+    said = end(monkeypatch, "errors.tsv", "--dataset", str(tmp_path))
+    assert said == f"error: {tmp_path} has no rows; run `polyprobe build polyglot` first"
+    file = tmp_path / "data" / "en" / "en.parquet"
+    file.parent.mkdir(parents=True)
+    for content in (pa.table({"fact_id": ["a"]}), None):
+        pq.write_table(content, file) if content else file.write_bytes(b"damaged")
+        said = end(monkeypatch, "errors.tsv", "--dataset", str(tmp_path))
+        assert said.startswith(f"error: cannot read dataset_id in {file}: ")
+
+
+def end(monkeypatch, *arguments):
+    """Return the text with which the script ends: one line, for standard error."""
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *arguments])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+    assert len(ended.value.code.splitlines()) == 1
+    return ended.value.code
