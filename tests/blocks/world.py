@@ -39,7 +39,7 @@ SPLIT = "  - split: {0}\n    path: data/{1}/{0}.parquet\n"
 
 
 def write_datasets(folder: Path) -> None:
-    """Write small versions of the output of `polyprobe build`: same names, six rows per split."""
+    """Write small versions of the output of `polyprobe build`: same names, few rows per split."""
     for name, configs in DATASETS.items():
         parts = []
         for config in configs:
@@ -47,7 +47,10 @@ def write_datasets(folder: Path) -> None:
             (folder / name / "data" / config).mkdir(parents=True)
             for language in languages:
                 file = folder / name / "data" / config / f"{language}.parquet"
-                pq.write_table(to_table(rows(language, 6)), file)
+                made = rows(language, 6)
+                if name == "mpararel":  # a second template of each fact
+                    made += [x._replace(prompt=f"So {x.prompt}", template_id="2") for x in made]
+                pq.write_table(to_table(made), file)
             splits = "".join(SPLIT.format(language, config) for language in languages)
             default = "  default: true\n" if config == configs[0] else ""
             parts.append(CONFIG.format(config, default, splits))
