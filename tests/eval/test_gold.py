@@ -4,6 +4,8 @@ import pyarrow as pa
 import pytest
 
 from polyprobe.eval import evaluate_model, load_scorer
+from polyprobe.eval.results.compute import find_results
+from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.results.predictions import compare_with_gold
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.scoring.decoding import read_confidences
@@ -102,6 +104,17 @@ def test_shares_by_hand():
     assert found == {"all": (2 / 3 + 0) / 2, "single": 1 / 2, "multi": (1 + 0) / 2}
     norm = compare_with_gold({"en": table}, True)["prediction_at_least_gold"]["en"]
     assert norm == {"all": 1 / 3 / 2, "single": 1 / 2, "multi": 0}
+    micro = compare_with_gold({"en": table}, average="micro")["prediction_at_least_gold"]["en"]
+    assert micro == {"all": (1 + 0 + 1 + 0) / 4, "single": 1 / 2, "multi": (1 + 0) / 2}
+
+
+def test_micro_shares_are_those_of_all_rows(place):
+    run = decode_facts(place, gold=True)
+    found = find_results(run, Bootstrap(0), options=MetricOptions(average="micro"))
+    for language, shares in found["prediction_at_least_gold"].items():
+        asked = [x for x in run.read(language).to_pylist() if x["single_token"] is not None]
+        counts = [x["log_probability"] >= sum(x["gold_log_c"]) - 1e-4 for x in asked]
+        assert shares["all"] == (sum(counts) / len(counts) if counts else None)
 
 
 @pytest.mark.parametrize(("own", "share"), [(-1.00005, 1), (-1.001, 0)])

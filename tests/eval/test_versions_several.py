@@ -174,6 +174,24 @@ def test_runs_with_other_rows_are_refused(tmp_path):
         compare_several([template, sentence, chatgpt], **FEW)
 
 
+def test_runs_with_as_many_other_rows_are_refused(tmp_path):
+    """Both have eleven rows in common with the template, but not the same ones."""
+    template, sentence = write_versions(tmp_path, skip=(0,))
+    chatgpt = rename(template, tmp_path / "copy", "small-chatgpt")
+    for language in ("en", "ru"):
+        chatgpt.write(language, chatgpt.read(language).slice(0, 11))
+    with pytest.raises(PolyprobeError, match="different rows in common with .*: 11, 11;"):
+        compare_several([template, sentence, chatgpt], **FEW)
+
+
+def test_three_runs_of_free_predictions_are_refused(runs):
+    for run in runs:
+        reseal(run.folder, scoring="xfactr-independent-none-m3-b1")
+    folders = [str(run.folder) for run in runs]
+    with pytest.raises(PolyprobeError, match="free predictions: compare two at a time"):
+        CliRunner().invoke(app, ["compare", *folders], catch_exceptions=False)
+
+
 @pytest.mark.parametrize(
     ("wording", "forms", "answer"),
     [
