@@ -4,9 +4,7 @@ import pyarrow as pa
 import pytest
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
-from polyprobe.eval.results.predictions import compare_with_gold
+from polyprobe.eval.results.predictions import compare_with_gold, summarize_predictions
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.scoring.decoding import read_confidences
 from polyprobe.eval.scoring.options import DecodingOptions
@@ -108,13 +106,15 @@ def test_shares_by_hand():
     assert micro == {"all": (1 + 0 + 1 + 0) / 4, "single": 1 / 2, "multi": (1 + 0) / 2}
 
 
-def test_micro_shares_are_those_of_all_rows(place):
-    run = decode_facts(place, gold=True)
-    found = find_results(run, Bootstrap(0), options=MetricOptions(average="micro"))
-    for language, shares in found["prediction_at_least_gold"].items():
-        asked = [x for x in run.read(language).to_pylist() if x["single_token"] is not None]
-        counts = [x["log_probability"] >= sum(x["gold_log_c"]) - 1e-4 for x in asked]
-        assert shares["all"] == (sum(counts) / len(counts) if counts else None)
+def test_the_shares_of_a_run_follow_the_average():
+    """Two facts of one relation and one of another; the first alone has no less than its answer."""
+    logs = [("P36", [-1.0, -1.0]), ("P36", [-9.0, -9.0]), ("P19", [-9.0, -9.0])]
+    known = {"prompt": "[Y]", "answer_forms": ["a"], "form_lengths": [1], "log_probability": -1.0}
+    made = [{**row(relation, True, own, [-3.0]), **known} for relation, own in logs]
+    table, off = pa.Table.from_pylist(made, PREDICTIONS), {"n_resamples": 0, "seed": 0}
+    for average, share in (("macro", (1 / 2 + 0) / 2), ("micro", 1 / 3)):
+        found = summarize_predictions({"en": table}, {**off, "clusters": None}, average=average)
+        assert found["prediction_at_least_gold"]["en"]["all"] == share
 
 
 @pytest.mark.parametrize(("own", "share"), [(-1.00005, 1), (-1.001, 0)])
