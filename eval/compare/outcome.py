@@ -51,11 +51,11 @@ class Outcome(NamedTuple):
             }
             for name in ("differences", "by_relation")
         }
+        direction = {"difference": " - ".join(self.found.names)}
         versions = {"versions": sentences_table.as_json(self.between)} if self.between else {}
         gaps = {"gaps": self.found.gaps and self.found.gaps.as_json()}
         decodings = {"decodings": self.found.decodings and self.found.decodings.as_json()}
-        found["difference"] = " - ".join(self.found.names)
-        return {**self.found._asdict(), **found, **gaps, **decodings, **versions}
+        return {**self.found._asdict(), **direction, **found, **gaps, **decodings, **versions}
 
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""
