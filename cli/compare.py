@@ -124,7 +124,7 @@ def compare(
 
     For runs on two wordings of a configuration (CONFIG, CONFIG-sentence, CONFIG-chatgpt), in any
     order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
-    wordings give one table, with differences from the first of these.
+    wordings are shown side by side, with differences from the first of these.
     """
     for name, value in {"--stanza": stanza, "--verb-forms": verb_forms}.items():
         if value and not gender:

@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
         return self.between.failures if self.between else []
 
     def as_json(self) -> dict[str, Any]:
-        """Return differences as figure, name or relation, values.
+        """Return differences as figure, name or relation, values; `difference` is their direction.
 
         `versions` is of two sentence versions.
         """
@@ -51,10 +51,11 @@ class Outcome(NamedTuple):
             }
             for name in ("differences", "by_relation")
         }
+        direction = {"difference": " - ".join(self.found.names)}
         versions = {"versions": sentences_table.as_json(self.between)} if self.between else {}
         gaps = {"gaps": self.found.gaps and self.found.gaps.as_json()}
         decodings = {"decodings": self.found.decodings and self.found.decodings.as_json()}
-        return {**self.found._asdict(), **found, **gaps, **decodings, **versions}
+        return {**self.found._asdict(), **direction, **found, **gaps, **decodings, **versions}
 
     def render(self) -> Iterator[Table | str]:
         """Yield tables and lines for a rich console."""

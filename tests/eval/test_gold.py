@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.results.predictions import compare_with_gold
+from polyprobe.eval.results.predictions import compare_with_gold, summarize_predictions
 from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.scoring.decoding import read_confidences
 from polyprobe.eval.scoring.options import DecodingOptions
@@ -102,6 +102,19 @@ def test_shares_by_hand():
     assert found == {"all": (2 / 3 + 0) / 2, "single": 1 / 2, "multi": (1 + 0) / 2}
     norm = compare_with_gold({"en": table}, True)["prediction_at_least_gold"]["en"]
     assert norm == {"all": 1 / 3 / 2, "single": 1 / 2, "multi": 0}
+    micro = compare_with_gold({"en": table}, average="micro")["prediction_at_least_gold"]["en"]
+    assert micro == {"all": (1 + 0 + 1 + 0) / 4, "single": 1 / 2, "multi": (1 + 0) / 2}
+
+
+def test_the_shares_of_a_run_follow_the_average():
+    """Two facts of one relation and one of another; the first alone has no less than its answer."""
+    logs = [("P36", [-1.0, -1.0]), ("P36", [-9.0, -9.0]), ("P19", [-9.0, -9.0])]
+    known = {"prompt": "[Y]", "answer_forms": ["a"], "form_lengths": [1], "log_probability": -1.0}
+    made = [{**row(relation, True, own, [-3.0]), **known} for relation, own in logs]
+    table, off = pa.Table.from_pylist(made, PREDICTIONS), {"n_resamples": 0, "seed": 0}
+    for average, share in (("macro", (1 / 2 + 0) / 2), ("micro", 1 / 3)):
+        found = summarize_predictions({"en": table}, {**off, "clusters": None}, average=average)
+        assert found["prediction_at_least_gold"]["en"]["all"] == share
 
 
 @pytest.mark.parametrize(("own", "share"), [(-1.00005, 1), (-1.001, 0)])

@@ -203,7 +203,16 @@ def test_accuracies_of_lengths_by_hand():
         (1 / 2 + 0) / 2,
     )
     assert found["n_masks"] == {"fr": [4, 0, 0]}
-    assert found["by_masks"]["fr"]["multi"] == [1 / 4] * 3
+    assert found["by_masks"]["fr"] == {
+        "all": [(2 / 3 + 0) / 2] * 3, "single": [1.0] * 3, "multi": [(1 / 2 + 0) / 2] * 3
+    }  # fmt: skip
+    micro = summarize_predictions({"fr": make_table(rows)}, OFF, average="micro")
+    curves = {"all": [2 / 4] * 3, "single": [1 / 1] * 3, "multi": [1 / 3] * 3}
+    assert micro["by_masks"]["fr"] == curves
+    oracle, single = micro["oracle_length"]["fr"], micro["single_mask"]["fr"]
+    assert (oracle["all"], oracle["multi"], single["all"], single["multi"]) == (
+        3 / 4, 2 / 3, 2 / 4, 1 / 3
+    )  # fmt: skip
 
 
 def test_curves_are_those_of_all_predictions_again():

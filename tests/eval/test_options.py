@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.special import softmax
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
@@ -27,6 +28,7 @@ from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.test_by_language import OPTIONS, table
+from tests.eval.test_calibration import error_of
 from tests.eval.test_predicted import table as predictions
 from tests.eval.test_relations import LANGUAGES, RELATIONS, write_scores
 from tests.metrics.test_contrastive_knowledge import logs  # noqa: F401
@@ -111,6 +113,38 @@ def test_released_ties_are_those_of_the_other_modules(run):
     for name in ("rbo", "kendall_tau_b"):  # ties of these measures are their own
         assert found[name] == default[name]
     assert found["agreement"] != default["agreement"]
+
+
+def test_calibration_has_the_scores_as_given_with_any_ties(run, dataset, tmp_path):
+    """Ties change which answer counts as right, never the confidence."""
+    expected, released = (
+        find_results(run, QUICK, options=MetricOptions(ties=x))["calibration"]
+        for x in ("expected", "released")
+    )
+    scores, answers = read(run, "scores"), run.read("en")["answers"].to_pylist()
+    for language in LANGUAGES:
+        for name in ("n", "confidence"):
+            assert released[language]["bins"][name] == expected[language]["bins"][name]
+        assert released[language]["ece"] != expected[language]["ece"]
+        sure = [max(softmax(row)) for row in scores[language]]
+        for found, count in ((expected, share_of_ties), (released, first_of_ties)):
+            right = [count(row, a) for row, a in zip(scores[language], answers, strict=True)]
+            assert found[language]["ece"] == pytest.approx(error_of(sure, right))
+    other = write_scores(tmp_path / "b", dataset, 2)  # without ties
+    expected, released = (
+        find_results(other, QUICK, options=MetricOptions(ties=x))["calibration"]
+        for x in ("expected", "released")
+    )
+    assert released == expected
+
+
+def share_of_ties(row, answers):
+    best = [k for k, value in enumerate(row) if value == max(row)]
+    return sum(k in answers for k in best) / len(best)
+
+
+def first_of_ties(row, answers):
+    return row.index(max(row)) in answers
 
 
 def test_micro_is_the_mean_over_rows(run):

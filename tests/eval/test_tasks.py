@@ -10,8 +10,9 @@ from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.scoring.scorers import Scored, Scorer
 from polyprobe.eval.work import fill
-from polyprobe.eval.work.fill import make_tasks, plan_work, queries_of
+from polyprobe.eval.work.fill import PROMPT_START, make_tasks, plan_work, queries_of
 from polyprobe.eval.work.known_scores import Known, ScoreStore, as_known, list_stores
+from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 from tests.eval import tiny
@@ -43,6 +44,25 @@ def test_a_query_of_more_candidates_than_a_task_is_one_by_itself(small):
     asked = {"en": [query("a"), query("b", 9), query("c")]}
     assert prompts(make_tasks(asked, set())) == [(0, "en", ["a"]), (1, "en", ["b"]),
                                                  (2, "en", ["c"])]  # fmt: skip
+
+
+def test_beginnings_of_prompts_are_cut_by_candidates_too(small):
+    """All have one prompt, the slot alone: nine rows of two candidates, then nine texts of one."""
+    rows = [f"{k} is" for k in range(9)]
+    columns = {"prompt": [f"{start} [Y]" for start in rows], "candidates": [["a", "b"]] * 9}
+    tasks = make_tasks({"en": queries_of(pa.table({**columns, PROMPT_START: rows}))}, set())
+    assert [sum(map(len, task.candidates)) for task in tasks] == [4] * 6 + [3]
+    pairs = [pair for t in tasks for pair in zip(t.prompts, t.candidates, strict=True)]
+    assert [texts for prompt, texts in pairs if prompt == SLOT] == [[text] for text in rows]
+
+
+def test_rows_with_own_prompts_are_cut_between_prompts_alone(small):
+    """Candidates of one prompt tie only in one task; other prompts begin new ones."""
+    prompts_of_rows = [["a [Y]"] * 6, ["b [Y]", "c [Y]", "d [Y]", "e [Y]"]]
+    candidates = [list("uvwxyz"), list("uvwx")]
+    columns = {"prompt": ["a [Y]", "b [Y]"], "candidates": candidates, "prompts": prompts_of_rows}
+    asked = {"en": queries_of(pa.table(columns))}
+    assert [p for *_, p in prompts(make_tasks(asked, set()))] == [["a"] * 6, ["b", "c", "d", "e"]]
 
 
 def test_what_is_known_leaves_the_other_tasks_as_they_were(small):

@@ -2,14 +2,18 @@
 
 import json
 import shutil
+from io import StringIO
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.compare.sentences.compare import compare_versions
-from polyprobe.eval.compare.sentences.several import compare_several, several_table
+from polyprobe.eval.compare.sentences.several import changes_table, compare_several, values_table
 from polyprobe.eval.compare.sentences.texts import find_versions, name_answer, split_wording
+from polyprobe.eval.results.compute import find_results
+from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.runs import reseal
@@ -82,17 +86,66 @@ def test_each_wording_is_compared_with_the_template(runs, order):
     assert of["wordings"]["sentence"]["difference"] == "sentence - template"
 
 
-def test_one_table_has_all_wordings(runs):
+def cells_of(table):
+    return {row[0]: row[1:] for row in zip(*(c.cells for c in table.columns), strict=True)}
+
+
+def test_one_table_has_the_values_and_one_the_differences(runs):
     several = compare_several(runs, **FEW)
-    table = several_table(several)
-    heads = ["", "template", "sentence", "chatgpt", "Δ sentence", "p (holm)", "Δ chatgpt"]
-    assert [column.header for column in table.columns] == [*heads, "p (holm)"]
-    rows = list(zip(*(column.cells for column in table.columns), strict=True))
-    row = next(row for row in rows if row[0] == "recall@1 ru (macro)")
+    values, changes = values_table(several), changes_table(several)
+    assert [column.header for column in values.columns[1:]] == ["template", "sentence", "chatgpt"]
+    assert [column.header for column in changes.columns[1:]] == [
+        "sentence -\ntemplate", "p (holm)", "chatgpt -\ntemplate", "p (holm)",
+    ]  # fmt: skip
     sentence, chatgpt = (found.ranks["recall@1"]["macro"][1] for found in several.found)
-    values = (sentence.second, sentence.first, chatgpt.first, sentence.difference)
-    assert row[1:5] == tuple(f"{value:.3f}" for value in values)
-    assert row[6] == "0.000"
+    shown = (sentence.second, sentence.first, chatgpt.first)
+    name = "recall@1 ru (macro)"
+    assert cells_of(values)[name] == tuple(f"{value:.3f}" for value in shown)
+    difference, _, copied, _ = cells_of(changes)[name]
+    assert difference == f"{sentence.first - sentence.second:.3f}" != "0.000"
+    assert copied == "0.000"
+    assert cells_of(values).keys() == cells_of(changes).keys()
+
+
+def test_no_number_is_cut_or_folded_at_80_columns(runs):
+    several = compare_several(runs, **FEW)
+    ranks = several.found[0].ranks
+    macro = [
+        row._replace(first=12345.678, second=23456.789, difference=-11111.111, p_adjusted=1.2e-12)
+        for row in ranks["mean_rank"]["macro"]
+    ]
+    longer = {**ranks, "a longer name than that of any figure": {"macro": macro, "micro": macro}}
+    several = several._replace(found=[found._replace(ranks=longer) for found in several.found])
+    for table in (values_table(several), changes_table(several)):
+        console = Console(file=StringIO(), width=80)
+        console.print(table)
+        text = console.file.getvalue()
+        assert "…" not in text
+        assert max(map(len, text.splitlines())) <= 80
+        words = {cell.strip() for line in text.splitlines() for cell in line.split("│")}
+        for cells in cells_of(table).values():
+            assert words.issuperset(cells)
+
+
+def test_two_runs_name_the_direction_of_their_order(runs, tmp_path):
+    """Two runs: the first less the second; the JSON and the table say so."""
+    template, sentence, _ = (str(run.folder) for run in runs)
+    for pair, direction in (
+        ((template, sentence), "template - sentence"),
+        ((sentence, template), "sentence - template"),
+    ):
+        out = tmp_path / "two.json"
+        words = ["compare", *pair, "--resamples", "99", "--json", str(out)]
+        result = CliRunner().invoke(app, words)
+        assert f"difference (Δ): {direction}" in result.output
+        found = json.loads(out.read_text())
+        assert found["difference"] == " - ".join(found["names"])
+        assert found["versions"]["difference"] == direction
+        row = found["versions"]["ranks"]["recall@1"]["macro"]["mean"]
+        first, second = direction.split(" - ")
+        assert row["difference"] == pytest.approx(row[first] - row[second]) != 0
+        one, other = (find_results(Run(x), Bootstrap(0))["mean"]["accuracy"] for x in pair)
+        assert found["differences"]["accuracy"]["mean"]["difference"] == pytest.approx(one - other)
 
 
 def test_the_command_takes_three(runs, tmp_path):
@@ -119,6 +172,24 @@ def test_runs_with_other_rows_are_refused(tmp_path):
     chatgpt = rename(template, tmp_path / "copy", "small-chatgpt")
     with pytest.raises(PolyprobeError, match="different rows in common with .*: 11, 12;"):
         compare_several([template, sentence, chatgpt], **FEW)
+
+
+def test_runs_with_as_many_other_rows_are_refused(tmp_path):
+    """Both have eleven rows in common with the template, but not the same ones."""
+    template, sentence = write_versions(tmp_path, skip=(0,))
+    chatgpt = rename(template, tmp_path / "copy", "small-chatgpt")
+    for language in ("en", "ru"):
+        chatgpt.write(language, chatgpt.read(language).slice(0, 11))
+    with pytest.raises(PolyprobeError, match="different rows in common with .*: 11, 11;"):
+        compare_several([template, sentence, chatgpt], **FEW)
+
+
+def test_three_runs_of_free_predictions_are_refused(runs):
+    for run in runs:
+        reseal(run.folder, scoring="xfactr-independent-none-m3-b1")
+    folders = [str(run.folder) for run in runs]
+    with pytest.raises(PolyprobeError, match="free predictions: compare two at a time"):
+        CliRunner().invoke(app, ["compare", *folders], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def relations_table(language: str, difference: str, found: ByRelation) -> Table:
     for name, justify in (("relation", "left"), ("rows", "right")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for name in found.figures:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold", min_width=7)
     for row in list_lines(found):
         if row[0] == "mean":
             table.add_section()

@@ -1,6 +1,6 @@
-"""Compare three or more wordings of one configuration with the first one, in one table."""
+"""Compare three or more wordings of one configuration with the first one, side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rich.table import Table
@@ -46,8 +46,9 @@ class Several(NamedTuple):
         return str(self.settings["correction"])
 
     def render(self) -> Iterator[Table | str]:
-        """Yield the table and the notes of each comparison for a rich console."""
-        yield several_table(self)
+        """Yield the tables and the notes of each comparison for a rich console."""
+        yield values_table(self)
+        yield changes_table(self)
         for found in self.found if self.by_relation else ():
             yield from relations_tables(found)
         for found in self.found:
@@ -111,34 +112,52 @@ def _common_rows(
     return frozenset(one & two)
 
 
-def several_table(several: Several) -> Table:
-    """Return figures as rows; the wordings, then each difference and its p, as columns.
+def values_table(several: Several) -> Table:
+    """Return figures as rows and wordings as columns, the reference first."""
+    reference, wordings = _name_wordings(several)
+    table = _start_table("value", (reference, *wordings))
+    for name, rows in _list_all(several).items():
+        known = next(row for row in rows if row)
+        values = (number(row.first) if row else "–" for row in rows)
+        table.add_row(name, number(known.second), *values)
+    return table
+
+
+def changes_table(several: Several) -> Table:
+    """Return figures as rows; each wording's difference from the reference and its p as columns.
 
     p is corrected over the languages of a figure and a wording. Intervals are in the JSON.
     """
-    reference, wordings = (
-        several.found[0].versions.wordings[0],
-        [found.versions.wordings[1] for found in several.found],
-    )
-    table = Table(header_style="bold", highlight=False)
-    table.add_column("", no_wrap=True)
-    for name in (reference, *wordings):
-        table.add_column(name, justify="right")
+    reference, wordings = _name_wordings(several)
     p = "p" if several.correction == "none" else f"p ({several.correction})"
-    for name in wordings:
-        for head in (f"Δ {name}", p):
-            table.add_column(head, justify="right")
+    heads = (head for name in wordings for head in (f"{name} -\n{reference}", p))
+    table = _start_table("difference", heads)
+    for name, rows in _list_all(several).items():
+        table.add_row(name, *(cell for row in rows for cell in _cells(row)))
+    return table
+
+
+def _name_wordings(several: Several) -> tuple[str, list[str]]:
+    named = [found.versions.wordings for found in several.found]
+    return named[0][0], [wording for _, wording in named]
+
+
+def _start_table(first: str, heads: Iterable[str]) -> Table:
+    """Return a table whose numbers are never cut; the names of figures fold."""
+    table = Table(header_style="bold", highlight=False)
+    table.add_column(first, overflow="fold")
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    return table
+
+
+def _list_all(several: Several) -> dict[str, list[Paired | None]]:
+    """Return the rows of each figure, one for each wording; None where it was not measured."""
     by_name: dict[str, list[Paired | None]] = {}
     for place, found in enumerate(several.found):
         for name, row in list_rows(found):
-            by_name.setdefault(name, [None] * len(wordings))[place] = row
-    for name, rows in by_name.items():
-        known = next(row for row in rows if row)
-        values = [number(row.first) if row else "–" for row in rows]
-        table.add_row(
-            name, number(known.second), *values, *(cell for row in rows for cell in _cells(row))
-        )
-    return table
+            by_name.setdefault(name, [None] * len(several.found))[place] = row
+    return by_name
 
 
 def _cells(row: Paired | None) -> tuple[str, str]:

@@ -23,9 +23,11 @@ def name_difference(found: VersionComparison) -> str:
 def versions_table(found: VersionComparison, correction: str) -> Table:
     """Return the effect of wording for a rich console: macro averages, and the micro means.
 
-    The columns are in the order of the runs that were given.
+    The columns are in the order of the runs that were given, the title names the direction.
     """
-    return differences_table(found.versions.sides, correction, list_rows(found))
+    table = differences_table(found.versions.sides, correction, list_rows(found))
+    table.title = f"difference (Δ): {name_difference(found)}"
+    return table
 
 
 def list_rows(found: VersionComparison) -> list[tuple[str, Paired]]:
