@@ -94,7 +94,7 @@ def test_languages_may_be_written_as_codes_or_as_splits(polyprobe, tmp_path):
         (["--limit", "2", "--sample", "2"], "--limit and --sample were both given"),
         (["--scoring", "magic"], "unknown --scoring 'magic'; known: bmlama"),
         (["--device", "abacus"], "unknown --device 'abacus'; known: auto, cpu, cuda"),
-        (["--languages", ","], "no languages were named"),
+        (["--languages", ","], "--languages is empty"),
     ],
 )
 def test_mistakes_end_in_one_line(arguments, message, here, tmp_path):

@@ -28,7 +28,7 @@ def break_yaml(folder):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (drop_split, "data/default/fr.parquet is in no configuration; build it again, or correct"),
+        (drop_split, "data/default/fr.parquet is in no configuration; build it again"),
         (drop_configs, "data/default/en.parquet is in no configuration; build it again"),
         (swap_paths, "default/en is data/default/fr.parquet, which is the file of another split"),
         (lambda folder: (folder / "data/default/fr.parquet").unlink(), "fr.parquet: no such file"),
