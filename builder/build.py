@@ -9,20 +9,22 @@ from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.files import locked
 from polyprobe.system.progress import report
 
-from .output.folder import (
-    check_folder,
-    check_mirror,
-    check_same,
-    find_command,
-    is_built,
-    list_configs,
-    list_known,
-    recover,
-    write_card,
-    write_config,
-)
 from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_own, load_recipe
 from .translators import Translator, load_translator
+
+with explain_missing_extras("building"):
+    from .output.folder import (
+        check_folder,
+        check_mirror,
+        check_same,
+        find_command,
+        is_built,
+        list_configs,
+        list_known,
+        recover,
+        write_card,
+        write_config,
+    )
 
 if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
     import polars as pl

@@ -120,3 +120,22 @@ def test_h_is_help(monkeypatch, capsys):
         shown.append(capsys.readouterr().out)
     assert shown[0] == shown[1]
     assert "--dry-run" in shown[0]
+
+
+BUILDS = (
+    "build geofacts --output x",
+    "build balanced --source mlama --languages en,fr --output x",
+    "build own docs/examples/own/facts.csv --templates docs/examples/own/templates.toml --output x",
+    "build sentences geofacts --languages es",
+    "audit geofacts",
+)
+
+
+def test_building_without_its_packages_is_one_line(tmp_path):
+    code = HEAVY.replace('raise SystemExit(f"imports {name}")', "return None")
+    code = re.sub(r"in \{.*\}:", 'in {"polars"}:', code)
+    found = run_client(f"{code}\nanswer = [run(line) for line in {BUILDS}]", tmp_path)
+    for line, (status, output) in zip(BUILDS, found, strict=True):
+        assert status == "1", (line, output)
+        assert "needs the package polars: pip install 'polyprobe[builder]'" in output
+        assert output.count("\n") == 1, (line, output)
