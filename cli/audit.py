@@ -72,24 +72,29 @@ def show_templates(
 ) -> None:
     """Print the counts of templates by language, and write them as JSON."""
     from polyprobe.builder.audit.templates import count_templates, templates_json, templates_table
-    from polyprobe.builder.output.folder import list_configs
+    from polyprobe.schema.card import list_splits, read_card
     from polyprobe.schema.columns import split_name
     from polyprobe.schema.locate import locate
     from polyprobe.system.files import write_text
 
     folder, counts = Path(locate(dataset)), {}
-    configs = [] if config else list_configs(folder)
-    if len(configs) < 2:
+    card = folder / "README.md"
+    listed = list_splits(read_card(card)) if card.is_file() and not config else []
+    splits = {name: [x.name for x in listed if x.config == name] for name, *_ in listed}
+    if len(splits) < 2:
         for language, table in read_tables(dataset, config, languages).items():
             counts[language] = count_templates(table, f"{dataset}: {language}")
     else:
-        splits = {name: [x.stem for x in (folder / "data" / name).iterdir()] for name in configs}
         check_languages(languages, set().union(*splits.values()), dataset)
         for name, own in splits.items():
             chosen = [language for language in own if languages is None or language in languages]
             for language, table in read_tables(dataset, name, chosen).items() if chosen else ():
                 key = language if split_name(name) == language else f"{name} {language}"
                 counts[key] = count_templates(table, f"{dataset}: {key}")
+    if all(own.unread == own.templates for own in counts.values()):
+        raise PolyprobeError(
+            f"{dataset} has no templates: no relation's prompts differ only in the subject's label"
+        )
     Console().print(templates_table(counts, f"Templates of {Path(dataset).resolve().name}"))
     if json_file:
         text = json.dumps(templates_json(counts), ensure_ascii=False, indent=1) + "\n"

@@ -153,14 +153,17 @@ def metrics(
         if popularity:
             Console().print(popularity_table(finished.results))
         if named:
-            show_pairs(finished.results, named)
+            show_pairs(folder, finished.results, named)
         show_run(finished)
 
 
-def show_pairs(results: dict[str, Any], names: tuple[str, ...]) -> None:
+def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) -> None:
     """Print the pairs at or above the mean by two figures, and the languages' best partners."""
     from polyprobe.eval.results.further.pairs import describe_high_pairs, pairs_table
 
+    for name in names:
+        if not results.get(name):
+            raise PolyprobeError(f"--pairs: {folder} has no {name}; name another figure")
     Console().print(pairs_table(results, names))
     for line in describe_high_pairs(results, *names):
         say(line)

@@ -26,7 +26,7 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
-from polyprobe.eval.run.protocol import as_asked, protocol_of
+from polyprobe.eval.run.protocol import as_asked, find_different, protocol_of
 from polyprobe.eval.scoring.chat import ChatOptions, render_chat, take_chat
 from polyprobe.eval.scoring.given import configuration_of, name_of, unwrap
 from polyprobe.eval.scoring.load import check_chat, family_of
@@ -143,8 +143,8 @@ class ConsistencyCallback(TrainerCallback):
         if conversation:
             self._make = self._in_chat(conversation, scoring)
         self._found: dict[str, float] | None = None  # of the current weights
-        self._own = protocol_of(scoring).contrasts
-        tables = load_facts(dataset, config, languages, self._own)
+        tables = load_facts(dataset, config, languages, protocol_of(scoring).contrasts)
+        self._own = bool(find_different(tables).any())
         table = next(iter(tables.values()))
         chosen = choose(table, choose_to_score(table, relations, exclude))
         rows = choose_rows(table, limit, sample, chosen.rows)

@@ -237,13 +237,14 @@ def _questions(
     """Return the rows of each language as they are asked, and those that have no scores yet."""
     tables, first = asked.tables, settings.languages[0]
     protocol = protocol_of(settings.scoring)
-    needed = protocol.whole_relation or settings.donor
+    needed = protocol.whole_relation or settings.donor or protocol.contrasts
     if first not in tables and (needed or settings.device == SERVED):  # scored by an earlier call
         try:
             tables = load_facts(dataset, asked.config, [first, *tables], protocol.contrasts)
         except PolyprobeError:
             if needed:
                 raise
+        check_rows(tables, asked.rows)
     stop = settings.further.get(FINAL_STOP, "none")
     texts = as_asked(tables, settings.scoring, first, stop)
     asking = {language: texts[language] for language in run.missing(asked.tables)}

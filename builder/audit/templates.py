@@ -56,7 +56,7 @@ def count_templates(table: pa.Table, place: str) -> TemplateCounts:
         place: names the split in errors.
 
     Raises:
-        PolyprobeError: a missing column, no rows, or no template at all.
+        PolyprobeError: a missing column, or no rows.
     """
     for column in NEEDED:
         if column not in table.column_names:
@@ -64,10 +64,6 @@ def count_templates(table: pa.Table, place: str) -> TemplateCounts:
     if not table.num_rows:
         raise PolyprobeError(f"{place} has no rows; build the dataset again")
     read = list_templates(table)
-    if not any(text for texts in read.values() for text in texts):
-        raise PolyprobeError(
-            f"{place} has no templates: no relation's prompts differ only in the subject's label"
-        )
     sizes = [len(texts) for texts in read.values()]
     distances = [
         Levenshtein.distance(one, other)

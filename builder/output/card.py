@@ -52,7 +52,7 @@ STALE = (
 )
 PARTIAL = "Rows found in every language, but excluded because another row of their fact is lost:"
 FRAMEWORK = "polyprobe"
-ACCURACY = HEADLINES[:1]
+UNRANKED = ("accuracy", "coverlap")  # headline figures that compare no rankings
 MOST_COLUMNS = 24  # configurations beside each other; more are summed up
 
 
@@ -72,9 +72,10 @@ class Config(NamedTuple):
     `relations` counts queries by relation, `sizes` by number of candidates, `flags` by flag; they
     are the same in every language and read from the first. `baseline` is the accuracy without a
     model in English, or in the first language without English; it is undefined for rows of one
-    candidate, whose others the protocol adds. `repairs` counts queries with a code
-    in at least one language. `notes` describe the build; they are empty if the dataset depends only
-    on its source.
+    candidate, whose others the protocol adds. `figures` are the headline figures that a run has:
+    accuracy alone in one language, no RankC if languages have other candidates. `repairs` counts
+    queries with a code in at least one language. `notes` describe the build; they are empty if the
+    dataset depends only on its source.
     """
 
     name: str
@@ -85,24 +86,21 @@ class Config(NamedTuple):
     repairs: Counter[str]
     flags: Counter[str]
     baseline: Baseline
+    figures: tuple[str, ...]
     notes: dict[str, Any]
 
 
 Describe = Callable[[Sequence[Config]], dict[str, str]]
 
 
-def render_benchmark(name: str, configs: Mapping[str, int], title: str = "") -> str:
-    """Return `eval.yaml` for {configuration: number of languages}.
-
-    Configurations of one language have no figures of pairs. `title` replaces a missing
-    `pretty_name`.
-    """
+def render_benchmark(name: str, configs: Mapping[str, Sequence[str]], title: str = "") -> str:
+    """Return `eval.yaml` for {configuration: figures}; `title` replaces a missing `pretty_name`."""
     source = DatasetCard(read_prose(name))
     tasks = [
         # `.eval_results/` of model repositories uses the same ids.
         {"id": f"{config}_{figure}", "config": config}
-        for config, languages in configs.items()
-        for figure in (HEADLINES if languages > 1 else ACCURACY)
+        for config, figures in configs.items()
+        for figure in figures
     ]
     benchmark = {
         "name": source.data.get("pretty_name", title or name),
@@ -133,7 +131,7 @@ def first_paragraph(text: str) -> str:
 
 
 def render_card(
-    folder: Path, name: str, configs: Sequence[str], default: str, describe: Describe
+    folder: Path, name: str, configs: Sequence[Config], default: str, describe: Describe
 ) -> str:
     """Return the card of the dataset in `folder`, for these configurations.
 
@@ -143,26 +141,25 @@ def render_card(
     """
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
-    present = [read_config(folder, config) for config in configs]
-    for config in present:
+    for config in configs:
         authored |= config.notes.get("card", {})
     names = authored.pop("relations")
     shown = folder.absolute().name
-    chosen = default if default in configs else configs[0]
+    chosen = default if default in [config.name for config in configs] else configs[0].name
     data = DatasetCardData(
-        language=sorted({split.name.replace("_", "-") for c in present for split in c.splits}),
-        size_categories=[size_category(present)],
+        language=sorted({split.name.replace("_", "-") for c in configs for split in c.splits}),
+        size_categories=[size_category(configs)],
         **{"pretty_name": shown, **authored},
-        configs=[describe_files(config, chosen) for config in present],
-        dataset_info=[describe_features(config) for config in present],
+        configs=[describe_files(config, chosen) for config in configs],
+        dataset_info=[describe_features(config) for config in configs],
     )
     parts = {
         "name": shown,
-        "columns": columns_table(present),
-        "statistics": statistics_table(present),
-        "relations": relations_table(present, names),
-        **describe_sentences(present, folder),
-        **describe([config for config in present if "twin_of" not in config.notes]),
+        "columns": columns_table(configs),
+        "statistics": statistics_table(configs),
+        "relations": relations_table(configs, names),
+        **describe_sentences(configs, folder),
+        **describe([config for config in configs if "twin_of" not in config.notes]),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
     mark = MARK.format(name=name) + EDIT.format(folder=name.replace("-", "_"))
@@ -196,8 +193,17 @@ def read_config(folder: Path, name: str) -> Config:
         repairs=Counter(code for row in repaired for code in set().union(*row)),
         flags=Counter(flag for row in flagged for flag in row),
         baseline=measure_baseline(paths[read].stem, tables[read], name),
+        figures=list_figures(tables),
         notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
     )
+
+
+def list_figures(tables: Sequence[pa.Table]) -> tuple[str, ...]:
+    """Return the headline figures of a run with these languages."""
+    if len(tables) == 1:
+        return HEADLINES[:1]
+    one, *others = (pc.list_value_length(table["candidates"]) for table in tables)
+    return HEADLINES if all(one == other for other in others) else UNRANKED
 
 
 def count_values(column: pa.ChunkedArray) -> Counter[Any]:
@@ -224,7 +230,7 @@ def read_parquet(path: Path) -> pa.Table:
         ) from error
 
 
-def size_category(configs: list[Config]) -> str:
+def size_category(configs: Sequence[Config]) -> str:
     """Return the Hub's size category for the rows of all configurations and languages."""
     rows = sum(split.rows for config in configs for split in config.splits)
     return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")

@@ -158,8 +158,9 @@ def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleTy
     `source` is a module with `describe` and, except for balanced sets, DEFAULT_CONFIG.
     """
     present = [config for config in configs if is_built(folder, config)]
-    languages = {name: len([*(folder / "data" / name).iterdir()]) for name in present}
-    benchmark = render_benchmark(name, languages, folder.absolute().name)
+    read = [read_config(folder, config) for config in present]
+    figures = {config.name: config.figures for config in read}
+    benchmark = render_benchmark(name, figures, folder.absolute().name)
     default = getattr(source, "DEFAULT_CONFIG", "")
-    write_text(folder / "README.md", render_card(folder, name, present, default, source.describe))
+    write_text(folder / "README.md", render_card(folder, name, read, default, source.describe))
     write_text(folder / "eval.yaml", benchmark)

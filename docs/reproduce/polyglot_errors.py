@@ -57,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--pairs", action="store_true")
     chosen = parser.parse_args(argv)
     ids = read_ids(chosen.dataset)
-    n_rows = N_ROWS if chosen.rows is None else parse_rows(chosen.rows, ids)
+    fitting = {x: n for x, n in N_ROWS.items() if n <= len(ids.get(x, ()))}
+    n_rows = fitting | parse_rows(chosen.rows or [], ids)
     for model, errors in sorted(read_errors(chosen.errors).items()):
         found = find_accuracies(ids, errors, model, n_rows)
         for language, one in found.items():

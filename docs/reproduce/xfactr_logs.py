@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if given.language not in LANGUAGES:
         raise unknown("language", given.language, "X-FACTR", LANGUAGES)
     decodings = read_logs(given.folder)
-    known = all(row["single_token"] is not None for row in decodings[0])
+    known = all(row["single_token"] is not None for rows in decodings for row in rows)
     parts = ("all", "single", "multi") if known else ("all",)
     tables, marks = [], []
     for number, rows in enumerate(decodings, 1):
@@ -100,9 +100,10 @@ def read_logs(folder: Path) -> list[list[dict[str, Any]]]:
         logs = [(path, rows) for path in paths for rows in read_decodings(path)]
         found = found or [[] for _ in logs]
         if len(logs) != len(found) or len(logs) > 2:
+            others = f", {next(iter(files))} has {len(found)}" if len(logs) != len(found) else ""
             raise PolyprobeError(
-                f"{folder}: {relation} has {len(logs)} decodings and {next(iter(files))} has "
-                f"{len(found)}; expected one for each relation, or two"
+                f"{folder}: {relation} has {len(logs)} decodings{others}; expected one for each "
+                "relation, or two"
             )
         check_same_facts(logs[0], logs[-1])
         for side, (_, rows) in zip(found, logs, strict=True):

@@ -103,7 +103,7 @@ def compare_gaps(
 def _find_floor(facts: ScoredFacts, language: str) -> float:
     """Return the accuracy of the most frequent answers, of chance where that is unknown."""
     known = facts.baseline
-    return float((known[language] if known else facts.chance).mean())
+    return float(known[language].mean()) if known else facts.chance_of(language)
 
 
 def find_gaps(figure: Figure, best: int) -> Figure:

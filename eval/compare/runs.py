@@ -253,7 +253,8 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Matched:
             f"{first.folder} and {second.folder} have no language in common "
             f"({', '.join(tables[0])}; {', '.join(tables[1])})"
         )
-    rows = match_facts(tables[0][languages[0]], tables[1][languages[0]], (first, second))
+    matched = [match_facts(tables[0][x], tables[1][x], (first, second), x) for x in languages]
+    rows = matched[0]
     one, other = (len(table[languages[0]]) for table in tables)
     only = (one - len(rows[0]), other - len(rows[1]))
     chosen = _choose_common((first, second), tables, rows, choice)
@@ -287,7 +288,7 @@ def _choose_common(
 
 
 def match_facts(
-    first: pa.Table, second: pa.Table, runs: tuple[Run, Run]
+    first: pa.Table, second: pa.Table, runs: tuple[Run, Run], language: str
 ) -> tuple[list[int], list[int]]:
     """Return the rows of both tables that hold the same fact, in the first one's order.
 
@@ -309,8 +310,8 @@ def match_facts(
     for one, other in pairs:
         if asked[0][one] != asked[1][other]:
             raise PolyprobeError(
-                f"fact {first['fact_id'][one]} has other candidates in {runs[0].folder} (row "
-                f"{one}) than in {runs[1].folder} (row {other}); compare runs on the same dataset "
-                "and configuration"
+                f"{language}, fact {first['fact_id'][one]}: other candidates in {runs[0].folder} "
+                f"(row {one}) than in {runs[1].folder} (row {other}); compare runs on the same "
+                "dataset and configuration"
             )
     return [one for one, _ in pairs], [other for _, other in pairs]

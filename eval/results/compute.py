@@ -10,7 +10,7 @@ import pyarrow as pa
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.fillings import choose_again
 from polyprobe.eval.run.folder import Run, read_aligned
-from polyprobe.eval.run.protocol import protocol_of
+from polyprobe.eval.run.protocol import find_different, protocol_of
 from polyprobe.eval.scoring.options import is_normalised
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
@@ -137,13 +137,20 @@ def read_facts(
         PolyprobeError: scores that are not numbers.
     """
     try:
-        own = protocol_of(run.settings().scoring).contrasts
-        return ScoredFacts(tables, options, own)
+        return ScoredFacts(tables, options, _has_own_candidates(run))
     except ValueError as error:
         raise PolyprobeError(
             f"{run.folder}/scores: {error}; delete that language's file and run the same "
             "`polyprobe eval` again"
         ) from error
+
+
+def _has_own_candidates(run: Run) -> bool:
+    """Return whether languages have other candidates in any row of a run, chosen or not."""
+    settings = run.settings()
+    if not protocol_of(settings.scoring).contrasts:
+        return False
+    return bool(find_different({x: run.read(x) for x in settings.languages}, "scores").any())
 
 
 def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP) -> dict[str, Any]:
@@ -218,7 +225,7 @@ def find_need(name: str, facts: ScoredFacts, scoring: str) -> str:
             return "at least two languages"
         if figure.matched and not facts.matched:
             return "the same candidates in every language"
-        return "" if figure.applies(facts) else "questions about another subject (--donor)"
+        return "" if figure.applies(facts) else "a question about another subject (--donor)"
     if module == "calibration" and key == "ece":
         return ""
     found = MODULES.get(module)
@@ -240,7 +247,7 @@ def _test_second(
     }
     found = {}
     for figure, (names, values) in tested.items():
-        if figure not in chosen:
+        if figure not in chosen or not BY_NAME[figure].applies(facts):
             continue
         columns = np.column_stack([values, values.mean(axis=1)]) if names else values
         p = flip_signs(columns, options["clusters"], options["n_resamples"], options["seed"])

@@ -52,15 +52,14 @@ class ScoredFacts:
     Attributes:
         tables: the scores on disk by language, with parallel rows.
         languages: their codes, in the run's order.
-        options: weights of RankC, and what ties count. A protocol that does not compare rankings
-            of languages lets each have its `own_candidates`.
+        options: weights of RankC, and what ties count.
         given: the validated scores by language; every kernel reads them without a second check.
         scores: those that are ranked: `given`, or without ties (`MetricOptions.ties`).
         first_scores: those of the first language.
         answers: indices of the correct candidates of each fact.
         sizes: number of candidates of each fact, in the first language.
-        matched: whether a fact has as many candidates in every language, so that their rankings
-            are compared.
+        matched: whether languages have the same candidates, so that rankings are compared; not
+            with `own_candidates`.
         rankc: RankC of each fact and pair of languages; no pairs if not `matched`.
         right: probability that each fact is right, by language (1 or 0 without ties).
         second: the facts in another subject's sentence; None without any.
@@ -81,8 +80,7 @@ class ScoredFacts:
         self.scores = self._settle(self.given)
         self.first_scores = next(iter(self.scores.values()))
         self.sizes = self.first_scores.sizes
-        sizes = [rows.sizes for rows in self.scores.values()]
-        self.matched = not own_candidates or all(np.array_equal(x, self.sizes) for x in sizes)
+        self.matched = not own_candidates
         self.rankc = np.zeros((len(self.sizes), 0))
         if self.matched:
             self.rankc = self._compare(self.scores)
@@ -104,11 +102,9 @@ class ScoredFacts:
     def _read_second(self) -> SecondQuestions | None:
         valid = [table["donor_scores"].is_valid().to_numpy() for table in self.tables.values()]
         asked = np.logical_and.reduce(valid)
-        if not asked.any() or not self.matched:
+        if not asked.any():
             return None
         places = np.flatnonzero(asked)
-        kept: np.ndarray = np.repeat(asked, self.sizes)
-        own = {x: Rows(rows.flat[kept], rows.sizes[asked]) for x, rows in self.scores.items()}
         given = {
             x: Rows(*read_rows(masked_scores(table.take(places), "donor_scores"), x))
             for x, table in self.tables.items()
@@ -116,20 +112,26 @@ class ScoredFacts:
         donor = self._settle(given)
         answers = [self.answers[place] for place in places]
         rankc = np.zeros_like(self.rankc)
-        rankc[places] = self._compare(own, donor)
+        if self.matched:
+            kept: np.ndarray = np.repeat(asked, self.sizes)
+            own = {x: Rows(rows.flat[kept], rows.sizes[asked]) for x, rows in self.scores.items()}
+            rankc[places] = self._compare(own, donor)
         right = np.column_stack([*self.right.values()]).astype(np.float64)
         donor_right = np.zeros_like(right)
         for column, rows in enumerate(donor.values()):
             donor_right[places, column] = right_probability(rows, answers)
         return SecondQuestions(self.languages, asked, self.rankc, rankc, right, donor_right)
 
+    def chance_of(self, language: str) -> float:
+        """Return the accuracy of a guess in a language."""
+        return float(chance_accuracy(self.scores[language], self.answers).mean())
+
     @property
-    def chance(self) -> np.ndarray:
-        """Return the accuracy of a guess by fact, the mean over languages."""
+    def chance(self) -> float:
+        """Return the accuracy of a guess, the mean over languages."""
         if self.matched:
-            return chance_accuracy(self.first_scores, self.answers)
-        own = [chance_accuracy(rows, self.answers) for rows in self.scores.values()]
-        return np.mean(own, axis=0)
+            return self.chance_of(self.languages[0])
+        return float(np.mean([self.chance_of(language) for language in self.languages]))
 
     @property
     def baseline(self) -> dict[str, np.ndarray] | None:

@@ -142,7 +142,8 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
         if len(table) and pc.max(pc.list_value_length(table["candidates"])).as_py() == 1:
             raise PolyprobeError(
                 f"language '{language}': --scoring {scoring} ranks the candidates of a row, but "
-                "each row has only the right answer; use --scoring xfactr or mpararel"
+                "each row has only the right answer; use --scoring xfactr or mpararel "
+                "(masked models), or a dataset with more candidates"
             )
     together = protocol.whole_relation or protocol.options or protocol.kind == "predictions"
     for language, table in tables.items() if together else ():
@@ -162,10 +163,16 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
             )
 
 
+def find_different(tables: Mapping[str, pa.Table], column: str = "candidates") -> np.ndarray:
+    """Return for each row whether languages have another number of candidates."""
+    sizes = [np.asarray(pc.list_value_length(table[column])) for table in tables.values()]
+    differ: np.ndarray = np.any([own != sizes[0] for own in sizes], axis=0)
+    return differ
+
+
 def check_rows(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:
     """Refuse rows that hide that languages have their own candidates, whose rankings differ."""
-    sizes = [np.asarray(pc.list_value_length(table["candidates"])) for table in tables.values()]
-    differ: np.ndarray = np.any([own != sizes[0] for own in sizes], axis=0)
+    differ = find_different(tables)
     if differ.any() and not differ[rows].any():
         raise PolyprobeError(
             f"languages have other candidates in {differ.sum():,} rows, but in none of the "

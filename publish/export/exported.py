@@ -263,11 +263,12 @@ def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
     for figure, mean in results["mean"].items():
         values, bounds = results[figure], intervals.get(figure, {})
         chance, n = find_chance(results, figure), _count(results, figure)
+        of_each = None if results.get("own_candidates") else chance
         floor = find_floor(results, figure)
         for name, place in {**singles, **pairs}.items():
             if name in values:
                 low, high = bounds.get(name) or (None, None)
-                of_language = chance if values[name] is not None else None
+                of_language = of_each if values[name] is not None else None
                 yield Row(figure, *place, values[name], low, high, of_language, n, floor)
         low, high = intervals.get(MEAN, {}).get(figure) or (None, None)
         yield Row(figure, MEAN, "", mean, low, high, chance, n, floor)

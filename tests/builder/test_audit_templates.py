@@ -5,6 +5,7 @@ from functools import cache
 from statistics import fmean
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.audit.templates import count_templates, list_templates, read_template
@@ -69,9 +70,6 @@ def test_missing_column_and_rows_are_named():
         count_templates(table.drop(["subject"]), "tiny")
     with pytest.raises(PolyprobeError, match="tiny has no rows"):
         count_templates(table.slice(0, 0), "tiny")
-    free = make_table([("P36", None, "Lima is in [Y]", "Peru"), ("P36", None, "Ulm: [Y]", "Rome")])
-    with pytest.raises(PolyprobeError, match="tiny has no templates: no relation's prompts differ"):
-        count_templates(free, "tiny")
 
 
 def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
@@ -95,6 +93,37 @@ def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
     assert list(json.loads(file.read_text())) == ["fr", "zh_hans", "mean"]
     with pytest.raises(PolyprobeError, match="unknown language 'is' in .*available: en, fr, zh_ha"):
         audit(str(folder), languages="en,is", templates=True)
+
+
+def test_splits_are_those_of_the_card(tmp_path, capsys):
+    """Files may have the names that `push_to_hub` of datasets gives them."""
+    parts = []
+    for config in ("a", "b"):
+        (tmp_path / "data" / config).mkdir(parents=True)
+        file = f"data/{config}/en-00000-of-00001.parquet"
+        pq.write_table(make_table(ROWS), tmp_path / file)
+        parts.append(f"- config_name: {config}\n  data_files:\n  - split: en\n    path: {file}\n")
+    (tmp_path / "README.md").write_text(f"---\nconfigs:\n{''.join(parts)}---\n", encoding="utf-8")
+    audit(str(tmp_path), languages="en", templates=True)
+    assert "b en" in capsys.readouterr().out
+
+
+def test_a_dataset_without_templates_is_refused_not_one_of_its_splits(tmp_path):
+    def write(config, rows):
+        (tmp_path / "data" / config).mkdir(parents=True, exist_ok=True)
+        file = f"data/{config}/en.parquet"
+        pq.write_table(make_table(rows), tmp_path / file)
+        return f"- config_name: {config}\n  data_files:\n  - split: en\n    path: {file}\n"
+
+    free = [("P36", "a", "Lima is in [Y]", "Peru"), ("P36", "a", "Ulm: [Y]", "Rome")]
+    card = f"---\nconfigs:\n{write('free', free)}{write('ours', ROWS)}---\n"
+    (tmp_path / "README.md").write_text(card, encoding="utf-8")
+    file = tmp_path / "templates.json"
+    audit(str(tmp_path), templates=True, json_file=file)
+    assert json.loads(file.read_text())["free en"]["unread"] == 1
+    write("ours", free)
+    with pytest.raises(PolyprobeError, match="has no templates: no relation's prompts differ only"):
+        audit(str(tmp_path), templates=True)
 
 
 def test_read_templates_are_the_released_patterns(monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import DatasetCard
 
 from polyprobe.builder.output.card import Config as CardConfig
-from polyprobe.builder.output.card import SplitSize, render_card, size_category
+from polyprobe.builder.output.card import SplitSize, read_config, render_card, size_category
 from polyprobe.builder.output.folder import is_built
 from polyprobe.builder.recipes import RECIPES, load_recipe
 from polyprobe.schema.columns import DESCRIPTIONS, RELEASED, REPAIRED, SCHEMA, SENTENCES
@@ -17,7 +17,7 @@ DATASETS = Path(__file__).parents[2] / "datasets"
 
 def render(name: str, folder: Path) -> str:
     source = load_recipe(name)
-    present = [config for config in source.CONFIGS if is_built(folder, config)]
+    present = [read_config(folder, x) for x in source.CONFIGS if is_built(folder, x)]
     return render_card(folder, name, present, source.DEFAULT_CONFIG, source.describe)
 
 
@@ -79,7 +79,7 @@ def test_every_column_is_described():
 )
 def test_size_category(rows, category):
     split = SplitSize("en", "data/c/en.parquet", rows, 0, 0)
-    assert size_category([CardConfig("c", [split], SCHEMA, *[{}] * 6)]) == category
+    assert size_category([CardConfig("c", [split], SCHEMA, *[{}] * 7)]) == category
 
 
 @pytest.mark.upstream

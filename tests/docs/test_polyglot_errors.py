@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from docs.reproduce import polyglot_errors
-from docs.reproduce.polyglot_errors import main, read_errors
+from docs.reproduce.polyglot_errors import N_ROWS, main, read_errors
 from polyprobe.system.errors import PolyprobeError
 
 SCRIPT = Path(polyglot_errors.__file__)
@@ -74,6 +74,13 @@ def test_a_model_without_some_languages(report):
         ["other", "mean", "1 of 3 languages", "66.667"],
     ]
     assert report(("m", "fr", "a"), options=())[0][:4] == ["m", "fr", "3", "66.667"]
+
+
+def test_rows_of_one_language_leave_the_default_of_english(report, monkeypatch):
+    """A default that is larger than the dataset is that of another build."""
+    assert report(*WRONG, options=())[1][:3] == ["m", "en", "4"]
+    monkeypatch.setitem(N_ROWS, "en", 3)
+    assert report(*WRONG, options=("--rows", "de=4"))[1][:4] == ["m", "en", "3", "33.333"]
 
 
 def test_languages_that_are_not_built_are_named(report):

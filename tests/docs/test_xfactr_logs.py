@@ -184,12 +184,20 @@ def test_relations_need_as_many_decodings_as_the_others(check, tmp_path):
     for name in ("P17.csv", "P36.1.csv", "P36.2.csv"):
         write(tmp_path / name, FACTS)
     assert refuse(check, "en", tmp_path) == (
-        f"error: {tmp_path}: P36 has 2 decodings and P17 has 1; expected one for each relation, or "
-        "two"
+        f"error: {tmp_path}: P36 has 2 decodings, P17 has 1; expected one for each relation, or two"
     )
     write(tmp_path / "P17.1.csv", FACTS)  # and P17.csv; then three
     write(tmp_path / "P17.2.csv", FACTS)
-    assert "P17 has 3 decodings and P17 has 3; expected one" in refuse(check, "en", tmp_path)
+    assert "P17 has 3 decodings; expected one" in refuse(check, "en", tmp_path)
+
+
+def test_shares_by_number_of_words_need_the_column_in_both_decodings(check, tmp_path):
+    more = [f"{line},False" for line in FACTS]
+    write(tmp_path / "P17.1.csv", more, f"{HEAD},is_single_word")
+    write(tmp_path / "P17.2.csv", more, f"{HEAD},is_single_word")
+    assert "multi 0.3333" in check("en", tmp_path)[1]
+    write(tmp_path / "P17.2.csv", FACTS)
+    assert not [line for line in check("en", tmp_path) if "multi" in line]
 
 
 def test_mistakes_are_one_line(check, tmp_path):

@@ -81,18 +81,20 @@ def test_other_facts_and_other_candidates(run):
     ids = table.column("fact_id").to_pylist()
     others = table.set_column(0, "fact_id", [[f"x{i}" for i in ids]])
     with pytest.raises(PolyprobeError, match="have no fact in common"):
-        match_facts(table, others, (first, second))
+        match_facts(table, others, (first, second), "en")
     answers = pa.array([[0]] * len(table), table.schema.field(2).type)
     other = table.set_column(2, table.schema.field(2), answers)
-    with pytest.raises(PolyprobeError, match=rf"fact {ids[1]} has other candidates in .*a \(row 1"):
-        match_facts(table, other, (first, second))
+    with pytest.raises(
+        PolyprobeError, match=rf"en, fact {ids[1]}: other candidates in .*a \(row 1"
+    ):
+        match_facts(table, other, (first, second), "en")
 
 
 def test_rows_of_one_fact_are_matched_in_their_order(run):
     first, second = run("a"), run("b")
     table = first.read("en")
     twice = table.take([0, 0, 1])
-    assert match_facts(twice, table.take([1, 0]), (first, second)) == ([0, 2], [1, 0])
+    assert match_facts(twice, table.take([1, 0]), (first, second), "en") == ([0, 2], [1, 0])
 
 
 @pytest.mark.parametrize(

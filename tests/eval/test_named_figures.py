@@ -99,7 +99,7 @@ def test_a_star_is_explained_below_the_table_of_no_columns(alone):
         ({"figures": ("default", "rankc")}, "--figures rankc needs at least two languages,"),
         ({"figures": ("kappa",)}, "--figures kappa needs at least two languages,"),
         ({"figures": ("right_alone",)}, "--figures right_alone needs at least two languages,"),
-        ({"figures": ("accuracy_gain",)}, "accuracy_gain needs questions about another subject"),
+        ({"figures": ("accuracy_gain",)}, "accuracy_gain needs a question about another subject"),
         ({"figures": ("paraphrase_consistency",)}, "needs a dataset with several templates of a"),
         ({"figures": ("contrastive_knowledge",)}, "needs --scoring contrastive,"),
         ({"figures": ("position_bias.range",)}, "needs --scoring letters in several orders,"),

@@ -1,21 +1,29 @@
 """Languages whose facts have other candidates, in another number: no figure compares rankings."""
 
+import csv
+from functools import partial
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
+from polyprobe.eval.callback import ConsistencyCallback
 from polyprobe.eval.compare.runs import compare_runs
 from polyprobe.eval.report.runs import write_report
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
+from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import Run
+from polyprobe.publish.export import export_run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, write_facts
+from tests.eval.trainers import make_trainer, save_once
 
 LANGUAGES = list(CITIES)
 NONE = Bootstrap(0)
+UNRANKED = {"accuracy", "accuracy_gain", "coverlap"}
 RANKED = {"rankc", "rankc_adjusted", "agreement", "rbo", "kendall_tau_b", "kappa", "p_values"}
 
 
@@ -34,6 +42,11 @@ def drop_some(language, made):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return str(write_facts(tmp_path_factory.mktemp("own") / "facts", drop_some))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return partial(save_once, tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +72,16 @@ def test_each_language_has_the_figures_of_its_own_run(run, folder, scorers, tmp_
             assert found == expected, (language, name)
 
 
+def share_right(row, scores):
+    """Return the share of right answers among the best candidates."""
+    return np.isin(np.flatnonzero(np.equal(scores, max(scores))), row["answers"]).mean()
+
+
 def test_pairs_and_chance_by_hand(run):
     results, right, chance = find_results(run, NONE), {}, []
     for language in LANGUAGES:
         rows = run.read(language).to_pylist()
-        best = [np.flatnonzero(np.equal(row["scores"], max(row["scores"]))) for row in rows]
-        right[language] = np.array(
-            [np.isin(x, row["answers"]).mean() for x, row in zip(best, rows, strict=True)]
-        )
+        right[language] = np.array([share_right(row, row["scores"]) for row in rows])
         chance += [1 / len(row["scores"]) for row in rows]
     assert results["chance"] == {"accuracy": pytest.approx(np.mean(chance))}
     one, other = right["en"], right["ru"]
@@ -75,7 +90,7 @@ def test_pairs_and_chance_by_hand(run):
     relation = [row["relation"] == "P36" for row in run.read("en").to_pylist()]
     part = results["by_relation"]["P36"]
     assert part["accuracy"]["ru"] == pytest.approx(right["ru"][relation].mean())
-    assert set(part["mean"]) == {"accuracy", "coverlap"}
+    assert set(part["mean"]) == UNRANKED
 
 
 def test_a_language_added_later_ends_the_comparison_of_rankings(scorers, folder, tmp_path):
@@ -92,7 +107,7 @@ def test_a_language_added_later_ends_the_comparison_of_rankings(scorers, folder,
 def test_runs_are_compared_by_the_other_figures(run, folder, scorers, tmp_path):
     evaluate_model(scorers("bert", "contrastive"), folder, output=tmp_path)
     found = compare_runs(run, Run(tmp_path), n_resamples=100)
-    assert set(found.differences) == {"accuracy", "coverlap"}
+    assert set(found.differences) == UNRANKED
 
 
 def test_the_command_says_so_and_the_report_is_refused(run):
@@ -123,6 +138,59 @@ def test_rows_that_hide_the_difference_are_refused(folder, scorers, tmp_path):
             output=tmp_path / "few",
             limit=2,
         )
+
+
+def test_rows_chosen_later_stay_unmatched(run):
+    found = find_results(run, NONE, make_choice(relations=["P37"]))
+    sizes = [[len(row) for row in run.read(x)["scores"].to_pylist()[3::2]] for x in LANGUAGES]
+    assert sizes[0] == sizes[1] == sizes[2]  # in these rows
+    assert found["own_candidates"]
+    assert not {"rankc", "agreement", "kappa"} & {*found}
+    both = compare_runs(run, run, choice=make_choice(relations=["P37"]), n_resamples=9)
+    assert set(both.differences) == UNRANKED
+
+
+def test_rows_that_hide_the_difference_are_refused_language_by_language(scorers, tmp_path):
+    data, scorer = str(write_facts(tmp_path / "facts", _reverse)), scorers("gpt2", "contrastive")
+    options = {"output": tmp_path / "few", "limit": 2, "donor": False}
+    evaluate_model(scorer, data, languages="en", **options)
+    with pytest.raises(PolyprobeError, match="other candidates in 2 rows, .* none of the 2 chosen"):
+        evaluate_model(scorer, data, languages="ru", **options)
+
+
+def test_second_questions_by_language_remain(run):
+    results = find_results(run, NONE)
+    assert set(results["accuracy_gain"]) == {*LANGUAGES}
+    asked = [row["donor_scores"] is not None for row in run.read("en").to_pylist()]
+    assert any(asked)
+    for language in LANGUAGES:
+        rows = [r for r, a in zip(run.read(language).to_pylist(), asked, strict=True) if a]
+        right = [share_right(row, row["donor_scores"]) for row in rows]
+        assert results["accuracy_donor"][language] == pytest.approx(np.mean(right))
+    assert not {"rankc_donor", "rankc_difference", "rankc_subject"} & {*results}
+
+
+def test_other_candidates_of_any_language_are_no_pair_of_runs(run, scorers, tmp_path):
+    data = str(write_facts(tmp_path / "facts"))
+    evaluate_model(scorers("gpt2", "contrastive"), data, output=tmp_path / "run")
+    with pytest.raises(PolyprobeError, match="^ru, fact P36:C0:0: other candidates in "):
+        compare_runs(run, Run(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+def test_a_training_follows_the_other_figures(limit, saved, tmp_path):
+    data = str(write_facts(tmp_path / "facts", _reverse))
+    trainer, _ = make_trainer(saved("gpt2"), tmp_path)
+    callback = ConsistencyCallback(trainer, data, scoring="contrastive", limit=limit)
+    figures = {name.split("/")[1].split(".")[0] for name in callback._measure(0)}
+    assert figures == {"accuracy"}
+
+
+def test_an_export_has_the_chance_of_the_mean_alone(run, tmp_path):
+    export_run(run.folder, "csv", tmp_path / "run.csv")
+    with open(tmp_path / "run.csv", encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["figure"] == "accuracy"]
+    assert [bool(row["chance"]) for row in rows if not row["relation"]] == [False] * 3 + [True]
 
 
 def _reverse(language, made):

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
+from polyprobe.eval import evaluate_model
 from polyprobe.eval.report import write_report
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.further.pairs import describe_high_pairs, find_high_pairs, find_partners
@@ -152,6 +153,13 @@ def test_the_command_prints_pairs_and_partners(run):
 def test_mistakes_are_refused(run, words, error):
     with pytest.raises(PolyprobeError, match=error):
         call(run.folder, "--resamples", 0, *words)
+
+
+def test_a_figure_that_a_run_lacks_is_named(run, tmp_path, scorers):
+    folder, data = tmp_path / "other", str(write_facts(tmp_path / "small"))
+    evaluate_model(scorers("gpt2", "bmlama"), data, output=folder, donor=False)
+    with pytest.raises(PolyprobeError, match="--pairs: .*other has no rankc_subject; name another"):
+        call(folder, "--resamples", 0, "--pairs", "rankc_subject,rankc")
 
 
 @NEEDS_CHROMIUM

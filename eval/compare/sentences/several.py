@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
+from polyprobe.eval.results.options import resolve_clusters
 from polyprobe.eval.results.table import format_p_value, number
 from polyprobe.eval.run.choice import ALL_ROWS
 from polyprobe.eval.run.folder import Run
@@ -51,6 +52,10 @@ class Several(NamedTuple):
         yield changes_table(self)
         for found in self.found if self.by_relation else ():
             yield from relations_tables(found)
+        if "n_resamples" in self.settings:
+            drawn, test = self.settings["clusters"], self.settings.get("test", "randomisation")
+            unit = "facts" if drawn == "none" else f"{drawn}s"
+            yield f"p: {test}, {self.settings['n_resamples']:,} resamples of {unit}"
         for found in self.found:
             yield from (f"{found.versions.wordings[1]}: {line}" for line in list_notes(found))
 
@@ -96,6 +101,9 @@ def compare_several(
         "signatures": [run.settings().signature for run in runs],
         "correction": "holm",
         **options,
+        "clusters": resolve_clusters(
+            reference.read(found[0].languages[0]), options.get("clusters", "auto")
+        ),
         **choice.as_json(),
     }
     return Several(found, settings, by_relation)

@@ -67,9 +67,8 @@ def list_notes(found: VersionComparison) -> Iterator[str]:
     """Yield the notes below the table, one line each."""
     reference, other = found.versions.wordings
     yield (
-        f"{found.n_queries:,} rows in both; differences are {name_difference(found)}; macro: mean "
-        "over relations, micro: over rows; ranks are of the best correct answer, ties in "
-        "expectation"
+        f"{found.n_queries:,} rows in both; macro: mean over relations, micro: over rows; ranks "
+        "are of the best correct answer, ties in expectation"
     )
     if found.left_out_languages:
         yield f"excluded (only in one run): languages {', '.join(found.left_out_languages)}"
