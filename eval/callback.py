@@ -26,7 +26,7 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import SEPARATE
 from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
-from polyprobe.eval.run.protocol import as_asked, find_different, protocol_of
+from polyprobe.eval.run.protocol import as_asked, protocol_of
 from polyprobe.eval.scoring.chat import ChatOptions, render_chat, take_chat
 from polyprobe.eval.scoring.given import configuration_of, name_of, unwrap
 from polyprobe.eval.scoring.load import check_chat, family_of
@@ -37,6 +37,7 @@ from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
 from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.schema.checks import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.system.errors import PolyprobeError
 
@@ -144,7 +145,7 @@ class ConsistencyCallback(TrainerCallback):
             self._make = self._in_chat(conversation, scoring)
         self._found: dict[str, float] | None = None  # of the current weights
         tables = load_facts(dataset, config, languages, protocol_of(scoring).contrasts)
-        self._own = bool(find_different(tables).any())
+        self._own = bool(find_different(tables.values()).any())
         table = next(iter(tables.values()))
         chosen = choose(table, choose_to_score(table, relations, exclude))
         rows = choose_rows(table, limit, sample, chosen.rows)

@@ -1,6 +1,6 @@
 """The checks of a dataset's rows, and of its splits against each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -149,6 +149,13 @@ PARALLEL: dict[str, Callable[[pa.Table], pa.ChunkedArray]] = {
     "the right answers differ": lambda table: pc.binary_join(table["answers"].cast(_TEXTS), " "),
 }
 """What must be equal in all splits."""
+
+
+def find_different(tables: Iterable[pa.Table], column: str = "candidates") -> np.ndarray:
+    """Return for each row whether the lists of a column differ in length between languages."""
+    sizes = [np.asarray(pc.list_value_length(table[column])) for table in tables]
+    differ: np.ndarray = np.any([own != sizes[0] for own in sizes], axis=0)
+    return differ
 
 
 def _refuse(

@@ -29,6 +29,7 @@ from polyprobe.builder.audit.parallel import find_ids
 from polyprobe.builder.audit.report import decimals
 from polyprobe.builder.audit.split import read_split
 from polyprobe.metrics.joint import HEADLINES
+from polyprobe.schema.checks import find_different
 from polyprobe.schema.columns import DESCRIPTIONS, FLAGS, UNREADABLE, split_name
 from polyprobe.system.errors import PolyprobeError
 
@@ -202,8 +203,7 @@ def list_figures(tables: Sequence[pa.Table]) -> tuple[str, ...]:
     """Return the headline figures of a run with these languages."""
     if len(tables) == 1:
         return HEADLINES[:1]
-    one, *others = (pc.list_value_length(table["candidates"]) for table in tables)
-    return HEADLINES if all(one == other for other in others) else UNRANKED
+    return UNRANKED if find_different(tables).any() else HEADLINES
 
 
 def count_values(column: pa.ChunkedArray) -> Counter[Any]:

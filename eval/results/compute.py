@@ -10,13 +10,14 @@ import pyarrow as pa
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, choose
 from polyprobe.eval.run.fillings import choose_again
 from polyprobe.eval.run.folder import Run, read_aligned
-from polyprobe.eval.run.protocol import find_different, protocol_of
+from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.eval.scoring.options import is_normalised
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.metrics.shared.rows import name_pairs, take
+from polyprobe.schema.checks import find_different
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -150,7 +151,7 @@ def _has_own_candidates(run: Run) -> bool:
     settings = run.settings()
     if not protocol_of(settings.scoring).contrasts:
         return False
-    return bool(find_different({x: run.read(x) for x in settings.languages}, "scores").any())
+    return bool(find_different(map(run.read, settings.languages), "scores").any())
 
 
 def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP) -> dict[str, Any]:

@@ -251,10 +251,11 @@ def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
 def _notes_of_named(results: dict[str, Any]) -> Iterator[str]:
     """Yield the means of named figures that neither the table nor the tests show."""
     shown = {*(figure.name for figure in list_shown(results)), *results.get("p_values", {})}
+    wanted = (list_named(results) - shown) & {*results}
     bounds = results.get("intervals", {}).get("mean", {})
     for figure in FIGURES:
         name = figure.name
-        if name not in list_named(results) - shown or name not in results:
+        if name not in wanted:
             continue
         if figure.per == ALL:
             yield f"{figure.title}: {_with_interval(results[name], results.get(f'{name}_ci'))}"

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from polyprobe.metrics.shared.subjects import Repeated, find_repeated
+from polyprobe.schema.checks import find_different
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.system.errors import PolyprobeError
 
@@ -163,16 +163,9 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
             )
 
 
-def find_different(tables: Mapping[str, pa.Table], column: str = "candidates") -> np.ndarray:
-    """Return for each row whether languages have another number of candidates."""
-    sizes = [np.asarray(pc.list_value_length(table[column])) for table in tables.values()]
-    differ: np.ndarray = np.any([own != sizes[0] for own in sizes], axis=0)
-    return differ
-
-
 def check_rows(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:
     """Refuse rows that hide that languages have their own candidates, whose rankings differ."""
-    differ = find_different(tables)
+    differ = find_different(tables.values())
     if differ.any() and not differ[rows].any():
         raise PolyprobeError(
             f"languages have other candidates in {differ.sum():,} rows, but in none of the "
