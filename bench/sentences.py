@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.compare.runs import match_runs
-from polyprobe.eval.compare.sentences.compare import VersionComparison, compare_versions
-from polyprobe.eval.compare.sentences.deltas import read_ranks
-from polyprobe.eval.compare.sentences.texts import Versions
+from polyprobe.eval.analysis.compare.runs import match_runs
+from polyprobe.eval.analysis.compare.sentences.compare import VersionComparison, compare_versions
+from polyprobe.eval.analysis.compare.sentences.deltas import read_ranks
+from polyprobe.eval.analysis.compare.sentences.texts import Versions
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.significance import Paired
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from polyprobe.eval.compare.sentences import COMPARED
+from polyprobe.eval.analysis.compare.sentences import COMPARED
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from .options import (
@@ -132,10 +132,10 @@ def compare(
     if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
     import_evaluate()
-    from polyprobe.eval.compare.outcome import Outcome, compare_folders
-    from polyprobe.eval.compare.sentences.compare import Wanted
-    from polyprobe.eval.compare.sentences.gender import VERB_FORMS
-    from polyprobe.eval.compare.sentences.quality import REFERENCE_FREE, Comet
+    from polyprobe.eval.analysis.compare.outcome import Outcome, compare_folders
+    from polyprobe.eval.analysis.compare.sentences.compare import Wanted
+    from polyprobe.eval.analysis.compare.sentences.gender import VERB_FORMS
+    from polyprobe.eval.analysis.compare.sentences.quality import REFERENCE_FREE, Comet
     from polyprobe.eval.report import check_output, write_comparison
     from polyprobe.eval.run.folder import Run
     from polyprobe.system.files import write_text

@@ -15,9 +15,9 @@ from polyprobe.eval.scoring.options import check_model, check_revision
 from .options import check_dataset, checked, one_of, parse_splits
 
 if TYPE_CHECKING:
-    from polyprobe.eval.tokens import TokenCounts
+    from polyprobe.eval.analysis.tokens import TokenCounts
 
-TEXTS = ("answers", "candidates")  # as in eval.tokens, which imports pyarrow
+TEXTS = ("answers", "candidates")  # as in eval.analysis.tokens, which imports pyarrow
 MOST = 5  # tokens of the last column with a share: that many or more
 HEADS = ("texts", *map(str, range(1, MOST)), f"{MOST}+", "tokens", "/word", "/char", "unk.")
 DIGITS = (*[1] * MOST, 2, 2, 2, 1)  # decimals of the values
@@ -70,7 +70,7 @@ def tokens(
 
     tables = load_facts(dataset, config, splits, own_candidates=True)
     with explain_missing_extras("counting tokens"):
-        from polyprobe.eval.tokens import count_tokens, find_tokenizer, load_tokenizer
+        from polyprobe.eval.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
 
         place = find_tokenizer(model, revision)
         found = count_tokens(load_tokenizer(place), tables, texts)

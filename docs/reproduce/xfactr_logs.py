@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from polyprobe.builder.sources.xfactr import LANGUAGES
-from polyprobe.eval.compare.decodings import compare_decodings
+from polyprobe.eval.analysis.compare.decodings import compare_decodings
 from polyprobe.eval.errors.released import Released, read_decodings
 from polyprobe.eval.results.predictions import mark_predictions
 from polyprobe.metrics.factual_accuracy.factual_accuracy import measure_factual_accuracy

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polyprobe.eval.compare.decodings import list_notes as list_notes_of_decodings
-from polyprobe.eval.compare.outcome import list_notes
-from polyprobe.eval.compare.runs import Comparison
+from polyprobe.eval.analysis.compare.decodings import list_notes as list_notes_of_decodings
+from polyprobe.eval.analysis.compare.outcome import list_notes
+from polyprobe.eval.analysis.compare.runs import Comparison
 from polyprobe.eval.results.figures import BY_NAME, OF_MODULES
 from polyprobe.eval.results.table import format_p_value, number
 from polyprobe.eval.run.folder import FinishedRun

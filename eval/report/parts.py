@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from polyprobe.eval.compare.runs import Comparison
+from polyprobe.eval.analysis.compare.runs import Comparison
 from polyprobe.eval.results.figures import ALL, HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE, RunFigure
 from polyprobe.eval.results.further.pairs import find_partners
 from polyprobe.eval.results.further.popularity import list_popularity

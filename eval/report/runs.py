@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polyprobe.eval.compare.outcome import Outcome, list_notes
-from polyprobe.eval.compare.runs import Comparison, compare_runs
+from polyprobe.eval.analysis.compare.outcome import Outcome, list_notes
+from polyprobe.eval.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS

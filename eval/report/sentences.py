@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from polyprobe.eval.compare.sentences.compare import VersionComparison
-from polyprobe.eval.compare.sentences.relations import list_lines
-from polyprobe.eval.compare.sentences.table import (
+from polyprobe.eval.analysis.compare.sentences.compare import VersionComparison
+from polyprobe.eval.analysis.compare.sentences.relations import list_lines
+from polyprobe.eval.analysis.compare.sentences.table import (
     as_json,
     list_figures,
     list_notes,

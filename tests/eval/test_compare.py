@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.runs import compare_runs, match_facts
+from polyprobe.eval.analysis.compare.runs import compare_runs, match_facts
 from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.results.options import Bootstrap, read_clusters, resolve_clusters
 from polyprobe.system.errors import PolyprobeError

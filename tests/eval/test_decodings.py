@@ -9,8 +9,8 @@ from scipy.stats import binomtest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.decodings import find_mcnemar_p
-from polyprobe.eval.compare.runs import compare_runs
+from polyprobe.eval.analysis.compare.decodings import find_mcnemar_p
+from polyprobe.eval.analysis.compare.runs import compare_runs
 from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.run.folder import PREDICTIONS, Run, Settings

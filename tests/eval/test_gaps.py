@@ -9,8 +9,8 @@ from scipy.special import ndtr, ndtri, stdtrit
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.gaps import compare_gaps, list_notes
-from polyprobe.eval.compare.runs import compare_runs
+from polyprobe.eval.analysis.compare.gaps import compare_gaps, list_notes
+from polyprobe.eval.analysis.compare.runs import compare_runs
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.run.folder import Run, fill_columns
 from tests.eval.facts import write_facts

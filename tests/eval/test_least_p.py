@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyprobe.eval.compare.outcome import explain_least
-from polyprobe.eval.compare.runs import Comparison
+from polyprobe.eval.analysis.compare.outcome import explain_least
+from polyprobe.eval.analysis.compare.runs import Comparison
 from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
 
 CORRECTIONS = ("holm", "bh", "none")

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
+from polyprobe.eval.analysis.compare.runs import compare_runs
 from polyprobe.eval.callback import ConsistencyCallback
-from polyprobe.eval.compare.runs import compare_runs
 from polyprobe.eval.report.runs import write_report
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.options import Bootstrap, MetricOptions

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.runs import compare_runs
+from polyprobe.eval.analysis.compare.runs import compare_runs
 from polyprobe.eval.results.compute import find_results, summarize
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.floors import find_floors

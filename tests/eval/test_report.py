@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.runs import compare_runs
+from polyprobe.eval.analysis.compare.runs import compare_runs
 from polyprobe.eval.report import page, write_report
 from polyprobe.eval.report.parts import RunPart, list_languages, order_by_similarity
 from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS

@@ -11,9 +11,9 @@ import pytest
 from transformers import AutoTokenizer
 
 from polyprobe.cli import main
+from polyprobe.eval.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
 from polyprobe.eval.scoring.load import load_scorer
 from polyprobe.eval.scoring.options import DecodingOptions, check_revision
-from polyprobe.eval.tokens import count_tokens, find_tokenizer, load_tokenizer
 from polyprobe.eval.work.predictions import predict
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError

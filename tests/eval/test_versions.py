@@ -10,11 +10,11 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import compare_versions
-from polyprobe.eval.compare.sentences.deltas import Ranks, draw_boxes, read_ranks
-from polyprobe.eval.compare.sentences.quality import measure_overlap
-from polyprobe.eval.compare.sentences.table import as_json, list_figures, list_notes
-from polyprobe.eval.compare.sentences.texts import find_versions, load_texts
+from polyprobe.eval.analysis.compare.sentences.compare import compare_versions
+from polyprobe.eval.analysis.compare.sentences.deltas import Ranks, draw_boxes, read_ranks
+from polyprobe.eval.analysis.compare.sentences.quality import measure_overlap
+from polyprobe.eval.analysis.compare.sentences.table import as_json, list_figures, list_notes
+from polyprobe.eval.analysis.compare.sentences.texts import find_versions, load_texts
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import Run
 from tests.eval.runs import reseal

@@ -13,10 +13,15 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences import gender as twin_gender
-from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions
-from polyprobe.eval.compare.sentences.gender import Forms, count_forms, load_tagger, read_genders
-from polyprobe.eval.compare.sentences.texts import find_versions
+from polyprobe.eval.analysis.compare.sentences import gender as twin_gender
+from polyprobe.eval.analysis.compare.sentences.compare import Wanted, compare_versions
+from polyprobe.eval.analysis.compare.sentences.gender import (
+    Forms,
+    count_forms,
+    load_tagger,
+    read_genders,
+)
+from polyprobe.eval.analysis.compare.sentences.texts import find_versions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.versions import GENDERS, write_versions
 

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import compare_versions
-from polyprobe.eval.compare.sentences.table import as_json
-from polyprobe.eval.compare.sentences.texts import find_versions
+from polyprobe.eval.analysis.compare.sentences.compare import compare_versions
+from polyprobe.eval.analysis.compare.sentences.table import as_json
+from polyprobe.eval.analysis.compare.sentences.texts import find_versions
 from polyprobe.eval.report.sentences import write_versions as write_versions_page
 from tests.eval.reader import Reader
 from tests.eval.versions import write_dataset, write_run, write_versions

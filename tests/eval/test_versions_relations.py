@@ -8,14 +8,14 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import compare_versions
-from polyprobe.eval.compare.sentences.relations import (
+from polyprobe.eval.analysis.compare.sentences.compare import compare_versions
+from polyprobe.eval.analysis.compare.sentences.relations import (
     Correlation,
     correlate,
     relations_table,
     split_by_relation,
 )
-from polyprobe.eval.compare.sentences.texts import find_versions
+from polyprobe.eval.analysis.compare.sentences.texts import find_versions
 from tests.eval.test_versions import best_ranks
 from tests.eval.versions import write_versions
 

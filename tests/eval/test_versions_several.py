@@ -9,9 +9,17 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import compare_versions
-from polyprobe.eval.compare.sentences.several import changes_table, compare_several, values_table
-from polyprobe.eval.compare.sentences.texts import find_versions, name_answer, split_wording
+from polyprobe.eval.analysis.compare.sentences.compare import compare_versions
+from polyprobe.eval.analysis.compare.sentences.several import (
+    changes_table,
+    compare_several,
+    values_table,
+)
+from polyprobe.eval.analysis.compare.sentences.texts import (
+    find_versions,
+    name_answer,
+    split_wording,
+)
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.run.folder import Run

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.cli import app
-from polyprobe.eval.compare.sentences.compare import Wanted, compare_versions
-from polyprobe.eval.compare.sentences.gender import has_word, read_verb_forms
-from polyprobe.eval.compare.sentences.texts import find_versions
+from polyprobe.eval.analysis.compare.sentences.compare import Wanted, compare_versions
+from polyprobe.eval.analysis.compare.sentences.gender import has_word, read_verb_forms
+from polyprobe.eval.analysis.compare.sentences.texts import find_versions
 from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_versions import best_ranks

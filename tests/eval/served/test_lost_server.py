@@ -11,7 +11,7 @@ from datasets import Dataset, DatasetDict
 from transformers import T5Config
 
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.compare.runs import compare_runs
+from polyprobe.eval.analysis.compare.runs import compare_runs
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import list_differing
 from polyprobe.eval.scoring.served import engine

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.eval.compare.runs import match_runs
+from polyprobe.eval.analysis.compare.runs import match_runs
 from polyprobe.eval.results.options import read_clusters
 from polyprobe.eval.run.choice import ALL_ROWS, Choice
 from polyprobe.eval.run.folder import PROMPT

@@ -1,0 +1,1 @@
+"""Pictures for papers: what a heat map or a chart shows, and its SVG, PDF or PNG file."""
