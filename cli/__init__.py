@@ -19,6 +19,7 @@ from .list import list_names
 from .metrics import metrics, report
 from .options import example
 from .publish import export, install, push
+from .relate import relate
 from .tokens import tokens
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
@@ -37,6 +38,7 @@ COMMANDS = {
     "eval": evaluate,
     "metrics": metrics,
     "compare": compare,
+    "relate": relate,
     "report": report,
     "export": export,
     "install": install,
@@ -50,6 +52,7 @@ EXAMPLES = {
     "eval": "polyprobe eval geolm --dataset geofacts --languages en,es,el --output runs/geo",
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
+    "relate": "polyprobe relate runs/geo --with subwords,script --output relate.html",
     "report": "polyprobe report runs/geo runs/other --output both.html",
     "export": "polyprobe export runs/geo --format latex",
     "install": "polyprobe install",

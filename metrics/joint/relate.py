@@ -158,6 +158,20 @@ def bound_correlations(
     ]
 
 
+def relate_within(one: np.ndarray, other: np.ndarray) -> Figure:
+    """Return the figure `r`: Pearson's r of two tables [facts, pairs] without the pairs' means.
+
+    It is over facts within pairs: a fixed effect of each pair is removed from both tables.
+    """
+    x, y = (table - table.mean(axis=0) for table in (one, other))
+    sums = np.column_stack([(x * y).sum(axis=1), (x**2).sum(axis=1), (y**2).sum(axis=1)])
+
+    def statistic(drawn: np.ndarray) -> np.ndarray:
+        return _divide(drawn[..., :1], np.sqrt(drawn[..., 1:2] * drawn[..., 2:]))
+
+    return Figure(["r"], sums, statistic)
+
+
 def _follow(found: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return Pearson's r of figures [..., pairs] with a table [pairs]; NaN where undefined."""
     found, x = found - found.mean(axis=-1, keepdims=True), x - x.mean()

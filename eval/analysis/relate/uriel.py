@@ -1,0 +1,83 @@
+"""Similarities of languages from URIEL, as the tables of the package lang2vec have them.
+
+The values are 1 - d (Littell et al. 2017). Qi et al. (2023) took the distances that lang2vec
+computed online; the package has the vectors only, from which they follow but for rounding:
+
+- genetic: nodes of the family tree that both have / (nodes of the longer path + 1). A macrolanguage
+  such as Malay (msa) has a short path: that of the standard language (zsm) counts if it is longer;
+- the others: d = 2 arccos(cos) / pi, of the vectors of syntax, phonology and inventory that are
+  complete by prediction (`feature_predictions.npz`), and of distances to points of the globe.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import as_file, files
+
+import numpy as np
+
+from polyprobe.schema.languages import find_language
+from polyprobe.system.extras import require
+
+from .pairs import Similarity
+
+PACKAGE = "lang2vec"
+NO_CODE = "no ISO 639-3 code is known"
+# File of a distance and the first letters of its features.
+TABLES = {
+    "genetic": ("family_features", "F_"),
+    "geographic": ("geocoord_features", "GC_"),
+    "phonological": ("feature_predictions", "P_"),
+    "syntactic": ("feature_predictions", "S_"),
+    "inventory": ("feature_predictions", "INV_"),
+}
+
+
+def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
+    """Return the similarity of each pair of languages.
+
+    Languages without an ISO 639-3 code in `schema/languages.tsv` or in URIEL are missing, and of
+    `genetic` those without a family, such as Basque.
+
+    Raises:
+        PolyprobeError: lang2vec is not installed.
+    """
+    require(f"--with {name}", PACKAGE)
+    rows, data = _read_table(*TABLES[name])
+    vectors, missing = np.full((len(languages), data.shape[1]), np.nan), {}
+    for place, split in enumerate(languages):
+        codes = _list_codes(split, name)
+        paths = [data[rows[code]] for code in codes if code in rows and data[rows[code]].any()]
+        if paths:
+            vectors[place] = max(paths, key=np.count_nonzero)
+        else:
+            missing[split] = f"{codes[0]} has no values in URIEL" if codes else NO_CODE
+    found = _share_nodes(vectors) if name == "genetic" else _compare_angles(vectors)
+    return Similarity(name, f"{name} similarity, from URIEL by {PACKAGE}", found, missing)
+
+
+def _list_codes(split: str, name: str) -> list[str]:
+    """Return the ISO 639-3 codes of a language, for `genetic` that of its standard too."""
+    found = find_language(split)
+    codes = [] if found is None else [found.iso, found.flores[:3]]
+    return codes if name == "genetic" else codes[:1]
+
+
+@cache
+def _read_table(file: str, prefix: str) -> tuple[dict[str, int], np.ndarray]:
+    """Return ISO 639-3 code → row, and the values [rows, features] of one source."""
+    with as_file(files(PACKAGE) / "data" / f"{file}.npz") as path, np.load(path) as table:
+        chosen = np.char.startswith(table["feats"], prefix)
+        data = table["data"][:, chosen, 0]
+        return {code: row for row, code in enumerate(table["langs"].tolist())}, data
+
+
+def _share_nodes(vectors: np.ndarray) -> np.ndarray:
+    """Return shared nodes / (longer path + 1) of rows of 0 and 1; NaN of rows with NaN."""
+    sizes = vectors.sum(axis=1)
+    return np.asarray(vectors @ vectors.T / (np.maximum.outer(sizes, sizes) + 1))
+
+
+def _compare_angles(vectors: np.ndarray) -> np.ndarray:
+    """Return 1 - 2 arccos(cos) / pi of each pair of rows; NaN of rows with NaN."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(1 - 2 * np.arccos(np.clip(unit @ unit.T, -1, 1)) / np.pi)
