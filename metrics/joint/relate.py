@@ -21,7 +21,7 @@ table.
 """
 
 from collections.abc import Sequence
-from itertools import combinations, permutations
+from itertools import permutations
 from math import factorial
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from scipy.stats import rankdata
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure
 
 FEWEST = 3  # languages
-_AT_ONCE = 2**21  # permuted values
+_AT_ONCE = 2**19  # permuted values, which fit into a cache
 _EQUAL = 1e-9  # relative: sums in several orders
 _NOTHING = 1e-24  # of a sum of squares: rounding
 
@@ -181,7 +181,7 @@ def _follow(found: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _list_orders(size: int, n: int, seed: int) -> np.ndarray:
     """Return all orders of the languages, if there are no more than n, else n random ones."""
     if factorial(size) <= n:
-        return np.array([*permutations(range(size))])
+        return np.array([*permutations(range(size))], dtype=np.intp)
     base = np.tile(np.arange(size), (n, 1))
     return np.random.default_rng(seed).permuted(base, axis=1)
 
@@ -211,20 +211,21 @@ def _permute(
     The denominator is that of each permutation: what is left of the permuted residuals after their
     regression on the third table.
     """
-    pairs = np.array([*combinations(range(orders.shape[1]), 2)]).T
-    square = np.zeros((orders.shape[1],) * 2)
-    square[pairs[0], pairs[1]] = square[pairs[1], pairs[0]] = one
-    lengths, sizes, reached = np.sqrt((rest**2).sum(axis=1)), one @ one, np.zeros(len(rest))
+    size, lengths = orders.shape[1], np.sqrt((rest**2).sum(axis=1))
+    first, second = np.triu_indices(size, 1)
+    square = np.zeros((size, size))
+    square[first, second] = square[second, first] = one
+    reached = np.zeros(len(rest))
     step = max(1, _AT_ONCE // len(one))
     for start in range(0, len(orders), step):
-        part = orders[start : start + step]
-        moved = square.ravel()[part[:, pairs[0]] * len(square) + part[:, pairs[1]]]
-        left = np.full(len(part), sizes)
+        part = orders[start : start + step].T
+        moved = square.ravel().take(part[first] * size + part[second])  # [pairs, orders]
+        left = np.full(moved.shape[1], one @ one)
         if third is not None:
-            left -= _divide((moved @ third) ** 2, third @ third, 0.0)
-        drawn = _divide(moved @ rest.T, np.sqrt(np.maximum(left, 0))[:, None] * lengths)
-        reached += (np.abs(drawn) >= np.abs(observed) * (1 - _EQUAL)).sum(axis=0)
-    if len(orders) == factorial(orders.shape[1]):
+            left -= _divide((third @ moved) ** 2, third @ third, 0.0)
+        drawn = _divide(rest @ moved, lengths[:, None] * np.sqrt(np.maximum(left, 0)))
+        reached += (np.abs(drawn) >= np.abs(observed)[:, None] * (1 - _EQUAL)).sum(axis=1)
+    if len(orders) == factorial(size):
         p = reached / len(orders)
     else:
         p = (reached + 1) / (len(orders) + 1)
@@ -239,9 +240,7 @@ def _student(r: np.ndarray, free: int) -> np.ndarray:
     return np.asarray(2 * stdtr(free, -t))
 
 
-def _divide(
-    above: np.ndarray, below: np.ndarray | float, other: float = np.nan
-) -> np.ndarray:
+def _divide(above: np.ndarray, below: np.ndarray | float, other: float = np.nan) -> np.ndarray:
     """Return the quotients; `other` where the divisor is 0."""
     found = np.full(np.broadcast_shapes(above.shape, np.shape(below)), other)
     return np.divide(above, below, out=found, where=np.asarray(below) != 0)

@@ -1,7 +1,6 @@
 """What goes with a figure of pairs: the table of correlations, JSON and pictures."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,7 +224,10 @@ def _relate(
     bounds = bound_correlations(
         pairs.figure,
         [
-            (flatten(numbers, known[i]).astype(int).tolist(), flatten(similarities[i].values, known[i]))
+            (
+                flatten(numbers, known[i]).astype(int).tolist(),
+                flatten(similarities[i].values, known[i]),
+            )
             for i in tested
         ],
         **options,
@@ -349,7 +351,10 @@ def list_points(found: Outcome, row: Related) -> list[Point]:
     """Return the points of a scatter plot, similarity and figure of each pair."""
     languages = [found.pairs.languages[place] for place in row.places]
     values = (flatten(x, row.places) for x in (row.similarity.values, found.pairs.values))
-    return [Point(*xy) for xy in zip(name_pairs(languages), *map(np.ndarray.tolist, values), strict=True)]
+    return [
+        Point(*xy)
+        for xy in zip(name_pairs(languages), *map(np.ndarray.tolist, values), strict=True)
+    ]
 
 
 def line_of(row: Related) -> tuple[float, float] | None:

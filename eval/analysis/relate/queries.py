@@ -12,7 +12,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from . import FILLED, PROMPTS
 from .pairs import Pairs
-from .vocabularies import Corpus, encode_distinct, list_texts
+from .vocabularies import Corpus, split_words
 
 
 class Queries(NamedTuple):
@@ -34,9 +34,7 @@ class Queries(NamedTuple):
     ci: list[float] | None
 
 
-def relate_queries(
-    pairs: Pairs, corpus: Corpus, options: dict[str, Any]
-) -> Queries:
+def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Queries:
     """Return the correlation over queries; `options` are those of the bootstrap.
 
     Raises:
@@ -54,8 +52,15 @@ def relate_queries(
 
 def overlap_queries(corpus: Corpus) -> np.ndarray:
     """Return the overlap of the tokens of each query [facts, pairs], 0 if neither has any."""
-    texts = [[list_texts([row], corpus.by_words) for row in own] for own in corpus.rows.values()]
-    ids = encode_distinct(corpus.tokenizer, chain.from_iterable(chain.from_iterable(texts)))
+    texts = [[own.fill(row) for row in range(len(own.prompts))] for own in corpus.texts.values()]
+    if corpus.by_words:
+        texts = [[[*{*chain.from_iterable(map(split_words, x))}] for x in own] for own in texts]
+    distinct = [*{*chain.from_iterable(chain.from_iterable(texts))}]
+    tokenizer = corpus.tokenizer
+    ids = {
+        text: frozenset(own) - tokenizer.special
+        for text, own in zip(distinct, tokenizer.encode(distinct), strict=True)
+    }
     one, other = np.triu_indices(len(texts), 1)
     found = np.zeros((len(texts[0]), len(one)))
     for row, of_languages in zip(found, zip(*texts, strict=True), strict=True):

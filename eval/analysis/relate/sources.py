@@ -66,7 +66,10 @@ def compare_traits(trait: str, languages: Sequence[str]) -> Similarity:
     """Return 1 for pairs of languages of the same script, family or branch, else 0."""
     found = [find_language(split) for split in languages]
     values = np.array(
-        [[getattr(a, trait) == getattr(b, trait) if a and b else np.nan for b in found] for a in found]
+        [
+            [getattr(a, trait) == getattr(b, trait) if a and b else np.nan for b in found]
+            for a in found
+        ]
     ).astype(float)
     missing = {x: NO_CODE for x, own in zip(languages, found, strict=True) if own is None}
     return Similarity(trait, f"1: the same {trait}, 0: another one", values, missing)

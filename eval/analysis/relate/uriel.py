@@ -9,8 +9,7 @@ computed online; the package has the vectors only, from which they follow but fo
   complete by prediction (`feature_predictions.npz`), and of distances to points of the globe.
 """
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Collection, Sequence
 from importlib.resources import as_file, files
 
 import numpy as np
@@ -42,15 +41,16 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
         PolyprobeError: lang2vec is not installed.
     """
     require(f"--with {name}", PACKAGE)
-    rows, data = _read_table(*TABLES[name])
-    vectors, missing = np.full((len(languages), data.shape[1]), np.nan), {}
-    for place, split in enumerate(languages):
-        codes = _list_codes(split, name)
-        paths = [data[rows[code]] for code in codes if code in rows and data[rows[code]].any()]
-        if paths:
-            vectors[place] = max(paths, key=np.count_nonzero)
+    codes = [_list_codes(split, name) for split in languages]
+    paths = _read_vectors(*TABLES[name], {code for own in codes for code in own})
+    width = len(next(iter(paths.values()), ()))
+    vectors, missing = np.full((len(languages), width), np.nan), {}
+    for place, (split, own) in enumerate(zip(languages, codes, strict=True)):
+        known = [paths[code] for code in own if code in paths]
+        if known:
+            vectors[place] = max(known, key=np.count_nonzero)
         else:
-            missing[split] = f"{codes[0]} has no values in URIEL" if codes else NO_CODE
+            missing[split] = f"{own[0]} has no values in URIEL" if own else NO_CODE
     found = _share_nodes(vectors) if name == "genetic" else _compare_angles(vectors)
     return Similarity(name, f"{name} similarity, from URIEL by {PACKAGE}", found, missing)
 
@@ -62,13 +62,14 @@ def _list_codes(split: str, name: str) -> list[str]:
     return codes if name == "genetic" else codes[:1]
 
 
-@cache
-def _read_table(file: str, prefix: str) -> tuple[dict[str, int], np.ndarray]:
-    """Return ISO 639-3 code → row, and the values [rows, features] of one source."""
+def _read_vectors(file: str, prefix: str, codes: Collection[str]) -> dict[str, np.ndarray]:
+    """Return ISO 639-3 code → values of the features, of those with a value that is not 0."""
     with as_file(files(PACKAGE) / "data" / f"{file}.npz") as path, np.load(path) as table:
         chosen = np.char.startswith(table["feats"], prefix)
-        data = table["data"][:, chosen, 0]
-        return {code: row for row, code in enumerate(table["langs"].tolist())}, data
+        rows = [(row, code) for row, code in enumerate(table["langs"].tolist()) if code in codes]
+        data = table["data"]
+        found = {code: data[row, chosen, 0].astype(np.float64) for row, code in rows}
+    return {code: values for code, values in found.items() if values.any()}
 
 
 def _share_nodes(vectors: np.ndarray) -> np.ndarray:

@@ -10,7 +10,8 @@ character; it is tried out on some sentences of each language, and if it fails, 
 tokenized.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,17 +34,74 @@ from . import FILLED, PROMPTS, SUBWORDS
 from .pairs import Pairs, Similarity, name_keys
 
 TRIED = 20  # sentences of each language
-FILES = "*.*"
-Row = tuple[Sequence[str], Sequence[str]]  # the prompt, or one for each candidate; candidates
-Encode = Callable[[list[str]], list[list[int]]]
+TOGETHER = 200  # texts
+OTHER_FILES = (".md", ".parquet", ".jsonl", ".yaml")  # of a dataset
 
 
 class Tokenizer(NamedTuple):
-    """A tokenizer: its name, ids of texts without special tokens at the ends, special tokens."""
+    """A tokenizer.
+
+    Attributes:
+        name: of the model.
+        encode: ids of each text, without special tokens at its ends.
+        gather: distinct ids of all texts.
+        special: ids of special tokens.
+    """
 
     name: str
-    encode: Encode
+    encode: Callable[[list[str]], list[list[int]]]
+    gather: Callable[[list[str]], set[int]]
     special: frozenset[int]
+
+
+class Texts(NamedTuple):
+    """The texts of a language.
+
+    Attributes:
+        prompts: of each row, with a slot; or sentences.
+        candidates: of each row, for its slot; None: it is left empty.
+        own: prompts of each candidate, or None for the one prompt of all.
+    """
+
+    prompts: list[str]
+    candidates: pa.ListArray | None = None
+    own: Sequence[list[str] | None] | None = None
+
+    def fill(self, row: int) -> list[str]:
+        """Return the filled prompts of a row."""
+        if self.candidates is None:
+            return [self.prompts[row].replace(SLOT, "")]
+        found = self.candidates[row].as_py()
+        every = (self.own and self.own[row]) or [self.prompts[row]] * len(found)
+        return [prompt.replace(SLOT, x) for prompt, x in zip(every, found, strict=True)]
+
+    def fill_all(self) -> set[str]:
+        """Return all filled prompts."""
+        return {text for row in range(len(self.prompts)) for text in self.fill(row)}
+
+    def list_words(self) -> set[str]:
+        """Return the words of all filled prompts, see `split_words`.
+
+        The words beside a slot are put together with each of its candidates once.
+        """
+        if self.candidates is None or self.own:
+            return {*chain.from_iterable(map(split_words, self.fill_all()))}
+        parts, frames = set(), dict[tuple[str, str], int]()
+        places = np.empty(len(self.prompts), np.int64)
+        for row, prompt in enumerate(self.prompts):
+            before, _, after = prompt.partition(SLOT)
+            head, blank, left = before.rpartition(" ")
+            right, space, tail = after.partition(" ")
+            parts.update((head, space + tail))
+            places[row] = frames.setdefault((blank + left, right), len(frames))
+        coded = self.candidates.flatten().dictionary_encode()
+        frame = np.repeat(places, np.diff(self.candidates.offsets.to_numpy()))
+        names, listed = coded.dictionary.to_pylist(), [*frames]
+        pairs = np.unique(frame * len(names) + coded.indices.to_numpy())
+        for number, name in zip(*np.divmod(pairs, len(names)), strict=True):
+            left, right = listed[number]
+            parts.add(f"{left}{names[name]}{right}")
+        return {*chain.from_iterable(map(split_words, parts))}
 
 
 class Corpus(NamedTuple):
@@ -53,7 +111,7 @@ class Corpus(NamedTuple):
     """
 
     name: str
-    rows: Mapping[str, Sequence[Row]]
+    texts: Mapping[str, Texts]
     tokenizer: Tokenizer
     by_words: bool
 
@@ -71,8 +129,8 @@ def read_corpus(pairs: Pairs, name: str, model: str | None) -> Corpus:
     """
     tokenizer = read_tokenizer(find_place(pairs, model))
     own = name in (FILLED, PROMPTS)
-    rows = list_rows(pairs, name) if own else read_parallel(name, pairs.languages)
-    return Corpus(name, rows, tokenizer, goes_by_words(tokenizer, rows))
+    texts = list_texts(pairs, name) if own else read_parallel(name, pairs.languages)
+    return Corpus(name, texts, tokenizer, goes_by_words(tokenizer, texts))
 
 
 def find_place(pairs: Pairs, model: str | None) -> Place:
@@ -92,8 +150,15 @@ def read_tokenizer(place: Place) -> Tokenizer:
     file = None if place.gguf else place.file("tokenizer.json")
     if file is None:
         slow = load_tokenizer(place)
-        encode: Encode = lambda texts: slow(texts, add_special_tokens=False)["input_ids"]  # noqa: E731
-        return Tokenizer(place.label, encode, frozenset(slow.all_special_ids))
+
+        def encode(texts: list[str]) -> list[list[int]]:
+            ids: list[list[int]] = slow(texts, add_special_tokens=False)["input_ids"]
+            return ids
+
+        special = frozenset(slow.all_special_ids)
+        return Tokenizer(
+            place.label, encode, lambda texts: {*chain.from_iterable(encode(texts))}, special
+        )
     import tokenizers
 
     try:
@@ -102,25 +167,25 @@ def read_tokenizer(place: Place) -> Tokenizer:
         raise PolyprobeError(f"cannot read the tokenizer in {file}: {one_line(error)}") from error
     fast.no_truncation()
     fast.no_padding()
+    call = partial(fast.encode_batch_fast, add_special_tokens=False)
+
+    def gather(texts: list[str]) -> set[int]:
+        parts = [texts[start : start + TOGETHER] for start in range(0, len(texts), TOGETHER)]
+        return {*chain.from_iterable(x.ids for x in call(parts, is_pretokenized=True))}
+
     added = fast.get_added_tokens_decoder()
-    return Tokenizer(
-        place.label,
-        lambda texts: [x.ids for x in fast.encode_batch_fast(texts, add_special_tokens=False)],
-        frozenset(number for number, token in added.items() if token.special),
-    )
+    special = frozenset(number for number, token in added.items() if token.special)
+    return Tokenizer(place.label, lambda texts: [x.ids for x in call(texts)], gather, special)
 
 
-def list_rows(pairs: Pairs, name: str) -> dict[str, list[Row]]:
-    """Return the run's prompts and what their slots are filled with: candidates, or nothing."""
-    rows = {}
+def list_texts(pairs: Pairs, name: str) -> dict[str, Texts]:
+    """Return the run's prompts, and for `filled` their candidates."""
+    texts = {}
     for language, table in read_asked(pairs).items():
-        candidates = [[""]] * len(table) if name == PROMPTS else table["candidates"].to_pylist()
-        prompts = [[prompt] for prompt in table["prompt"].to_pylist()]
-        if name == FILLED and has_prompts(table):
-            own = table["prompts"].to_pylist()
-            prompts = [every or one for every, one in zip(own, prompts, strict=True)]
-        rows[language] = list(zip(prompts, candidates, strict=True))
-    return rows
+        candidates = table["candidates"].combine_chunks() if name == FILLED else None
+        own = table["prompts"].to_pylist() if has_prompts(table) else None
+        texts[language] = Texts(table["prompt"].to_pylist(), candidates, own)
+    return texts
 
 
 def read_asked(pairs: Pairs) -> dict[str, pa.Table]:
@@ -135,8 +200,8 @@ def read_asked(pairs: Pairs) -> dict[str, pa.Table]:
     return {x: table if same else table.take(rows) for x, table in tables.items()}
 
 
-def read_parallel(name: str, languages: Sequence[str]) -> dict[str, list[Row]]:
-    """Return the sentences of each language that a corpus has, as prompts without a slot.
+def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
+    """Return the sentences of each language that a corpus has.
 
     A folder has a file for each language, named by it before the first dot (`eng_Latn.devtest`,
     `en.txt`), or several, one after the other; a dataset has splits. Languages may be named as in
@@ -164,14 +229,14 @@ def read_parallel(name: str, languages: Sequence[str]) -> dict[str, list[Row]]:
                 f"--corpus {name} is not parallel: {first} has {len(found[first]):,} sentences, "
                 f"{language} {len(found[language]):,}; align its lines"
             )
-    return {language: [([text], [""]) for text in texts] for language, texts in found.items()}
+    return {language: Texts(sentences) for language, sentences in found.items()}
 
 
 def _read_files(folder: Path) -> dict[str, list[list[str]]]:
     """Return the lines of each text file by the part of its name before the dot, in lower case."""
     found: dict[str, list[list[str]]] = {}
-    for file in sorted(folder.glob(FILES)):
-        if file.is_file() and file.suffix not in (".md", ".parquet", ".jsonl"):
+    for file in sorted(folder.glob("[!.]*.*")):
+        if file.is_file() and file.suffix not in OTHER_FILES:
             try:
                 lines = file.read_text(encoding="utf-8").splitlines()
             except (OSError, UnicodeDecodeError) as error:
@@ -203,77 +268,32 @@ def split_words(text: str) -> list[str]:
     return [*filter(None, [first]), *(f" {word}" for word in others)]
 
 
-def fill(prompt: str, candidate: str) -> str:
-    """Return a prompt with its slot filled; a sentence without a slot stays."""
-    return prompt.replace(SLOT, candidate)
-
-
-def list_filled(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield every filled prompt."""
-    for prompts, candidates in rows:
-        every = prompts if len(prompts) > 1 else prompts * len(candidates)
-        yield from map(fill, every, candidates)
-
-
-def list_parts(rows: Iterable[Row]) -> set[str]:
-    """Return parts of the filled prompts, cut at blanks, that have all of their words.
-
-    The words beside the slot are filled with each of its candidates once.
-    """
-    parts, frames = set(), dict[tuple[str, str], set[str]]()
-    for prompts, candidates in rows:
-        for place, prompt in enumerate(prompts):
-            before, slot, after = prompt.partition(SLOT)
-            if "  " in prompt or not slot or candidates[0] == "":
-                parts.update(list_filled([([prompt], candidates)]))
-                continue
-            head, blank, left = before.rpartition(" ")
-            right, space, tail = after.partition(" ")
-            parts.update((head, space + tail))
-            chosen = candidates if len(prompts) == 1 else candidates[place : place + 1]
-            frames.setdefault((blank + left, right), set()).update(chosen)
-    for (left, right), found in frames.items():
-        parts.update([f"{left}{candidate}{right}" for candidate in found])
-    return parts
-
-
-def goes_by_words(tokenizer: Tokenizer, rows: Mapping[str, Sequence[Row]]) -> bool:
+def goes_by_words(tokenizer: Tokenizer, texts: Mapping[str, Texts]) -> bool:
     """Return whether the words of some sentences have the tokens of the sentences."""
     some: list[str] = []
-    for own in rows.values():
-        chosen = own[:: max(1, len(own) // TRIED)][:TRIED]
-        some += (next(list_filled([row])) for row in chosen)
+    for own in texts.values():
+        rows = range(0, len(own.prompts), max(1, len(own.prompts) // TRIED))
+        some += [own.fill(row)[0] for row in rows]
     words = [split_words(text) for text in some]
     ids = iter(tokenizer.encode([*chain.from_iterable(words)]))
     pieces = [[*chain.from_iterable(next(ids) for _ in of_text)] for of_text in words]
     return pieces == tokenizer.encode(some)
 
 
-def list_texts(rows: Iterable[Row], by_words: bool) -> Collection[str]:
-    """Return distinct texts that have all tokens of the filled prompts: words, or all of them."""
-    if by_words:
-        return {*chain.from_iterable(map(split_words, list_parts(rows)))}
-    return {*list_filled(rows)}
-
-
-def encode_distinct(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, frozenset[int]]:
-    """Return the tokens of each distinct text, without special ones."""
-    distinct = [*{*texts}]
-    ids = tokenizer.encode(distinct)
-    return {x: frozenset(own) - tokenizer.special for x, own in zip(distinct, ids, strict=True)}
-
-
-def find_vocabularies(corpus: Corpus) -> dict[str, frozenset[int]]:
+def find_vocabularies(corpus: Corpus) -> dict[str, set[int]]:
     """Return the tokens of each language."""
-    texts = {x: list_texts(rows, corpus.by_words) for x, rows in corpus.rows.items()}
-    ids = encode_distinct(corpus.tokenizer, chain.from_iterable(texts.values()))
-    return {x: frozenset().union(*(ids[text] for text in own)) for x, own in texts.items()}
+    tokenizer = corpus.tokenizer
+    return {
+        language: tokenizer.gather([*(own.list_words() if corpus.by_words else own.fill_all())])
+        - tokenizer.special
+        for language, own in corpus.texts.items()
+    }
 
 
 def compare_vocabularies(languages: Sequence[str], corpus: Corpus) -> Similarity:
     """Return |V and V'| / |V or V'| of each pair of languages."""
     found = find_vocabularies(corpus)
-    known = [found.get(language) or frozenset() for language in languages]
+    known = [found.get(language, set()) for language in languages]
     values = np.full((len(known),) * 2, np.nan)
     for i, one in enumerate(known):
         for j, other in enumerate(known[:i]):
