@@ -143,6 +143,8 @@ def bound_correlations(
         others: of each table the pairs' places among the figure's names, and the values [pairs].
         n_resamples, seed, clusters: see `intervals.Resampling`.
     """
+    if not others:
+        return []
     names = [str(place) for place in range(len(others))]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
