@@ -44,7 +44,7 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
     codes = [_list_codes(split, name) for split in languages]
     paths = _read_vectors(*TABLES[name], {code for own in codes for code in own})
     width = len(next(iter(paths.values()), ()))
-    vectors, missing = np.full((len(languages), width), np.nan), {}
+    vectors, missing = np.full((len(languages), width), np.nan, np.float32), {}
     for place, (split, own) in enumerate(zip(languages, codes, strict=True)):
         known = [paths[code] for code in own if code in paths]
         if known:
@@ -68,17 +68,23 @@ def _read_vectors(file: str, prefix: str, codes: Collection[str]) -> dict[str, n
         chosen = np.char.startswith(table["feats"], prefix)
         rows = [(row, code) for row, code in enumerate(table["langs"].tolist()) if code in codes]
         data = table["data"]
-        found = {code: data[row, chosen, 0].astype(np.float64) for row, code in rows}
+        found = {code: data[row, chosen, 0] for row, code in rows}
     return {code: values for code, values in found.items() if values.any()}
 
 
 def _share_nodes(vectors: np.ndarray) -> np.ndarray:
     """Return shared nodes / (longer path + 1) of rows of 0 and 1; NaN of rows with NaN."""
+    vectors = vectors.astype(np.float64)
     sizes = vectors.sum(axis=1)
     return np.asarray(vectors @ vectors.T / (np.maximum.outer(sizes, sizes) + 1))
 
 
 def _compare_angles(vectors: np.ndarray) -> np.ndarray:
-    """Return 1 - 2 arccos(cos) / pi of each pair of rows; NaN of rows with NaN."""
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(1 - 2 * np.arccos(np.clip(unit @ unit.T, -1, 1)) / np.pi)
+    """Return 1 - 2 arccos(cos) / pi of each pair of rows; NaN of rows with NaN.
+
+    In single precision, as the tables have it: equal vectors may have a published distance of .0002
+    for 0.
+    """
+    norms = np.linalg.norm(vectors, axis=1)
+    cos = vectors @ vectors.T / np.outer(norms, norms)
+    return np.asarray(1 - 2 * np.arccos(np.clip(cos, -1, 1)) / np.pi, dtype=np.float64)
