@@ -77,6 +77,7 @@ def cover(sample: tuple[int, int, float], runs: int) -> str:
         options = {"n_resamples": N_RESAMPLES, "seed": seed}
         [bounds] = bound_correlations(figure, [(range(len(one)), x)], **options)
         plain = estimate_figure(follow(figure, x), **options)
+        assert bounds
         held += bounds[0] <= truth <= bounds[1]
         drawn += plain["r_ci"][0] <= truth <= plain["r_ci"][1]
         small += (plain["r"] - truth) / runs

@@ -141,7 +141,9 @@ def bound_correlations(
     Args:
         figure: of pairs, `mean` last.
         others: of each table the pairs' places among the figure's names, and the values [pairs].
-        n_resamples, seed, clusters: see `intervals.Resampling`.
+        n_resamples: of the bootstrap.
+        seed: of its draws.
+        clusters: label of each fact; facts with the same label are drawn together.
     """
     if not others:
         return []

@@ -1,6 +1,8 @@
 """`polyprobe relate` on small runs, against plain loops, sets and scipy."""
 
 import json
+import shutil
+import subprocess
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +23,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.eval.runs import write_run
 from tests.eval.reader import Reader
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LANGUAGES = ["en", "es", "ru", "uk", "el", "hi"]
 
 
@@ -203,7 +206,7 @@ def call(*arguments):
     [
         (["--with", "scripts"], "unknown --with 'scripts'; did you mean 'script'? known: subwords"),
         (["--with", ","], "--with is empty; name one or more of subwords"),
-        (["--with", "script", "--given", "sript"], "unknown --with 'sript'; did you mean 'script'?"),
+        (["--with", "script", "--given", "sript"], "unknown --with 'sript'; did you mean"),
         (["--with", "script", "--of", "rank"], "unknown --of 'rank'; did you mean 'rankc'?"),
         (["--with", "script", "--languages", "en,xx"], "unknown language 'xx' in "),
         (["--with", "script", "--languages", "en,es"], "needs 3 languages or more; got en, es"),
@@ -211,7 +214,7 @@ def call(*arguments):
         (["--with", "subwords"], "; name the run's tokenizer by --tokenizer"),
         (["--with", "subwords", "--tokenizer", "geoml"], "unknown model 'geoml'; did you mean"),
         (["--with", "script", "--output", "page.txt"], "expected a name that ends in .html"),
-        (["--with", "script", "--of", "rankc_subject"], "--of rankc_subject needs a question about"),
+        (["--with", "script", "--of", "rankc_subject"], "--of rankc_subject needs a question"),
         (["--with", "."], ". is not a run folder: it has no run.json"),
     ],
 )  # fmt: skip
@@ -222,7 +225,9 @@ def test_mistakes_are_one_line(run, arguments, message):
 def test_the_command_writes_json_page_and_picture(run, tmp_path):
     arguments = ["--with", "script,accuracy_min", "--given", "branch", "--resamples", 100]
     paths = [tmp_path / name for name in ("found.json", "page.html", "map.svg")]
-    files = [x for pair in zip(("--json", "--output", "--figure"), paths, strict=True) for x in pair]
+    files = [
+        x for pair in zip(("--json", "--output", "--figure"), paths, strict=True) for x in pair
+    ]
     shown = call(run.folder, *arguments, *files, "--draw", "script-map", "--order", "family")
     assert "partial: given branch; residuals are permuted" in shown
     made = json.loads(paths[0].read_text(encoding="utf-8"))
@@ -265,3 +270,22 @@ def test_pictures_are_the_values(run):
 def test_every_name_of_accuracy_is_one_of_them(run):
     names = [row.similarity.name for row in relate_run(run, ["accuracy"], n_permutations=5).rows]
     assert names == [*ACCURACIES]
+
+
+@pytest.mark.acceptance
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_a_browser_draws_all_pictures(run, tmp_path):
+    page = tmp_path / "page.html"
+    call(run.folder, "--with", "script,accuracy_min", "--resamples", 10, "--output", page)
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run(
+        [*command, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.count('class="point"') == 15
+    assert done.stdout.count('class="cell"') == 2 * 36
+    assert done.stdout.count('class="fitted"') == 1

@@ -19,7 +19,25 @@ from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
 
 ORACLE = Path(__file__).parents[3] / "shared" / "oracles" / "polyglot-or-not-errors.zip"
-BMLAMA_17 = "en fr nl es ru ja zh ko vi el hu he tr ca ar uk fa".split()
+BMLAMA_17 = [
+    "en",
+    "fr",
+    "nl",
+    "es",
+    "ru",
+    "ja",
+    "zh",
+    "ko",
+    "vi",
+    "el",
+    "hu",
+    "he",
+    "tr",
+    "ca",
+    "ar",
+    "uk",
+    "fa",
+]
 needs_package = pytest.mark.skipif(
     find_spec("lang2vec") is None, reason="needs lang2vec: pip install 'polyprobe[typology]'"
 )
@@ -120,7 +138,7 @@ def test_published_anchors():
 
 @needs_package
 def test_the_example_of_lang2vec(monkeypatch):
-    """North Frisian and Danish: genetic distance .625, phonological distance .0002 in its README."""
+    """North Frisian and Danish: distances .625 (genetic), .0002 (phonological) in its README."""
     frisian = Language("frr", "North Frisian", "frr", "", "Indo-European", "Germanic", "Latn")
     monkeypatch.setitem(read_languages(), "frr", frisian)
     assert value("genetic", "frr", "da") == pytest.approx(1 - 0.625)
@@ -158,7 +176,7 @@ def test_every_language_has_values_but_basque_in_the_tree():
     ],
 )
 def test_accuracy_and_wikipedia_of_polyglot_or_not(tmp_path, table, column, model, n, r):
-    """Articles, and unique entities of the dataset in an article (`average_unique_target_entities`).
+    """Articles, and the dataset's entities in an article (`average_unique_target_entities`).
 
     Released tables and accuracies; tests/builder/test_polyglot_build.py has the latter."""
     if not ORACLE.is_file():

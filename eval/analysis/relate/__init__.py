@@ -1,4 +1,4 @@
-"""What goes with the consistency of two languages: shared subwords, kinship, accuracy, any table."""
+"""What goes with the consistency of languages: shared subwords, kinship, accuracy, any table."""
 
 from polyprobe.schema.languages import TRAITS
 

@@ -159,10 +159,12 @@ def relate_run(
         given: one more such item, whose linear effect is removed.
         languages: splits; None: all.
         choice: of rows.
-        corpus, tokenizer: of `subwords`, see `vocabularies.read_corpus`.
+        corpus: of `subwords`, see `vocabularies.read_corpus`.
+        tokenizer: of `subwords`: a model; None: that of the run.
         by_query: also correlate subword overlap and RankC query by query.
         n_permutations: of the languages; the intervals have no more resamples than that.
-        seed, clusters: of permutations and bootstrap.
+        seed: of permutations and bootstrap.
+        clusters: resampling unit of the bootstrap.
 
     Raises:
         PolyprobeError: any mistake that the caller can correct, in one line.
@@ -175,8 +177,8 @@ def relate_run(
     parts = [find_similarities(item, pairs, choice, material) for item in wanted]
     third = parts.pop() if given else []
     if len(third) > 1:
-        names = ", ".join(one.name for one in third)
-        raise PolyprobeError(f"--given takes one similarity; {given} is {names}")
+        several = ", ".join(one.name for one in third)
+        raise PolyprobeError(f"--given takes one similarity; {given} is {several}")
     similarities = [one for found in parts for one in found]
     names = [one.name for one in similarities]
     if doubled := [name for name in names if names.count(name) > 1]:

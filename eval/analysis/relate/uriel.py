@@ -44,7 +44,8 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
     codes = [_list_codes(split, name) for split in languages]
     paths = _read_vectors(*TABLES[name], {code for own in codes for code in own})
     width = len(next(iter(paths.values()), ()))
-    vectors, missing = np.full((len(languages), width), np.nan, np.float32), {}
+    vectors: np.ndarray = np.full((len(languages), width), np.nan, np.float32)
+    missing = {}
     for place, (split, own) in enumerate(zip(languages, codes, strict=True)):
         known = [paths[code] for code in own if code in paths]
         if known:

@@ -86,8 +86,8 @@ class Texts(NamedTuple):
         """
         if self.candidates is None or self.own:
             return {*chain.from_iterable(map(split_words, self.fill_all()))}
-        parts, frames = set(), dict[tuple[str, str], int]()
-        places = np.empty(len(self.prompts), np.int64)
+        parts, frames = set[str](), dict[tuple[str, str], int]()
+        places: np.ndarray = np.empty(len(self.prompts), np.int64)
         for row, prompt in enumerate(self.prompts):
             before, _, after = prompt.partition(SLOT)
             head, blank, left = before.rpartition(" ")
@@ -95,7 +95,7 @@ class Texts(NamedTuple):
             parts.update((head, space + tail))
             places[row] = frames.setdefault((blank + left, right), len(frames))
         coded = self.candidates.flatten().dictionary_encode()
-        frame = np.repeat(places, np.diff(self.candidates.offsets.to_numpy()))
+        frame: np.ndarray = np.repeat(places, np.diff(self.candidates.offsets.to_numpy()))
         names, listed = coded.dictionary.to_pylist(), [*frames]
         pairs = np.unique(frame * len(names) + coded.indices.to_numpy())
         for number, name in zip(*np.divmod(pairs, len(names)), strict=True):
