@@ -21,6 +21,7 @@ from polyprobe.eval.run.folder import Run
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.eval.runs import write_run
+from polyprobe.tests.eval.test_decodings import write_predictions
 from tests.eval.reader import Reader
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -289,3 +290,16 @@ def test_a_browser_draws_all_pictures(run, tmp_path):
     assert done.stdout.count('class="point"') == 15
     assert done.stdout.count('class="cell"') == 2 * 36
     assert done.stdout.count('class="fitted"') == 1
+
+
+def test_free_predictions_have_coverlap_alone(tmp_path):
+    right = {"en": {0, 1, 2}, "es": {0, 1}, "ru": {1, 2, 4}, "el": {2, 3}}
+    said = {x: ["gold" if k in own else "x" for k in range(6)] for x, own in right.items()}
+    run = write_predictions(tmp_path, said)
+    y = [len(a & b) / len(a | b) for a, b in combinations(right.values(), 2)]
+    [row] = relate_run(run, ["script"], of="coverlap", n_permutations=10).rows
+    assert row.found.r == pytest.approx(pearsonr([1, 0, 0, 0, 0, 0], y).statistic)
+    found = relate_run(run, ["accuracy_min"], of="coverlap", n_permutations=10)
+    assert [*found.pairs.accuracy] == pytest.approx([3 / 6, 2 / 6, 3 / 6, 2 / 6])
+    with pytest.raises(PolyprobeError, match="free predictions, which have no rankc; use --of cov"):
+        relate_run(run, ["script"])

@@ -1,6 +1,7 @@
 """What goes with a figure of pairs: the table of correlations, JSON and pictures."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +28,18 @@ from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.system.errors import PolyprobeError
 
 from . import FILLED, SUBWORDS
-from .pairs import Pairs, Similarity, find_known, flatten, read_pairs, spread
+from .pairs import (
+    Pairs,
+    Similarity,
+    find_known,
+    flatten,
+    measure_pairs,
+    read_rows,
+    spread,
+)
 from .queries import Queries, relate_queries
 from .sources import find_similarities
-from .vocabularies import read_corpus
+from .vocabularies import Subwords, read_subwords
 
 HEADS = ("similarity", "pairs", "", "value", "95%", "p", "Mantel p")
 
@@ -159,7 +168,7 @@ def relate_run(
         given: one more such item, whose linear effect is removed.
         languages: splits; None: all.
         choice: of rows.
-        corpus: of `subwords`, see `vocabularies.read_corpus`.
+        corpus: of `subwords`, see `vocabularies.read_subwords`.
         tokenizer: of `subwords`: a model; None: that of the run.
         by_query: also correlate subword overlap and RankC query by query.
         n_permutations: of the languages; the intervals have no more resamples than that.
@@ -169,12 +178,16 @@ def relate_run(
     Raises:
         PolyprobeError: any mistake that the caller can correct, in one line.
     """
-    pairs = read_pairs(run, of, choice, languages)
     wanted = [*items, given] if given else [*items]
-    material = read_corpus(pairs, corpus, tokenizer) if SUBWORDS in wanted else None
-    if by_query and not material:
+    if by_query and SUBWORDS not in wanted:
         raise PolyprobeError(f"--by-query is for --with {SUBWORDS}; add it, or leave it out")
-    parts = [find_similarities(item, pairs, choice, material) for item in wanted]
+    tables, left_out = read_rows(run, choice, languages)
+    with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
+        subwords: Future[Subwords] | None = None
+        if SUBWORDS in wanted:
+            subwords = thread.submit(read_subwords, run, tables, corpus, tokenizer)
+        pairs = measure_pairs(run, of, tables, left_out)
+        parts = [find_similarities(item, pairs, choice, subwords) for item in wanted]
     third = parts.pop() if given else []
     if len(third) > 1:
         several = ", ".join(one.name for one in third)
@@ -190,7 +203,9 @@ def relate_run(
     ).resolve(pairs.table, len(pairs.languages))
     options = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
     rows = _relate(pairs, similarities, third[0] if third else None, n_permutations, options)
-    queries = relate_queries(pairs, material, options) if by_query and material else None
+    queries = None
+    if by_query and subwords:
+        queries = relate_queries(pairs, subwords.result().corpus, options)
     return Outcome(
         pairs, rows, third[0] if third else None, bootstrap, n_permutations, queries, choice
     )

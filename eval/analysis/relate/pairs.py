@@ -74,23 +74,14 @@ class Similarity(NamedTuple):
     numbers: np.ndarray | None = None
 
 
-def read_pairs(
-    run: Run, of: str, choice: Choice, languages: Collection[str] | None = None
-) -> Pairs:
-    """Return a figure of the pairs of some languages of a run, computed from its scores.
-
-    Args:
-        run: scores of candidates, or free predictions, which have only COverlap.
-        of: one of `EXPLAINED`.
-        choice: of rows.
-        languages: splits; None: all of the run.
+def read_rows(
+    run: Run, choice: Choice, languages: Collection[str] | None = None
+) -> tuple[dict[str, pa.Table], dict[str, int]]:
+    """Return the chosen rows of some languages of a run (None: all), and those left out.
 
     Raises:
-        PolyprobeError: an unknown figure or language, fewer than 3 languages, or a figure that the
-            run does not have.
+        PolyprobeError: an unknown language, or fewer than 3 languages.
     """
-    check_option("--of", of, EXPLAINED)
-    settings, figure = run.settings(), BY_NAME[of]
     tables, left_out = read_chosen(run, choice)
     for language in languages or ():
         if language not in tables:
@@ -101,6 +92,21 @@ def read_pairs(
             f"{run.folder}: a correlation over pairs needs {FEWEST} languages or more; got "
             f"{', '.join(tables)}"
         )
+    return tables, left_out
+
+
+def measure_pairs(
+    run: Run, of: str, tables: dict[str, pa.Table], left_out: dict[str, int]
+) -> Pairs:
+    """Return a figure of the pairs of a run's languages, computed from rows of `read_rows`.
+
+    The run has scores of candidates, or free predictions, which have only COverlap.
+
+    Raises:
+        PolyprobeError: a figure that is not in `EXPLAINED`, or that the run does not have.
+    """
+    check_option("--of", of, EXPLAINED)
+    settings, figure = run.settings(), BY_NAME[of]
     if settings.kind == "predictions":
         if of != OVERLAP:
             raise PolyprobeError(

@@ -1,6 +1,7 @@
 """Where each similarity of `relate --with` comes from."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,10 @@ from polyprobe.schema.languages import TRAITS, find_language
 from polyprobe.system.errors import check_option
 
 from . import ACCURACIES, ACCURACY, DISTANCES, NAMES, SUBWORDS
-from .pairs import Pairs, Similarity, read_pairs
+from .pairs import Pairs, Similarity, measure_pairs, read_rows
 from .tables import read_table
 from .uriel import NO_CODE, read_uriel
-from .vocabularies import Corpus, compare_vocabularies
+from .vocabularies import Subwords
 
 OF_ACCURACIES = {
     "accuracy_min": ("the smaller accuracy of the two languages", np.minimum),
@@ -34,7 +35,7 @@ def check_with(item: str) -> None:
 
 
 def find_similarities(
-    item: str, pairs: Pairs, choice: Choice, corpus: Corpus | None
+    item: str, pairs: Pairs, choice: Choice, subwords: Future[Subwords] | None
 ) -> list[Similarity]:
     """Return the similarities of a name, a TSV file or another run's folder.
 
@@ -42,7 +43,7 @@ def find_similarities(
         item: of the list.
         pairs: of the run.
         choice: of rows, of another run too.
-        corpus: of `subwords`.
+        subwords: the vocabularies, if `subwords` is named.
 
     Raises:
         PolyprobeError: an unknown name, or what it names cannot be read.
@@ -55,8 +56,8 @@ def find_similarities(
     if item == ACCURACY or item in ACCURACIES:
         names = ACCURACIES if item == ACCURACY else (item,)
         return [compare_accuracies(name, pairs.accuracy) for name in names]
-    if item == SUBWORDS and corpus:
-        return [compare_vocabularies(pairs.languages, corpus)]
+    if item == SUBWORDS and subwords:
+        return [subwords.result().similarity]
     if Path(item).is_dir():
         return [read_other(Run(item), pairs, choice)]
     return [read_table(Path(item), pairs.languages)]
@@ -84,7 +85,7 @@ def compare_accuracies(name: str, accuracy: np.ndarray) -> Similarity:
 def read_other(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
     """Return the same figure of another run, over the languages that both have."""
     common = [x for x in run.settings().languages if x in pairs.languages]
-    other = read_pairs(run, pairs.of.name, choice, common)
+    other = measure_pairs(run, pairs.of.name, *read_rows(run, choice, common))
     places = [pairs.languages.index(x) for x in other.languages]
     values = np.full((len(pairs.languages),) * 2, np.nan)
     values[np.ix_(places, places)] = other.values

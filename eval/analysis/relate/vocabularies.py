@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from polyprobe.eval.analysis.tokens import find_tokenizer, load_tokenizer
 from polyprobe.eval.run.dataset import load_again
+from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.eval.run.protocol import as_asked
 from polyprobe.eval.scoring.options import FINAL_STOP, SERVED
 from polyprobe.eval.scoring.weights.places import Place
@@ -31,7 +32,7 @@ from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import is_hash
 
 from . import FILLED, PROMPTS, SUBWORDS
-from .pairs import Pairs, Similarity, name_keys
+from .pairs import Similarity, name_keys
 
 TRIED = 20  # sentences of each language
 TOGETHER = 200  # texts
@@ -116,28 +117,38 @@ class Corpus(NamedTuple):
     by_words: bool
 
 
-def read_corpus(pairs: Pairs, name: str, model: str | None) -> Corpus:
-    """Return the corpus of a name: `filled`, `prompts`, a folder, or a dataset on the Hub.
+class Subwords(NamedTuple):
+    """A corpus and the overlap of its vocabularies."""
+
+    corpus: Corpus
+    similarity: Similarity
+
+
+def read_subwords(
+    run: Run, tables: Mapping[str, pa.Table], name: str, model: str | None
+) -> Subwords:
+    """Return the overlap of vocabularies of a run's languages.
 
     Args:
-        pairs: of the run.
-        name: of the corpus.
+        run: whose prompts and tokenizer they are.
+        tables: its rows by language.
+        name: of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub.
         model: whose tokenizer; None: that of the run.
 
     Raises:
         PolyprobeError: the run's dataset has changed, or corpus or tokenizer cannot be read.
     """
-    tokenizer = read_tokenizer(find_place(pairs, model))
+    tokenizer = read_tokenizer(find_place(run.settings(), model))
     own = name in (FILLED, PROMPTS)
-    texts = list_texts(pairs, name) if own else read_parallel(name, pairs.languages)
-    return Corpus(name, texts, tokenizer, goes_by_words(tokenizer, texts))
+    texts = list_texts(run, tables, name) if own else read_parallel(name, [*tables])
+    corpus = Corpus(name, texts, tokenizer, goes_by_words(tokenizer, texts))
+    return Subwords(corpus, compare_vocabularies([*tables], corpus))
 
 
-def find_place(pairs: Pairs, model: str | None) -> Place:
+def find_place(settings: Settings, model: str | None) -> Place:
     """Return where the tokenizer is, of the run's revision if it is the run's own."""
     if model is not None:
         return find_tokenizer(model)
-    settings = pairs.run.settings()
     local = is_hash(settings.revision) or settings.device == SERVED
     try:
         return find_tokenizer(settings.model, None if local else settings.revision)
@@ -178,26 +189,26 @@ def read_tokenizer(place: Place) -> Tokenizer:
     return Tokenizer(place.label, lambda texts: [x.ids for x in call(texts)], gather, special)
 
 
-def list_texts(pairs: Pairs, name: str) -> dict[str, Texts]:
+def list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, Texts]:
     """Return the run's prompts, and for `filled` their candidates."""
     texts = {}
-    for language, table in read_asked(pairs).items():
+    for language, table in read_asked(run, rows).items():
         candidates = table["candidates"].combine_chunks() if name == FILLED else None
         own = table["prompts"].to_pylist() if has_prompts(table) else None
         texts[language] = Texts(table["prompt"].to_pylist(), candidates, own)
     return texts
 
 
-def read_asked(pairs: Pairs) -> dict[str, pa.Table]:
-    """Return the prompts and candidates of the figure's rows as the run asked them."""
-    settings = pairs.run.settings()
+def read_asked(run: Run, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """Return the prompts and candidates of a run's rows as it asked them."""
+    settings, scored = run.settings(), next(iter(rows.values()))
     stop = settings.further.get(FINAL_STOP, "none")
-    tables = as_asked(load_again(settings, pairs.languages), settings.scoring, final_stop=stop)
+    tables = as_asked(load_again(settings, [*rows]), settings.scoring, final_stop=stop)
     first = next(iter(tables.values()))
     places = {key: row for row, key in enumerate(key_rows(first["fact_id"].to_pylist()))}
-    rows = [places[key] for key in key_rows(pairs.table["fact_id"].to_pylist())]
-    same = rows == [*range(len(first))]
-    return {x: table if same else table.take(rows) for x, table in tables.items()}
+    taken = [places[key] for key in key_rows(scored["fact_id"].to_pylist())]
+    same = taken == [*range(len(first))]
+    return {x: table if same else table.take(taken) for x, table in tables.items()}
 
 
 def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
