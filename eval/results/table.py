@@ -52,7 +52,7 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     if of_languages:
         table.add_column("95% of accuracy", justify="right", no_wrap=True)
     for language in results["languages"]:
-        cells = [Text(number(_of_language(results, figure, language))) for figure in shown]
+        cells = [Text(number(of_language(results, figure, language))) for figure in shown]
         if is_above_floor(results, language) is False:
             cells[0].stylize("bold")
         if of_languages:
@@ -134,7 +134,7 @@ def is_above_floor(results: Mapping[str, Any], language: str) -> bool | None:
     return None if floor is None or bounds is None else bounds[0] > floor
 
 
-def _of_language(results: dict[str, Any], figure: RunFigure, language: str) -> float | None:
+def of_language(results: Mapping[str, Any], figure: RunFigure, language: str) -> float | None:
     """Return a language's value, for a pair figure its mean with the other languages."""
     values = results[figure.name]
     if figure.per == LANGUAGE:
