@@ -11,6 +11,7 @@ from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError, one_line
 
 from .audit import audit
+from .board import board
 from .build import app as build
 from .cache import cache
 from .compare import compare
@@ -38,6 +39,7 @@ COMMANDS = {
     "metrics": metrics,
     "compare": compare,
     "report": report,
+    "board": board,
     "export": export,
     "install": install,
     "push": push,
@@ -51,6 +53,7 @@ EXAMPLES = {
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
     "report": "polyprobe report runs/geo runs/other --output both.html",
+    "board": "polyprobe board runs/geo runs/other --output leaderboard",
     "export": "polyprobe export runs/geo --format latex",
     "install": "polyprobe install",
     "push": "polyprobe push metrics/rankc OWNER/rankc --dry-run",

@@ -15,9 +15,7 @@ from .options import DrawnName, FigureFile, import_evaluate, save_chosen, say
 def board(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            help="Run folders with results.json; runs of one model on one language each are one row."
-        ),
+        typer.Argument(help="Run folders; those of one model on one language each are one row."),
     ],
     output: Annotated[
         Path | None,
@@ -89,7 +87,7 @@ def board(
         check_option("--table: ending", table.suffix, FORMATS)
     found = make_board(runs, sort, split_list(figures), parameters, despite_differences)
     console = Console()
-    console.print(board_table(found))
+    console.print(board_table(found, console.width))
     head, rows = list_trends(found)
     if rows:
         console.print(make_table(head, rows))

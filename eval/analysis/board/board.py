@@ -26,8 +26,8 @@ class Board(NamedTuple):
         figures: the figures that all entries have, by name in results.json.
         shown: names of the columns of short tables.
         sort: name of the figure that orders the rows, or `name` or `parameters`.
-        differing: setting → its value in each entry, of the settings that make figures incomparable;
-            empty unless that is permitted.
+        differing: setting → its value in each entry, of the settings that make figures
+            incomparable; empty unless that is permitted.
         loading: what else the entries differ in, one text for each setting.
     """
 
@@ -115,9 +115,7 @@ def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
     return found
 
 
-def _sort(
-    entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]
-) -> list[Entry]:
+def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -> list[Entry]:
     """Return the entries in order, those without a value last."""
     if by == NAME:
         return sorted(entries, key=lambda entry: entry.name.casefold())

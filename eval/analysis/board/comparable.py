@@ -1,5 +1,6 @@
 """In what the runs of a board differ beside the model."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from .entries import Entry
 
+RELEASED = "contrastive-released"
 NAMED = 3  # rows with one value that a message names
 KNOWN = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshake", "chat", "bos"}
 
@@ -19,8 +21,10 @@ KNOWN = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshake
 def find_differing(entries: Sequence[Entry]) -> dict[str, list[str]]:
     """Return setting → its value in each row, of the settings that make figures incomparable."""
     settings = [entry.settings for entry in entries]
-    found = {x: y for x, y in compare_settings(settings).items() if x not in OF_MODELS}
+    own = OF_MODELS | {"scoring"}
+    found = {x: y for x, y in compare_settings(settings).items() if x not in own}
     read = {
+        "scoring": _list_scorings(settings),
         "bos": [_read_bos(one) for one in settings],
         "chat": [_read_chat(one) for one in settings],
         "part": [_join(entry, _read_part) or "all" for entry in entries],
@@ -62,10 +66,25 @@ def _list_some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def _list_scorings(settings: Sequence[Settings]) -> list[str]:
+    """Return the protocols.
+
+    BMLAMA has an equation for each family; masked models are scored alike in `contrastive` and
+    `contrastive-released`, and are signed with the first.
+    """
+    names = [re.sub(r"-eq\d+$", "", one.scoring) for one in settings]
+    if RELEASED not in names:
+        return names
+    return [
+        RELEASED if (name, one.bos) == ("contrastive", None) else name
+        for name, one in zip(names, settings, strict=True)
+    ]
+
+
 def _read_bos(settings: Settings) -> str:
     """Return `--bos`; `auto` for families without it, and for BLOOM's `never` in contrasts."""
     automatic = ("never",) if protocol_of(settings.scoring).contrasts else ()
-    return "auto" if settings.bos in (None, *automatic) else settings.bos
+    return "auto" if settings.bos is None or settings.bos in automatic else settings.bos
 
 
 def _read_chat(settings: Settings) -> str:

@@ -133,11 +133,14 @@ def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     bounds, languages = results.get("intervals", {}), results["languages"]
     for figure in (figure for figure in SEPARATE if figure.name in results["mean"]):
         of_each = languages if figure.per in (LANGUAGE, PAIR) else ()
-        yield figure.name, Value(
-            results["mean"][figure.name],
-            bounds.get("mean", {}).get(figure.name),
-            {x: of_language(results, figure, x) for x in of_each},
-            _halve(bounds.get(figure.name, {})),
+        yield (
+            figure.name,
+            Value(
+                results["mean"][figure.name],
+                bounds.get("mean", {}).get(figure.name),
+                {x: of_language(results, figure, x) for x in of_each},
+                _halve(bounds.get(figure.name, {})),
+            ),
         )
     for figure in (figure for figure in JOINT if figure.name in results):
         yield figure.name, Value(results[figure.name], results.get(f"{figure.name}_ci"))

@@ -28,9 +28,7 @@ def _over_size(board: Board, name: str) -> Points:
     title = figure.title
     if slope:
         scale, unit = (100, " points") if is_share(figure) else (1, "")
-        low, change, high = (
-            f"{scale * x:+z.2f}" for x in (slope.low, slope.slope, slope.high)
-        )
+        low, change, high = (f"{scale * x:+z.2f}" for x in (slope.low, slope.slope, slope.high))
         title += f": {change}{unit} per doubling ({low} to {high}), {slope.n} models"
     line = (slope.slope, slope.intercept) if slope else None
     return Points(title, _points(board, PARAMETERS, name), PARAMETERS, figure.title, line, True)

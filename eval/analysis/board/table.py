@@ -18,17 +18,21 @@ PLUS_MINUS = (
     "±: half the width of the 95% interval of a language or pair, averaged over these; from … to: "
     "95% interval of the mean"
 )
+_WIDE = 110  # characters
 Show = Callable[[RunFigure, float | None], str]
 
 
-def board_table(board: Board) -> Table:
-    """Return the shown figures for a rich console, the interval of each mean below it."""
-    return make_table(*list_cells(board, "\n"))
+def board_table(board: Board, width: int = 80) -> Table:
+    """Return the shown figures for a rich console, with intervals from `_WIDE` characters on."""
+    head, rows = list_cells(board, "\n")
+    if width < _WIDE:
+        rows = [[cell.partition("\n")[0].replace(" ± ", "\n±") for cell in row] for row in rows]
+    return make_table(head, rows)
 
 
 def make_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Return a table for a rich console, with its first column aligned left."""
-    table = Table(header_style="bold", highlight=False)
+    table = Table(header_style="bold", highlight=False, box=None, pad_edge=False)
     for place, name in enumerate(head):
         table.add_column(Text(name), justify="right" if place else "left", overflow="fold")
     for row in rows:
@@ -46,7 +50,7 @@ def list_cells(
         between: text between a mean and its interval.
         show: text of a value.
     """
-    head = ["model", "parameters", "languages", *board.differing]
+    head = ["model", "size", "languages", *board.differing]
     rows = []
     for place, entry in enumerate(board.entries):
         row = [entry.name, show_parameters(entry.parameters), f"{len(entry.settings.languages)}"]

@@ -54,7 +54,7 @@ def fit_doublings(
     sizes, known = _pair(parameters, values)
     if len(sizes) < LEAST or np.ptp(sizes) == 0:
         return None
-    found, constant = linregress(np.log2(sizes), known), np.ptp(known) == 0
+    found, constant = linregress(np.log2(sizes), known), bool(np.ptp(known) == 0)
     half = float(t.ppf(0.975, len(sizes) - 2)) * found.stderr
     return Slope(
         len(sizes),
@@ -67,9 +67,7 @@ def fit_doublings(
     )
 
 
-def correlate(
-    one: Sequence[float | None], other: Sequence[float | None]
-) -> Correlation | None:
+def correlate(one: Sequence[float | None], other: Sequence[float | None]) -> Correlation | None:
     """Return Pearson's r of two figures over the models that have both.
 
     Returns:

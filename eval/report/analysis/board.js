@@ -64,7 +64,7 @@ const STATE = { by: SORT, rising: SORT === "name" || SORT === "parameters" ||
 function drawTable() {
   const shown = [...document.querySelectorAll("#figures input:checked")].map(({ value }) => value);
   const columns = [NAME,
-    { key: "parameters", name: "parameters", rising: true, value: (model) => model.parameters,
+    { key: "parameters", name: "size", rising: true, value: (model) => model.parameters,
       text: (model) => size(model.parameters) },
     { key: "languages", name: "languages", rising: false, value: (model) => model.languages,
       text: (model) => `${model.languages}` },

@@ -54,7 +54,9 @@ def write_board(board: Board, folder: Path) -> None:
     title = f"{len(board.entries)} models on {board.data}"
     found = as_json(board)
     files = {TABLE: write_csv(board), LATEX: write_latex(board)}
-    of_languages = {x for entry in board.entries for x in board.figures if entry.values[x].languages}
+    of_languages = {
+        x for entry in board.entries for x in board.figures if entry.values[x].languages
+    }
     write_page(
         folder / PAGE,
         "analysis/board",
@@ -136,6 +138,6 @@ def _make_card(board: Board, title: str) -> str:
         write_markdown(board),
         "".join(f"- {line}.\n" for line in list_notes(board)),
         *([make_markdown(trends, rows)] if rows else []),
-        "Made by `polyprobe board`; `board.csv`, `board.tex` and `board.json` have the same figures.",
+        "Made by `polyprobe board`. `board.csv` and `board.json` have all figures.",
     ]
     return "\n".join(f"{part.rstrip()}\n" for part in parts)
