@@ -55,7 +55,7 @@ def fit_doublings(
     if len(sizes) < LEAST or np.ptp(sizes) == 0:
         return None
     found, constant = linregress(np.log2(sizes), known), bool(np.ptp(known) == 0)
-    half = float(t.ppf(0.975, len(sizes) - 2)) * found.stderr
+    half = 0.0 if constant else float(t.ppf(0.975, len(sizes) - 2)) * found.stderr
     return Slope(
         len(sizes),
         float(found.slope),
