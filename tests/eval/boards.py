@@ -73,7 +73,7 @@ def write_many(folder, languages, rng, models=30):
     names |= dict.fromkeys(("agreement", "rbo", "kendall_tau_b", "rankc_difference"), pairs)
     found = []
     for number in range(models):
-        figures = {x: dict(zip(of, rng.random(len(of)).tolist())) for x, of in names.items()}
+        figures = {x: {name: float(rng.random()) for name in of} for x, of in names.items()}
         bounds = {
             x: {name: [value - 0.1, value + 0.1] for name, value in values.items()}
             for x, values in figures.items()

@@ -14,7 +14,7 @@ from polyprobe.eval.results.figures import (
     PAIR,
     SEPARATE,
 )
-from polyprobe.eval.results.table import of_language
+from polyprobe.eval.results.table import of_languages
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.eval.run.naming import name_runs, split_signature
 from polyprobe.system.errors import PolyprobeError
@@ -130,15 +130,14 @@ def _read_figures(run: Run) -> tuple[dict[str, Any], dict[str, Value]]:
 
 
 def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
-    bounds, languages = results.get("intervals", {}), results["languages"]
+    bounds = results.get("intervals", {})
     for figure in (figure for figure in SEPARATE if figure.name in results["mean"]):
-        of_each = languages if figure.per in (LANGUAGE, PAIR) else ()
         yield (
             figure.name,
             Value(
                 results["mean"][figure.name],
                 bounds.get("mean", {}).get(figure.name),
-                {x: of_language(results, figure, x) for x in of_each},
+                of_languages(results, figure) if figure.per in (LANGUAGE, PAIR) else {},
                 _halve(bounds.get(figure.name, {})),
             ),
         )

@@ -4,6 +4,7 @@
 const { figures: FIGURES, models: MODELS, languages: LANGUAGES, differing: DIFFERING, quantiles:
   QUANTILES, sort: SORT, files: FILES } = JSON.parse(document.getElementById("data").textContent);
 
+const NAMED = 15; // at most, points with names
 const byId = (id) => document.getElementById(id);
 const meanOf = (model, name) => (name === "parameters" ? model.parameters : model.values[name][0]);
 const titleOf = (name) => FIGURES[name].title;
@@ -111,16 +112,19 @@ function regress(points) {
     half: QUANTILES[n - 3] * Math.sqrt(rest / (n - 2) / xx) };
 }
 
+/* The points of two figures; parameters are in millions; many names would hide each other. */
 function pointsOf(x, y) {
-  return chosen().filter((model) => known(meanOf(model, x)) && known(meanOf(model, y))).map((model) => {
+  const models = chosen().filter((model) => known(meanOf(model, x)) && known(meanOf(model, y)));
+  return models.map((model) => {
     const [across, up] = [meanOf(model, x), meanOf(model, y)];
-    const first = x === "parameters" ? `${size(across)} parameters` : `${titleOf(x)} ${show(across)}`;
-    return { x: across, y: up, name: model.name, group: "",
+    const [first, scale] = x === "parameters" ? [`${size(across)} parameters`, 1e6]
+      : [`${titleOf(x)} ${show(across)}`, 1];
+    return { x: across / scale, y: up, name: models.length > NAMED ? "" : model.name, group: "",
       tip: `${model.name}\n${first}\n${titleOf(y)} ${show(up)}` };
   });
 }
 
-const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+const signed = (value) => (value < 0 ? "" : "+") + value.toFixed(2);
 
 function drawSize() {
   const name = byId("size-figure").value;
@@ -131,7 +135,7 @@ function drawSize() {
     `${signed(scale * found.slope)}${unit} per doubling of the parameters (95%: ` +
     `${signed(scale * (found.slope - found.half))} to ${signed(scale * (found.slope + found.half))}), ` +
     `r = ${show(found.r)}, ${points.length} models.`;
-  drawPoints(byId("size"), points, { x: "parameters", y: titleOf(name), log2: true,
+  drawPoints(byId("size"), points, { x: "parameters in millions", y: titleOf(name), log2: true,
     line: found && [found.slope, found.intercept] });
 }
 
