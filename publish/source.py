@@ -26,8 +26,7 @@ ROOT = "polyprobe.metrics"
 BOARD = "board.json"
 # Patterns of the uploaded files by the kind of the folder; `*` matches no slash.
 PUBLISHED = {
-    # The Hub's first commit of a static Space has a style.css, which a push deletes.
-    "board": ("README.md", "index.html", BOARD, "board.csv", "board.tex", "style.css"),
+    "board": ("README.md", "index.html", BOARD, "board.csv", "board.tex"),
     "dataset": ("README.md", "eval.yaml", "LICENSE*", "data/*/*.parquet", "sentences/*.parquet"),
     "space": ("README.md", "requirements.txt", "*.py"),
 }

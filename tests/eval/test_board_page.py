@@ -52,7 +52,7 @@ def test_the_page_loads_nothing_and_has_all_figures(folder):
         assert found[model]["rankc"] == [pytest.approx(clc / 100), None, None, None]
         assert f"{accuracy / 100:.3f}" in reader.text
     assert "9 models on someone/facts/17" in " ".join(reader.under("answer"))
-    assert not reader.under("note")
+    assert reader.under("note") == ["Figures and examples need JavaScript."]
 
 
 def test_the_folder_is_a_static_space(folder):
