@@ -89,6 +89,8 @@ def test_equal_values_have_a_slope_of_zero_and_no_correlation():
     found = fit_doublings([1e9, 2e9, 4e9], [0.5, 0.5, 0.5])
     assert (found.slope, found.low, found.high, found.r, found.p) == (0, 0, 0, None, None)
     assert correlate([0.5, 0.5, 0.5], [0.1, 0.2, 0.3]) is None
+    assert correlate([0.1, 0.2, 0.3], [0.2, 0.4, 0.6])[:4] == pytest.approx((3, 1, -1, 1))
+    assert correlate([0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.6, 0.8])[:4] == pytest.approx((4, 1, 1, 1))
 
 
 def test_means_intervals_and_languages_are_those_of_results_json(tmp_path):
@@ -226,6 +228,15 @@ def test_rows_are_sorted_and_undefined_ones_are_last(tmp_path):
         order(sort="acuracy")
     with pytest.raises(PolyprobeError, match="unknown --figures 'rankc'"):
         order(figures=["rankc"])
+
+
+def test_figures_without_a_value_in_any_run_are_no_columns(tmp_path):
+    facts = write_facts(tmp_path / "facts")
+    run = write_run(tmp_path / "r", facts, {"en": SCORES["en"]})
+    assert "rankc" in run.read_results()["mean"]
+    board = make_board([run.folder], sort="recall_at_k.recall@5")
+    assert not {"rankc", "coverlap"} & {*board.figures}
+    assert board.shown == ["accuracy", "recall_at_k.recall@5"]  # with the figure of the order
 
 
 def test_figures_that_a_run_lacks_are_no_columns(tmp_path):

@@ -26,11 +26,12 @@ function chosen() {
 
    columns: [{ key, name, says, value (of a row), text, rising }]; the first one has words. */
 function fillTable(place, columns, rows, state) {
-  const by = columns.find(({ key }) => key === state.by) ?? columns[0];
+  const found = columns.find(({ key }) => key === state.by);
+  const [by, rising] = found ? [found, state.rising] : [columns[0], true];
   const order = (one, other) => {
     const [a, b] = [by.value(one), by.value(other)];
     if (!known(a) || !known(b)) return known(b) - known(a);
-    return (a < b ? -1 : a > b ? 1 : 0) * (state.rising ? 1 : -1);
+    return (a < b ? -1 : a > b ? 1 : 0) * (rising ? 1 : -1);
   };
   const heads = columns.map((column, i) => {
     const button = make("button", { class: "sort", type: "button", title: column.says ?? "" },
@@ -41,7 +42,7 @@ function fillTable(place, columns, rows, state) {
       fillTable(place, columns, rows, state);
     });
     return make("th", { class: i ? "figure-cell" : "", scope: "col",
-      ...(column === by ? { "aria-sort": state.rising ? "ascending" : "descending" } : {}) }, button);
+      ...(column === by ? { "aria-sort": rising ? "ascending" : "descending" } : {}) }, button);
   });
   const lines = [...rows].sort(order).map((row) => make("tr", {}, ...columns.map((column, i) =>
     make("td", i ? { class: "figure-cell" } : {}, column.text(row)))));

@@ -54,6 +54,9 @@ def write_board(board: Board, folder: Path) -> None:
     title = f"{len(board.entries)} models on {board.data}"
     found = as_json(board)
     files = {TABLE: write_csv(board), LATEX: write_latex(board)}
+    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    for name, content in {JSON: text, **files, CARD: _make_card(board, title)}.items():
+        write_text(folder / name, content, REMEDY)
     of_languages = {
         x for entry in board.entries for x in board.figures if entry.values[x].languages
     }
@@ -89,9 +92,6 @@ def write_board(board: Board, folder: Path) -> None:
             ("±", f"{PLUS_MINUS.partition(';')[0].removeprefix('±: ').capitalize()}."),
         ],
     )
-    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    for name, content in {**files, JSON: text, CARD: _make_card(board, title)}.items():
-        write_text(folder / name, content, REMEDY)
 
 
 def _select(board: Board, place: int) -> dict[str, Any]:
