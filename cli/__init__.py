@@ -15,6 +15,7 @@ from .build import app as build
 from .cache import cache
 from .compare import compare
 from .eval import demo, evaluate
+from .groups import groups
 from .list import list_names
 from .metrics import metrics, report
 from .options import example
@@ -37,6 +38,7 @@ COMMANDS = {
     "eval": evaluate,
     "metrics": metrics,
     "compare": compare,
+    "groups": groups,
     "report": report,
     "export": export,
     "install": install,
@@ -50,6 +52,7 @@ EXAMPLES = {
     "eval": "polyprobe eval geolm --dataset geofacts --languages en,es,el --output runs/geo",
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
+    "groups": "polyprobe groups runs/geo --by continent",
     "report": "polyprobe report runs/geo runs/other --output both.html",
     "export": "polyprobe export runs/geo --format latex",
     "install": "polyprobe install",

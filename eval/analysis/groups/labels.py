@@ -33,9 +33,7 @@ class Labels(NamedTuple):
     note: str
 
 
-def find_labels(
-    by: str, table: pa.Table, settings: Settings, gender: Path | None = None
-) -> Labels:
+def find_labels(by: str, table: pa.Table, settings: Settings, gender: Path | None = None) -> Labels:
     """Return the groups of a run.
 
     Continents are those of the subjects, from the dataset's own facts of P30, as `geofacts` has

@@ -35,7 +35,6 @@ from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 
-from . import UNITS
 from .labels import Labels, find_labels
 
 ALL = "all"  # languages together
@@ -289,14 +288,14 @@ def group_languages(marks: np.ndarray, groups: Sequence[str | None], draws: Draw
     labels, codes = index_labels([groups[i] for i in columns], len(columns), "groups")
     right = sum_by(codes, np.nan_to_num(marks).T[columns]).T  # [facts, groups]
     n = sum_by(codes, asked.T[columns].astype(np.float64)).T
-    figure = mean_of([str(label) for label in labels], right, n, share=True)
+    figure = mean_of([str(place) for place in range(len(labels))], right, n, share=True)
     found = estimate_figure(figure, **draws._asdict())
     units = np.column_stack([np.nansum(marks, axis=0), asked.sum(axis=0)])[columns]
     units[:, 1] -= units[:, 0]
     sizes, counts = np.bincount(codes).tolist(), sum_by(codes, units)
     made = [
-        (str(label), size, own, found.get(f"{label}_ci"), None, None)
-        for label, size, own in zip(labels, sizes, counts, strict=True)
+        (str(label), sizes[place], counts[place], found.get(f"{place}_ci"), None, None)
+        for place, label in enumerate(labels)
     ]
     return _test(made, units, codes, draws.seed)
 

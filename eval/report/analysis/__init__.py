@@ -1,0 +1,1 @@
+"""Pages of what is made of finished runs."""
