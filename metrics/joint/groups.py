@@ -27,7 +27,7 @@ from polyprobe.metrics.shared.intervals import sum_by
 from .significance import correct
 
 N_PERMUTATIONS = 10_000
-_CELLS = 2**24  # of tables that are held at once
+_CELLS = 2**22  # of tables that are held at once
 _YATES = 0.5
 
 
@@ -167,16 +167,22 @@ def _list_orders(units: Sequence[int], sizes: Sequence[int]) -> Iterator[list[in
 def _draw_tables(units: np.ndarray, sizes: np.ndarray, n: int, seed: int) -> Iterator[np.ndarray]:
     """Yield tables [draws, groups, 2] of random assignments.
 
-    How many units with equal rows each group gets is a random table with fixed margins.
+    How many units with equal rows each group gets is a random table with fixed margins; where that
+    is larger than the list of units, the list is shuffled.
     """
+    random, starts = np.random.default_rng(seed), sizes.cumsum() - sizes
     distinct, times = np.unique(units, axis=0, return_counts=True)
+    shuffled = len(sizes) * len(times) > len(units)
     if len(times) == 1:  # scipy 1.17 draws negative cells of a single column
         distinct, times = distinct.repeat(2, axis=0), np.append(times, 0)
-    random = np.random.default_rng(seed)
-    step = max(1, _CELLS // (len(sizes) * len(distinct)))
+    step = max(1, _CELLS // (len(units) if shuffled else len(sizes) * len(times)))
     for start in range(0, n, step):
         size = min(step, n - start)
-        yield random_table.rvs(sizes, times, size=size, random_state=random) @ distinct
+        if shuffled:
+            orders = random.permuted(np.tile(np.arange(len(units)), (size, 1)), axis=1)
+            yield np.add.reduceat(units[orders], starts, axis=1)
+        else:
+            yield random_table.rvs(sizes, times, size=size, random_state=random) @ distinct
 
 
 def compare_pairs(

@@ -97,12 +97,15 @@ def test_a_language_alone_is_a_run_of_it(many):
 
 
 def test_the_unit_is_the_largest_with_one_group(many, tmp_path):
-    assert group_run(many, "subject", bootstrap=NONE).unit == "subject"
-    assert group_run(many, "subject", unit="fact", bootstrap=NONE).unit == "fact"
-    assert group_run(many, "object", bootstrap=NONE).unit == "fact"
-    subject = group_run(many, "subject", bootstrap=NONE).found["all"]
-    assert (subject.n_units, subject.permutation.exact) == (4, True)
-    assert group_run(many, "subject", unit="fact", bootstrap=NONE).found["all"].n_units == 40
+    two = write(tmp_path, "C0\ta", "C1\ta", "C2\tb", "C3\tb")
+    assert group_run(many, two, bootstrap=NONE).unit == "subject"
+    found = group_run(many, two, bootstrap=NONE).found["all"]
+    assert (found.n_units, found.permutation.n, found.permutation.exact) == (4, 6, True)
+    assert group_run(many, two, unit="fact", bootstrap=NONE).found["all"].n_units == 40
+    assert group_run(many, "object", bootstrap=NONE).unit == "fact"  # each has one fact
+    assert group_run(many, "subject", bootstrap=NONE).unit == "fact"  # each would be a group
+    alone = group_run(many, "subject", unit="subject", bootstrap=NONE).found["all"]
+    assert alone.permutation.p == 1
 
 
 def test_rows_of_one_fact_are_one_unit():

@@ -88,7 +88,7 @@ def test_all_assignments_are_those_of_brute_force(codes):
 
 
 def _sum(codes):
-    return np.array([UNITS[np.array(codes) == code].sum(axis=0) for code in range(max(codes) + 1)])
+    return _sum_of(UNITS, np.array(codes))
 
 
 def test_four_of_twenty_languages_are_4845_choices():
@@ -106,6 +106,24 @@ def test_random_assignments_approach_all_of_them():
     assert drawn.p == pytest.approx(exact, abs=3 * sqrt(exact * (1 - exact) / 200))
     many = np.tile(UNITS, (30, 1))
     assert permute_groups(many, np.tile([0, 1, 1], 70), seed=1).n == 10_000
+
+
+@pytest.mark.parametrize("n_groups", [3, 9])
+def test_tables_and_shuffles_are_of_one_law(n_groups):
+    """30 units of 5 kinds: 3 x 5 cells are drawn as a table, of 9 x 5 the units are shuffled."""
+    units = np.tile([[5, 1], [3, 3], [4, 2], [0, 6], [2, 2]], (6, 1)).astype(float)
+    codes = np.arange(30) * 7 % 30 * n_groups // 30
+    random = np.random.default_rng(1)
+    observed = chi2_contingency(_sum_of(units, codes)).statistic
+    null = [
+        chi2_contingency(_sum_of(units, random.permutation(codes))).statistic for _ in range(2000)
+    ]
+    want = np.mean(np.array(null) >= observed - 1e-9)
+    assert permute_groups(units, codes).p == pytest.approx(want, abs=0.04)
+
+
+def _sum_of(units, codes):
+    return np.array([units[codes == code].sum(axis=0) for code in range(max(codes) + 1)])
 
 
 def test_equal_units_have_p_1():
@@ -153,10 +171,10 @@ def test_type_1_error_under_a_planted_null():
     """1,000 samples at .05: standard error .7%. Rows in 20 languages deceive the plain test."""
     random = np.random.default_rng(0)
     plain, permuted = [], []
-    for _ in range(1000):
+    for seed in range(1000):
         units, codes = draw_null(random)
         counts = np.array([units[codes == code].sum(axis=0) for code in range(3)])
         plain.append(compare_counts(counts).p < 0.05)
-        permuted.append(permute_groups(units, codes, 199).p < 0.05 + 1e-9)
+        permuted.append(permute_groups(units, codes, 199, seed).p < 0.05 + 1e-9)
     assert np.mean(permuted) == pytest.approx(0.05, abs=0.01)
     assert np.mean(plain) > 0.5

@@ -172,7 +172,7 @@ def group_run(
         gender: see `find_labels`.
         unit: rows whose labels are permuted together: all of a fact, of a subject or of a
             language. `auto`: languages for groups of these, else the subject if the fact ids name
-            it and each has one group, else the fact.
+            it, each has one group and a group several of them, else the fact.
         each_language: groups of facts in each language apart.
         choice: of the run's rows.
         bootstrap: of the intervals; the seed is also that of the permutations.
@@ -226,7 +226,8 @@ def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[
     if unit == "subject" and divided:
         reason = f"{divided!r} has several groups" if subjects else "the fact ids name none"
         raise PolyprobeError(f"--unit subject: {reason}; use --unit fact")
-    if unit == "subject" or (unit == "auto" and not divided):
+    several = len({*subjects}) > len({*labels.groups} - {None})  # else each would be a group
+    if unit == "subject" or (unit == "auto" and not divided and several):
         return "subject", subjects
     return "fact", facts
 
