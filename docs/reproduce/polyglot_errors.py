@@ -296,9 +296,9 @@ def find_groups(
     marks = np.full((len(place), len(ids)), nan)
     for column, (language, own) in enumerate(ids.items()):
         right = [place[row] for row in own if row not in errors[language]]
-        lost = len(own) - n_rows.get(language, len(own)) if by in OF_LANGUAGES else 0
+        n_lost = len(own) - n_rows.get(language, len(own)) if by in OF_LANGUAGES else 0
         marks[[place[row] for row in errors[language]], column] = 0
-        marks[right[lost:], column] = 1
+        marks[right[n_lost:], column] = 1
     if by in OF_LANGUAGES:
         traits = list_traits([*ids], by)
         return "language", group_languages(marks, [*traits.values()], DRAWS)

@@ -195,15 +195,18 @@ def compare_pairs(
     counts = sum_by(codes, units)
     pairs = [*combinations(range(len(counts)), 2)]
     tests = [compare_counts(counts[[*pair]]) for pair in pairs]
-    permuted = []
-    for pair in pairs if n else ():
-        rows = np.isin(codes, pair)
-        permuted.append(permute_groups(units[rows], (codes[rows] == pair[1]).astype(int), n, seed))
+    permuted: list[Permutation | None] = [None] * len(pairs)
+    for place, (_, second) in enumerate(pairs if n else ()):
+        rows = np.isin(codes, pairs[place])
+        permuted[place] = permute_groups(units[rows], (codes[rows] == second).astype(int), n, seed)
     adjusted = _correct([test.p for test in tests])
-    own = _correct([found.p for found in permuted])
-    none = [None] * len(pairs)
-    rows_of = zip(pairs, tests, adjusted, permuted or none, own or none, strict=True)
-    return [Pair(*pair, *others) for pair, *others in rows_of]
+    own = _correct([found and found.p for found in permuted])
+    return [
+        Pair(*pair, test, p, permutation, permuted_p)
+        for pair, test, p, permutation, permuted_p in zip(
+            pairs, tests, adjusted, permuted, own, strict=True
+        )
+    ]
 
 
 def _correct(values: Sequence[float | None]) -> list[float | None]:

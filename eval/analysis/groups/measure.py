@@ -31,7 +31,6 @@ from polyprobe.metrics.shared.intervals import (
     mean_of,
     sum_by,
 )
-from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 
@@ -257,28 +256,28 @@ def group_facts(
     """
     asked = ~np.isnan(marks)
     inside = np.array([group is not None for group in groups])
-    rows = np.flatnonzero(asked.any(axis=1) & inside)
-    if not len(rows):
+    rows = np.flatnonzero(asked.any(axis=1) & inside).tolist()
+    if not rows:
         raise PolyprobeError("no fact of a group was asked; choose other rows or groups")
     right, n = np.nan_to_num(marks).sum(axis=1)[rows], asked.sum(axis=1)[rows]
     names = [str(groups[row]) for row in rows]
     measured = {
         RIGHT: mean_of([RIGHT], right[:, None], n[:, None], share=True),
-        **{name: pick_facts(figure, rows) for name, figure in figures.items()},
+        **{name: pick_facts(figure, np.array(rows)) for name, figure in figures.items()},
     }
-    clusters = draws.clusters and take(draws.clusters, rows.tolist())
+    clusters = draws.clusters and [draws.clusters[row] for row in rows]
     found = split_figures(measured, names, clusters, draws.n_resamples, draws.seed)
     labels, codes = index_labels(names, len(rows), "groups")
     own_units = index_labels([units[row] for row in rows], len(rows), "units")[1]
     table = np.column_stack([right, n - right])
     starts = np.unique(own_units, return_index=True)[1]
     counts = sum_by(codes, table)
+    sizes = np.bincount(codes).tolist()
     made = []
-    for label, own in zip(labels, counts, strict=True):
-        figures_of = found[str(label)]
-        bounds = {**figures_of["intervals"]}
-        rankc = figures_of["mean"].get(RANKC), bounds.get(RANKC)
-        made.append((str(label), figures_of["n_queries"], own, bounds.get(RIGHT), *rankc))
+    for label, size, own in zip(labels, sizes, counts, strict=True):
+        means, bounds = found[str(label)]["mean"], found[str(label)]["intervals"]
+        rankc = (means.get(RANKC), bounds.get(RANKC))
+        made.append(_make_group(str(label), size, own, bounds.get(RIGHT), *rankc))
     return _test(made, sum_by(own_units, table), codes[starts], draws.seed)
 
 
@@ -295,28 +294,37 @@ def group_languages(marks: np.ndarray, groups: Sequence[str | None], draws: Draw
     units[:, 1] -= units[:, 0]
     sizes, counts = np.bincount(codes).tolist(), sum_by(codes, units)
     made = [
-        (str(label), sizes[place], counts[place], found.get(f"{place}_ci"), None, None)
+        _make_group(str(label), sizes[place], counts[place], found.get(f"{place}_ci"))
         for place, label in enumerate(labels)
     ]
     return _test(made, units, codes, draws.seed)
 
 
-def _test(
-    made: Sequence[tuple[str, int, np.ndarray, Any, Any, Any]],
-    units: np.ndarray,
-    codes: np.ndarray,
-    seed: int,
-) -> Grouped:
-    """Return the groups with the tests of their units [units, 2]."""
-    counts = np.array([own for _, _, own, *_ in made])
+def _make_group(
+    name: str,
+    size: int,
+    counts: np.ndarray,
+    ci: list[float] | None,
+    rankc: float | None = None,
+    rankc_ci: list[float] | None = None,
+) -> Group:
+    """Return a group of right and wrong counts [2], whose change depends on the other groups."""
+    right, wrong = counts.tolist()
+    return Group(name, size, right, wrong, right / (right + wrong), ci, None, rankc, rankc_ci)
+
+
+def _test(groups: Sequence[Group], units: np.ndarray, codes: np.ndarray, seed: int) -> Grouped:
+    """Return the groups with their changes and the tests of their units [units, 2]."""
+    counts = np.array([[group.right, group.wrong] for group in groups])
     changes = [None if np.isnan(x) else x for x in share_errors(counts).tolist()]
-    groups = [
-        Group(name, size, *own.tolist(), float(own[0] / own.sum()), bounds, change, *rankc)
-        for (name, size, own, bounds, *rankc), change in zip(made, changes, strict=True)
-    ]
     pairs = []
     if 2 < len(groups) <= MOST_PAIRED:
         n = N_PERMUTATIONS if len(groups) <= MOST_PERMUTED else 0
         pairs = compare_pairs(units, codes, n, seed)
-    permutation = permute_groups(units, codes, seed=seed)
-    return Grouped(groups, compare_counts(counts), permutation, pairs, len(units))
+    return Grouped(
+        [x._replace(change=change) for x, change in zip(groups, changes, strict=True)],
+        compare_counts(counts),
+        permute_groups(units, codes, seed=seed),
+        pairs,
+        len(units),
+    )
