@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.results.compute import mark_right, read_chosen, read_facts
-from polyprobe.eval.results.figures import BY_NAME
 from polyprobe.eval.results.options import BOOTSTRAP, Bootstrap, clusters_within, read_clusters
 from polyprobe.eval.results.predictions import mark_predictions
 from polyprobe.eval.results.relations import pick_facts, split_figures
@@ -192,8 +191,9 @@ def group_run(
     else:
         facts = read_facts(run, tables)
         right = mark_right(facts, settings.scoring)
-        if BY_NAME[RANKC].applies(facts) and len(tables) > 1:
-            figures[RANKC] = BY_NAME[RANKC].measure(facts)
+        if facts.rankc.shape[1]:  # the mean over pairs of the facts' values: one column, not 1,378
+            values = facts.rankc.mean(axis=1, keepdims=True)
+            figures[RANKC] = mean_of([RANKC], values, np.ones(len(values)), share=True)
     bootstrap = bootstrap.resolve(first, len(tables))
     read = clusters_within if by == "relation" else read_clusters
     draws = Draws(bootstrap.n_resamples or 0, bootstrap.seed, read(first, bootstrap.clusters))
