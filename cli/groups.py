@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from polyprobe.eval.analysis.groups import OF_FACTS, OF_LANGUAGES, UNITS
+from polyprobe.eval.analysis.groups import OF_FACTS, OF_LANGUAGES, UNITS, check_by
 
 from .options import (
     Cluster,
@@ -19,6 +19,7 @@ from .options import (
     Relations,
     Resamples,
     Seed,
+    checked,
     import_evaluate,
     one_of,
     parse_choice,
@@ -32,8 +33,9 @@ def groups(
     by: Annotated[
         str,
         typer.Option(
+            callback=checked(check_by),
             help=f"{', '.join((*OF_FACTS, *OF_LANGUAGES))}, or a TSV file: a language, fact id, "
-            "or entity id in each line, and its group."
+            "or entity id in each line, and its group.",
         ),
     ],
     gender: Annotated[

@@ -11,9 +11,9 @@ from polyprobe.eval.run.dataset import load_again
 from polyprobe.eval.run.folder import Settings
 from polyprobe.schema.identity import split_fact
 from polyprobe.schema.languages import list_traits
-from polyprobe.system.errors import PolyprobeError, guess
+from polyprobe.system.errors import PolyprobeError
 
-from . import OF_FACTS, OF_LANGUAGES
+from . import OF_FACTS, OF_LANGUAGES, check_by
 
 CONTINENT = "P30"
 GENDERS = ("female", "male")  # of the file; `none` is no group
@@ -51,6 +51,7 @@ def find_labels(by: str, table: pa.Table, settings: Settings, gender: Path | Non
         PolyprobeError: an unknown name, languages or facts without what the groups are of, or a
             file that cannot be read or matches nothing.
     """
+    check_by(by)
     if (by == "gender") != (gender is not None):
         raise PolyprobeError(
             "--by gender and --gender FILE go together; give both, or leave --gender out"
@@ -130,12 +131,6 @@ def _label(
 
 def _match(file: Path, table: pa.Table, languages: Sequence[str]) -> Labels:
     """Return the groups of a file, of what most of its ids are: the first of several."""
-    if not file.is_file():
-        names = (*OF_LANGUAGES, *OF_FACTS)
-        raise PolyprobeError(
-            f"unknown --by '{file}';{guess(str(file), names)} known: {', '.join(names)}, or a TSV "
-            "file of ids and groups"
-        )
     known = _read_groups(file)
     facts = table["fact_id"].to_pylist()
     codes = {key.replace("-", "_"): group for key, group in known.items()}
