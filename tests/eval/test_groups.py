@@ -189,18 +189,22 @@ def test_contrastive_runs_count_what_is_recalled(place, tmp_path):
         assert right == want, name
 
 
+def write_predictions(folder, dataset, tables):
+    write_run(folder, dataset, {x: SCORES[x] for x in tables})
+    (folder / "predictions").mkdir()
+    for language, table in tables.items():
+        pq.write_table(table, folder / "predictions" / f"{language}.parquet")
+    reseal(folder, scoring="xfactr")
+    return Run(folder)
+
+
 def test_free_predictions(place, tmp_path):
     """Facts that are not asked in a language are no rows."""
     tables = {
         "en": predictions(["gold", "x", "gold", "x"]),
         "ru": predictions(["gold", "x", "x", "gold"], single=(True, None, False, None)),
     }
-    run = write_run(tmp_path / "run", place / "facts", {x: SCORES[x] for x in tables})
-    (run.folder / "predictions").mkdir()
-    for language, table in tables.items():
-        pq.write_table(table, run.folder / "predictions" / f"{language}.parquet")
-    reseal(run.folder, scoring="xfactr")
-    run = Run(run.folder)
+    run = write_predictions(tmp_path / "run", place / "facts", tables)
     found = group_run(run, "subject", bootstrap=DRAWN).found["all"]
     right = mark_predictions({x: run.read(x) for x in tables})
     for n, group in enumerate(found.groups):
@@ -208,6 +212,20 @@ def test_free_predictions(place, tmp_path):
         assert (group.right, group.wrong) == (sum(values), len(values) - sum(values))
         assert group.rankc is None
     assert {group.right + group.wrong for group in found.groups} == {1, 2}
+    outcome = group_run(run, "relation", each_language=True, bootstrap=NONE)
+    assert outcome.left_out == {"not asked in ru": 2}
+    assert sum(group.size for group in outcome.found["ru"].groups) == 2
+
+
+def test_a_language_that_is_not_asked_is_left_out(place, tmp_path):
+    tables = {"en": predictions(["gold"] * 4), "ru": predictions(["x"] * 4, single=[None] * 4)}
+    run = write_predictions(tmp_path / "run", place / "facts", tables)
+    apart = group_run(run, "subject", each_language=True, bootstrap=NONE)
+    assert ([*apart.found], apart.left_out) == (["en"], {"not asked in ru": 4})
+    assert counts(group_run(run, "script", bootstrap=NONE).found["all"]) == {"Latn": (4, 0)}
+    labels = write(tmp_path, "ru\tx")
+    with pytest.raises(PolyprobeError, match="no fact of a group was asked; choose other"):
+        group_run(run, labels)
 
 
 def test_all_right_has_no_test(place, tmp_path):
@@ -227,7 +245,7 @@ def test_one_group_has_no_test(many):
 
 
 def test_cautions(many):
-    notes = [*list_notes(group_run(many, "object", bootstrap=DRAWN))]
+    notes = [*render(group_run(many, "object", bootstrap=DRAWN))]
     assert "an expected count is below 5: p of χ² is inexact; take the permuted one" in notes
     assert "labels of pairs are permuted for at most 10 groups" in notes
     assert "95%: bootstrap, 200 resamples of subjects" in notes

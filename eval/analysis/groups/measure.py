@@ -37,6 +37,7 @@ from .labels import Labels, find_labels
 
 ALL = "all"  # languages together
 RIGHT, RANKC = "right", "rankc"
+NOTHING = "no fact of a group was asked; choose other rows or groups"
 MOST_PAIRED, MOST_PERMUTED = 50, 10  # groups whose pairs are tested, and also permuted
 
 
@@ -198,6 +199,9 @@ def group_run(
     read = clusters_within if by == "relation" else read_clusters
     draws = Draws(bootstrap.n_resamples or 0, bootstrap.seed, read(first, bootstrap.clusters))
     marks = np.column_stack(list(right.values()))
+    reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
+    unasked = dict(zip(right, np.isnan(marks).sum(axis=0).tolist(), strict=True))
+    left_out |= {f"{reason} in {language}": n for language, n in unasked.items() if n}
     if labels.of_languages:
         found = {ALL: group_languages(marks, labels.groups, draws)}
     elif each_language:
@@ -205,6 +209,7 @@ def group_run(
         found = {
             language: group_facts(column[:, None], labels.groups, units, {}, draws)
             for language, column in columns
+            if unasked[language] < len(marks)
         }
     else:
         found = {ALL: group_facts(marks, labels.groups, units, figures, draws)}
@@ -258,7 +263,7 @@ def group_facts(
     inside = np.array([group is not None for group in groups])
     rows = np.flatnonzero(asked.any(axis=1) & inside).tolist()
     if not rows:
-        raise PolyprobeError("no fact of a group was asked; choose other rows or groups")
+        raise PolyprobeError(NOTHING)
     right, n = np.nan_to_num(marks).sum(axis=1)[rows], asked.sum(axis=1)[rows]
     names = [str(groups[row]) for row in rows]
     measured = {
@@ -285,6 +290,8 @@ def group_languages(marks: np.ndarray, groups: Sequence[str | None], draws: Draw
     """Return the groups of languages; arguments as above, `groups` of each language."""
     asked = ~np.isnan(marks)
     columns = [i for i, group in enumerate(groups) if group is not None and asked[:, i].any()]
+    if not columns:
+        raise PolyprobeError(NOTHING)
     labels, codes = index_labels([groups[i] for i in columns], len(columns), "groups")
     right = sum_by(codes, np.nan_to_num(marks).T[columns]).T  # [facts, groups]
     n = sum_by(codes, asked.T[columns].astype(np.float64)).T

@@ -87,6 +87,7 @@ def render(outcome: Outcome) -> Iterator[Table | str]:
         if len(rows) > PAIRS:
             yield f"{len(rows) - PAIRS:,} further pairs are in --json and --output"
     yield from list_notes(outcome)
+    yield from list_cautions(outcome)
 
 
 def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Table:
@@ -100,7 +101,7 @@ def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 
 
 
 def list_notes(outcome: Outcome) -> Iterator[str]:
-    """Yield what the figures depend on, and cautions, one line each."""
+    """Yield what the figures depend on, one line each."""
     yield outcome.labels.note
     groups = outcome.labels.groups
     if missing := groups.count(None):
@@ -116,6 +117,10 @@ def list_notes(outcome: Outcome) -> Iterator[str]:
         yield f"figures of a part of the scored rows: {describe(outcome.choice)}"
     for reason, count in outcome.left_out.items():
         yield f"{count:,} rows left out: {reason}"
+
+
+def list_cautions(outcome: Outcome) -> Iterator[str]:
+    """Yield what makes the tests inexact or leaves them out."""
     found = outcome.found.values()
     least = [grouped.test.least_expected for grouped in found]
     if any(value is not None and value < ENOUGH for value in least):

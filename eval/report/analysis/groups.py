@@ -5,6 +5,7 @@ from pathlib import Path
 from polyprobe.eval.analysis.groups.measure import ALL, Outcome
 from polyprobe.eval.analysis.groups.table import (
     describe_test,
+    list_cautions,
     list_groups,
     list_notes,
     list_pairs,
@@ -40,6 +41,8 @@ def write_groups(run: Run, outcome: Outcome, output: Path) -> None:
             "name": "all languages" if key == ALL else key,
             "id": f"groups-{key}",
             "test": describe_test(found.test, found.permutation, outcome.unit, found.n_units),
+            "least": min(found.groups, key=lambda group: group.share),
+            "most": max(found.groups, key=lambda group: group.share),
             "groups": list_groups(outcome, found),
             "pairs": list_pairs(found),
         }
@@ -52,10 +55,12 @@ def write_groups(run: Run, outcome: Outcome, output: Path) -> None:
     write_page(
         output,
         "analysis/groups",
+        run=name,
         title=f"polyprobe: {name} on {settings.data_name} by {outcome.by}",
         data=drawn,
         parts=parts,
         terms=TERMS,
         notes=[*list_notes(outcome)],
+        cautions=[*list_cautions(outcome)],
         signature=settings.signature,
     )
