@@ -11,6 +11,7 @@ from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError, one_line
 
 from .audit import audit
+from .board import board
 from .build import app as build
 from .cache import cache
 from .compare import compare
@@ -40,6 +41,7 @@ COMMANDS = {
     "compare": compare,
     "groups": groups,
     "report": report,
+    "board": board,
     "export": export,
     "install": install,
     "push": push,
@@ -54,6 +56,7 @@ EXAMPLES = {
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
     "groups": "polyprobe groups runs/geo --by continent",
     "report": "polyprobe report runs/geo runs/other --output both.html",
+    "board": "polyprobe board runs/geo runs/other --output leaderboard",
     "export": "polyprobe export runs/geo --format latex",
     "install": "polyprobe install",
     "push": "polyprobe push metrics/rankc OWNER/rankc --dry-run",
