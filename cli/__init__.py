@@ -16,10 +16,12 @@ from .build import app as build
 from .cache import cache
 from .compare import compare
 from .eval import demo, evaluate
+from .groups import groups
 from .list import list_names
 from .metrics import metrics, report
 from .options import example
 from .publish import export, install, push
+from .relate import relate
 from .tokens import tokens
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
@@ -38,6 +40,8 @@ COMMANDS = {
     "eval": evaluate,
     "metrics": metrics,
     "compare": compare,
+    "groups": groups,
+    "relate": relate,
     "report": report,
     "board": board,
     "export": export,
@@ -52,6 +56,8 @@ EXAMPLES = {
     "eval": "polyprobe eval geolm --dataset geofacts --languages en,es,el --output runs/geo",
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
+    "groups": "polyprobe groups runs/geo --by continent",
+    "relate": "polyprobe relate runs/geo --with subwords,script --output relate.html",
     "report": "polyprobe report runs/geo runs/other --output both.html",
     "board": "polyprobe board runs/geo runs/other --output leaderboard",
     "export": "polyprobe export runs/geo --format latex",

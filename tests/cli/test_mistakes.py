@@ -56,6 +56,8 @@ MISTAKES = {
     EVAL + "--devices 2 --ray local": "--devices and --ray were both given",
     EVAL + "--threads 0": "Invalid value for '--threads': ",
     EVAL + "--batch-tokens 99999999999999999999": "Invalid value for '--batch-tokens': ",
+    "groups r --by contient": "unknown --by 'contient'; did you mean 'continent'? known: script, ",
+    "groups r --by script --unit row": "unknown --unit 'row'; known: auto, fact, subject, language",
     "tokens geolm --dataset geofacts --texts answer": "unknown --texts 'answer'; did you mean",
     "tokens geoml --dataset geofacts": "unknown model 'geoml'; did you mean 'geolm'?",
     "tokens geolm --dataset geofacts --languages ,": "--languages is empty; give codes such as",
