@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.stats import linregress, pearsonr
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
+from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.analysis.board.board import make_board, read_parameters
 from polyprobe.eval.analysis.board.pictures import list_pictures
 from polyprobe.eval.analysis.board.table import (
@@ -274,6 +276,18 @@ def test_parameters_of_a_file_come_before_those_of_run_json(tmp_path):
         make_board(runs, parameters=file)
 
 
+def test_a_run_of_an_older_version_gets_its_parameters_when_it_goes_on(tmp_path):
+    evaluate = partial(evaluate_model, "geolm", "geofacts", limit=3, output=tmp_path)
+    evaluate(languages="en")
+    model = load_scorer("geolm").model
+    counted = sum({id(x): x.numel() for x in model.parameters()}.values())
+    assert Run(tmp_path).settings().parameters == counted
+    reseal(tmp_path, without=("parameters",))
+    assert Run(tmp_path).settings().parameters is None
+    evaluate(languages="en,es")
+    assert make_board([tmp_path]).column("parameters") == [counted]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -382,7 +396,9 @@ def test_the_command_writes_its_files(tmp_path):
         assert done.exit_code == 0, done.output
         assert "BLOOM-560m" in file.read_text(encoding="utf-8")
     done = CliRunner().invoke(app, ["board", *runs, "--table", "table.xls"])
-    assert "unknown --table: ending '.xls'" in str(done.exception)
+    assert (
+        str(done.exception) == "--table table.xls: expected a name that ends in .csv, .tex or .md"
+    )
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.txt").write_text("all")
