@@ -163,7 +163,7 @@ def _draw_heat(figure: "Figure", heat: Heat, rows: Sequence[str], columns: Seque
         style: dict[str, Any] = {"fill": False, "edgecolor": edge, "linewidth": 1.5 * thin}
         frames.append(Rectangle((0, 0), 1, 1, label=name, **style))
         for i, j in cells:
-            axes.add_patch(Rectangle((j + 0.1, i + 0.1), 0.8, 0.8, **style))
+            axes.add_patch(Rectangle((j + 0.06, i + 0.06), 0.88, 0.88, **style))
     below = (-0.34 / height, 0.1 / height)
     bar = axes.inset_axes((0, below[0], SCALE / width, below[1]))
     figure.colorbar(scale, cax=bar, orientation="horizontal", label=heat.measure)

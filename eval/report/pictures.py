@@ -149,7 +149,7 @@ def _list_differences(two: Between, parts: Sequence[RunPart]) -> Iterator[tuple[
                 end,
                 diverging=True,
                 mark=("no difference", 0.0),
-                squares={f"p < {number(LEVEL)[1:].rstrip('0')}": _find_cells(languages, low)},
+                squares={f"p < {LEVEL}": _find_cells(languages, low)},
                 similar=_fill(languages, first[figure.name]),
             ),
         )
