@@ -50,7 +50,7 @@ EXAMPLES = {
     "eval": "polyprobe eval geolm --dataset geofacts --languages en,es,el --output runs/geo",
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
-    "report": "polyprobe report runs/geo runs/other --output both.html",
+    "report": "polyprobe report runs/geo runs/other --output both.html --figure rankc.pdf",
     "export": "polyprobe export runs/geo --format latex",
     "install": "polyprobe install",
     "push": "polyprobe push metrics/rankc OWNER/rankc --dry-run",
