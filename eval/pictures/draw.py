@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import explain_missing_extras, require
+from polyprobe.system.extras import require
 from polyprobe.system.files import write_whole
+from polyprobe.system.progress import report
 
 from .order import name_labels
 from .picture import Bars, Heat, Picture, Point, Points
@@ -32,7 +34,8 @@ NAMED = 60  # at most, points with labels
 SCALE, ROW = 2.2, 0.135  # inches, of the colour scale, and of one of many rows
 _MARKERS, _HATCHES = "osD^vPX", ("", "////", "....", "xxxx", "----", "oooo")
 _STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib
     "font.size": 8,
     "text.color": INK,
     "text.parse_math": False,
@@ -87,10 +90,12 @@ def save_picture(picture: Picture, path: Path, names: bool = False) -> None:
         PolyprobeError: another ending, no matplotlib, or the file cannot be written.
     """
     check_figure(path)
-    figure, ending = make_figure(picture, names), path.suffix.lower()
+    from matplotlib import rc_context
+
+    ending = path.suffix.lower()
 
     def write(part: Path) -> None:
-        figure.savefig(
+        make_figure(picture, names).savefig(
             part,
             format=ending[1:],
             dpi=300,
@@ -99,16 +104,16 @@ def save_picture(picture: Picture, path: Path, names: bool = False) -> None:
             metadata=_METADATA[ending],
         )
 
-    from matplotlib import rc_context
-
-    with rc_context(_STYLE):
+    with rc_context(_STYLE), catch_warnings(record=True) as warned:
+        simplefilter("always")
         write_whole(path, write, "choose another --figure")
+    if ending != ".svg" and any("missing from font" in str(warning.message) for warning in warned):
+        report(f"{path}: DejaVu Sans lacks some letters, shown as boxes; SVG keeps them as text")
 
 
 def make_figure(picture: Picture, names: bool = False) -> "Figure":
     """Return a picture drawn by matplotlib, see `save_picture`."""
-    with explain_missing_extras("--figure"):
-        from matplotlib import rc_context
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     label = name_labels if names else list

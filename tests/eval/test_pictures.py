@@ -306,6 +306,15 @@ def test_no_label_of_a_heat_map_covers_another(size):
     assert not title.count_overlaps(others)
 
 
+def test_letters_that_the_font_lacks_are_text_in_svg_and_named_elsewhere(tmp_path, capfd):
+    bars = BARS._replace(title="模型")
+    assert "模型" in read_texts(save(bars, tmp_path / "p.svg"))
+    assert capfd.readouterr().err == ""
+    save(bars, tmp_path / "p.png")
+    line = f"{tmp_path / 'p.png'}: DejaVu Sans lacks some letters, shown as boxes; SVG keeps "
+    assert capfd.readouterr().err.replace("\n", "").startswith(line)
+
+
 def test_a_map_without_values_and_one_of_equal_values_are_drawn(tmp_path):
     empty = make_heat(["en", "ru"])
     empty = empty._replace(values=np.full([2, 2], np.nan))
