@@ -19,6 +19,7 @@ from .options import (
     Order,
     Relations,
     Seed,
+    check_drawn,
     import_evaluate,
     one_of,
     parse_choice,
@@ -187,6 +188,7 @@ def report(
     names: LanguageNames = "codes",
 ) -> None:
     """Write one self-contained HTML file from one run or several, or a picture of it."""
+    check_drawn(figure, draw, order, names)
     if not (output or figure):
         raise PolyprobeError("give --output FILE.html for the report, or --figure for a picture")
     import_evaluate()

@@ -89,18 +89,19 @@ def write_report(
 
 
 def write_comparison(
-    runs: tuple[Run, Run], outcome: Outcome, output: Path, choice: Choice = ALL_ROWS
-) -> None:
+    runs: tuple[Run, Run], outcome: Outcome, output: Path | None, choice: Choice = ALL_ROWS
+) -> dict[str, Picture]:
     """Write two compared runs as one HTML file: the effect of sentences, or a report of both.
+
+    Returns its pictures by name; without an `output` it does this alone.
 
     Raises:
         PolyprobeError: a run without results, or the output cannot be written.
     """
     if outcome.between:
-        write_versions(outcome.between, outcome.found.settings, output)
-    else:
-        finished = [read_finished(run, choice, DEFAULTS) for run in runs]  # as `compare` does
-        write_pages(finished, output, [outcome.found])
+        return write_versions(outcome.between, outcome.found.settings, output)
+    finished = [read_finished(run, choice, DEFAULTS) for run in runs]  # as `compare` does
+    return write_pages(finished, output, [outcome.found])
 
 
 def write_pages(

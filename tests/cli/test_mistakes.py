@@ -57,6 +57,8 @@ MISTAKES = {
     EVAL + "--threads 0": "Invalid value for '--threads': ",
     EVAL + "--batch-tokens 99999999999999999999": "Invalid value for '--batch-tokens': ",
     "report r": "give --output FILE.html for the report, or --figure for a picture",
+    "report r --output r.html --draw rankc": "--draw, --order and --names are for --figure FILE",
+    "compare a b --names names": "--draw, --order and --names are for --figure FILE; give that too",
     "report r --figure r.gif": "--figure r.gif: expected a name that ends in .svg, .pdf or .png",
     "report r --figure r.svg --order scripts": "unknown --order 'scripts'; did you mean 'script'?",
     "report r --figure r.svg --names iso": "unknown --names 'iso'; known: codes, names",

@@ -168,6 +168,16 @@ def test_the_command_saves_a_picture_or_a_page_or_both(tmp_path, run):
     assert output == f"report: {page}figure: {picture} (rankc_adjusted)"  # as the page's first
 
 
+def test_compare_saves_the_same_differences(tmp_path, facts, run):
+    other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
+    runs, files = [str(run.folder), str(other.folder)], [tmp_path / "a.svg", tmp_path / "b.svg"]
+    for command, file in zip(("report", "compare"), files, strict=True):
+        options = [*runs, "--figure", str(file), "--draw", "rankc-1-2"]
+        result = CliRunner().invoke(app, [command, *options])
+        assert result.exit_code == 0, result.output
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
 def test_an_unknown_picture_lists_the_known_ones(tmp_path, run):
     arguments = ["report", str(run.folder), "--figure", str(tmp_path / "p.pdf"), "--draw", "rank"]
     result = CliRunner().invoke(app, arguments)
