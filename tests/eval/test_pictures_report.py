@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval.analysis.compare.runs import compare_runs
 from polyprobe.eval.pictures import ORDERS
-from polyprobe.eval.pictures.draw import make_figure
+from polyprobe.eval.pictures.draw import make_figure, save_picture
 from polyprobe.eval.pictures.order import arrange, name_labels
 from polyprobe.eval.pictures.picture import Heat
 from polyprobe.eval.report import write_report
@@ -100,6 +100,15 @@ def test_reliability_has_the_bins_with_facts(run):
     assert [(p.label, p.x, p.y) for p in found["reliability-ru"].points] == points
     axes = make_figure(found["reliability-ru"]).axes[0]
     assert (axes.get_xlim(), axes.get_ylim()) == ((0, 1), (0, 1))
+
+
+def test_every_picture_is_saved_also_of_one_language(tmp_path, facts, run):
+    one = write_run(tmp_path / "one", facts, {"en": SCORES["en"]})
+    found = write_report([one.folder], None)
+    assert [*found] == ["accuracy", "shares", "reliability-en"]
+    for name, picture in (found | write_report([run.folder], None)).items():
+        save_picture(picture, tmp_path / "pictures" / f"{name}.svg", names=True)
+    assert len(list((tmp_path / "pictures").iterdir())) == 3 * 3 + 2 + 3  # as documented
 
 
 def test_two_runs_have_their_numbers_one_scale_and_differences(tmp_path, facts, run):
