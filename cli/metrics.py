@@ -12,13 +12,19 @@ from polyprobe.system.errors import PolyprobeError
 
 from .options import (
     Cluster,
+    DrawnName,
     Exclude,
+    FigureFile,
+    LanguageNames,
+    Order,
     Relations,
     Resamples,
     Seed,
+    check_drawn,
     import_evaluate,
     one_of,
     parse_choice,
+    save_chosen,
     say,
     split_list,
 )
@@ -164,16 +170,28 @@ def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) ->
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
-    output: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    output: Annotated[
+        Path | None, typer.Option(help="The HTML file to write; may be left out with --figure.")
+    ] = None,
     relations: Relations = None,
     exclude: Exclude = None,
+    figure: FigureFile = None,
+    draw: DrawnName = None,
+    order: Order = "given",
+    names: LanguageNames = "codes",
 ) -> None:
-    """Write one self-contained HTML file from one run or several."""
+    """Write one self-contained HTML file from one run or several, or a picture of it."""
+    check_drawn(figure, draw, order, names)
+    if not (output or figure):
+        raise PolyprobeError("give --output FILE.html for the report, or --figure for a picture")
     import_evaluate()
     from polyprobe.eval.report import write_report
 
-    write_report(runs, output, parse_choice(relations, exclude))
-    Console().print(f"report: {output}", markup=False, soft_wrap=True, highlight=False)
+    pictures = write_report(runs, output, parse_choice(relations, exclude))
+    if output:
+        say(f"report: {output}")
+    if figure:
+        save_chosen(pictures, figure, draw, order, names)
 
 
 def show_run(finished: "FinishedRun") -> None:
