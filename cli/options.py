@@ -1,18 +1,25 @@
 """Options that several commands share, their checks, and their output of one line."""
 
 import sys
-from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 
+from polyprobe.eval.pictures import LABELS, ORDERS
 from polyprobe.eval.results import CLUSTERS
 from polyprobe.schema.names import parse_exclude, split_list
 from polyprobe.system.errors import PolyprobeError, check_option
 
 if TYPE_CHECKING:
+    from polyprobe.eval.pictures.picture import Picture
     from polyprobe.eval.run.choice import Choice
+
+
+PICTURES = "Pictures for papers"
+_Value = TypeVar("_Value")
 
 
 def example(line: str) -> str:
@@ -36,10 +43,10 @@ def one_of(known: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
     return check
 
 
-def checked(check: Callable[[str], None]) -> Callable[[str | None], str | None]:
+def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value | None]:
     """Return the callback of an option whose value a function refuses by an error."""
 
-    def call(value: str | None) -> str | None:
+    def call(value: _Value | None) -> _Value | None:
         if value is not None:
             check(value)
         return value
@@ -64,6 +71,13 @@ def import_evaluate() -> None:
             del sys.modules["transformers"]
 
 
+def check_figure_file(file: Path) -> None:
+    """Refuse a file that is no picture, and all without matplotlib."""
+    from polyprobe.eval.pictures.draw import check_figure
+
+    check_figure(file)
+
+
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Cluster = Annotated[
     str,
@@ -80,6 +94,61 @@ Exclude = Annotated[
     str | None,
     typer.Option(help="Leave out rows of these relations or with these flags (default: none)."),
 ]
+
+FigureFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure",
+        callback=checked(check_figure_file),
+        help="Save a picture as this .svg, .pdf or .png file; needs the extra figures.",
+        rich_help_panel=PICTURES,
+    ),
+]
+DrawnName = Annotated[
+    str | None,
+    typer.Option(
+        "--draw",
+        help="The picture of --figure; an unknown name lists all.",
+        show_default="the first",
+        rich_help_panel=PICTURES,
+    ),
+]
+Order = Annotated[
+    str,
+    typer.Option(
+        "--order",
+        callback=one_of(ORDERS),
+        help="Languages of the picture as given, or by similarity (clusters), family or script.",
+        rich_help_panel=PICTURES,
+    ),
+]
+LanguageNames = Annotated[
+    str,
+    typer.Option(
+        "--names",
+        callback=one_of(LABELS),
+        help="Languages of the picture as codes or names.",
+        rich_help_panel=PICTURES,
+    ),
+]
+
+
+def save_chosen(
+    pictures: "Mapping[str, Picture]", file: Path, draw: str | None, order: str, names: str
+) -> None:
+    """Save the picture of a name, by default the first, and say so.
+
+    Raises:
+        PolyprobeError: an unknown name, an order that the picture does not have, or the file cannot
+            be written.
+    """
+    from polyprobe.eval.pictures.draw import save_picture
+    from polyprobe.eval.pictures.order import arrange
+
+    draw = next(iter(pictures)) if draw is None else draw
+    check_option("--draw", draw, pictures)
+    save_picture(arrange(pictures[draw], order), file, names == "names")
+    say(f"figure: {file} ({draw})")
 
 
 def parse_languages(texts: str | Iterable[str] | None) -> tuple[str, ...]:

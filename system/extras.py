@@ -10,6 +10,7 @@ EXTRAS = {
     "adapters": "peft",
     "builder": "babel polars pooch requests",
     "eval": "accelerate gguf psutil safetensors sentencepiece torch transformers",
+    "figures": "matplotlib",
     "quantized": "bitsandbytes",
     "ray": "ray",
     "sentences": "googletrans langcodes openai pymorphy3 rapidfuzz sacrebleu simplemma stanza",

@@ -1,6 +1,7 @@
 """What a picture shows, apart from how it is drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,10 @@ class Heat(NamedTuple):
         measure: name of the values, beside the colour scale.
         low, high: ends of the scale; None: those of the values.
         diverging: two colours from the middle of the scale; low and high are then opposite.
-        squares: (row, column) of the cells with a frame.
+        mark: (name, value) of a line on the scale, such as chance.
+        squares: name → (row, column) of the cells with a frame.
+        similar: [rows, rows], higher for languages that are more alike, for their order by
+            similarity; None: the values.
     """
 
     title: str
@@ -27,7 +31,9 @@ class Heat(NamedTuple):
     low: float | None = None
     high: float | None = None
     diverging: bool = False
-    squares: Sequence[tuple[int, int]] = ()
+    mark: tuple[str, float] | None = None
+    squares: Mapping[str, Sequence[tuple[int, int]]] = MappingProxyType({})
+    similar: np.ndarray | None = None
 
 
 class Series(NamedTuple):

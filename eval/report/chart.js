@@ -1,6 +1,6 @@
 "use strict";
 
-/* Pictures as SVG: text, bars with intervals, heat maps; hover values; a button to save them.
+/* Pictures as SVG: text, bars with intervals, heat maps, points; hover values; buttons to save them.
    Colours are CSS variables, so that a picture follows the colour scheme. */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -49,7 +49,7 @@ function draw(place, width, height, ...parts) {
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /* The picture as a file: colours in place of variables, hover texts as titles. */
-function save(place) {
+function save(place, kind) {
   const picture = place.querySelector("svg").cloneNode(true);
   for (const element of picture.querySelectorAll("[data-tip]")) {
     element.append(svg("title", {}, element.dataset.tip));
@@ -57,11 +57,20 @@ function save(place) {
   }
   const text = picture.outerHTML.replace(/var\((--[\w-]+)\)/g, (_, name) => css(name));
   const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  make("a", { href: address, download: `${place.dataset.name}.svg` }).click();
+  const download = (href) => make("a", { href, download: `${place.dataset.name}.${kind}` }).click();
+  if (kind === "svg") return download(address);
+  const image = new Image();
+  image.onload = () => {
+    const canvas = make("canvas", { width: 2 * image.width, height: 2 * image.height });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    download(canvas.toDataURL());
+  };
+  image.src = address;
 }
 
 document.addEventListener("click", ({ target }) => {
-  if (target.matches("button.save")) save(target.parentElement.querySelector(".figure"));
+  if (!target.matches("button.save")) return;
+  save(target.parentElement.querySelector(".figure"), target.dataset.kind);
 });
 
 const TIP = make("div", { class: "tip", hidden: "" });
@@ -206,6 +215,61 @@ function drawScale({ title, low, high, ramp, mark }, left, y) {
     label(beside, y + 20, mark.name, { "text-anchor": "middle" }),
   ];
   return [...steps, ...ends, ...marks, label(left, y + 38, title)];
+}
+
+/* Points with their names, where few, and a line.
+
+   points: [{ x, y, tip, name, group }], groups in colours; x, y: names of the axes;
+   line: [slope, intercept] or null, of log2 of x with log2. */
+function drawPoints(place, points, { x: across, y: up, line: fitted, log2 }) {
+  if (!points.length) return draw(place, 320, 60, label(16, 32, "no values"));
+  const at = log2 ? Math.log2 : (value) => value;
+  const ends = (values) => {
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const room = (high - low) * 0.08 || Math.abs(high) * 0.1 || 0.1;
+    return [low - room, high + room];
+  };
+  const groups = [...new Set(points.map(({ group }) => group))];
+  const keys = groups.length > 1 ? groups : [];
+  const [width, top] = [Math.min(place.parentElement.clientWidth, 640), 16 + 18 * keys.length];
+  const bottom = top + 314;
+  const [left, right] = ends(points.map((point) => at(point.x)));
+  const [low, high] = ends(points.map((point) => point.y));
+  const x = (value) => 64 + ((value - left) / (right - left)) * (width - 80);
+  const y = (value) => bottom - ((value - low) / (high - low)) * (bottom - top);
+  const colour = (group) => `var(--bar-${groups.indexOf(group) % 5})`;
+  const parts = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => {
+    const [column, row] = [left + share * (right - left), low + share * (high - low)];
+    return [line(64, y(row), width - 16, y(row), { stroke: "var(--line)" }),
+      label(56, y(row), Number(row.toPrecision(3)), { "text-anchor": "end" }),
+      label(x(column), bottom + 16, Number((log2 ? 2 ** column : column).toPrecision(3)),
+        { "text-anchor": "middle" })];
+  });
+  keys.forEach((name, i) => parts.push(
+    svg("circle", { cx: 72, cy: 10 + 18 * i, r: 4, fill: colour(name) }),
+    label(82, 10 + 18 * i, name)));
+  if (fitted) {
+    const height = (value) => fitted[1] + fitted[0] * value;
+    // the part of the line inside the plot
+    const inside = (value) => Math.max(low, Math.min(high, height(value)));
+    const where = (value) => (fitted[0] ? (inside(value) - fitted[1]) / fitted[0] : value);
+    const [start, end] = [where(left), where(right)].map((value) => [x(value), y(height(value))]);
+    parts.push(line(...start, ...end, { class: "fitted", stroke: "var(--bar-1)",
+      "stroke-dasharray": "6 4", "stroke-width": 2 }));
+  }
+  for (const { x: column, y: row, tip, name, group } of points) {
+    const [cx, cy] = [x(at(column)), y(row)];
+    const end = cx + 6 + widest([name ?? ""]) > width;
+    parts.push(svg("circle", { class: "point", cx, cy, r: 4, fill: colour(group),
+      "data-tip": tip }));
+    if (name && points.length <= 40) {
+      parts.push(label(cx + (end ? -6 : 6), cy - 8, name, { "text-anchor": end ? "end" : "start" }));
+    }
+  }
+  parts.push(label((64 + width) / 2, bottom + 36, across, { "text-anchor": "middle" }),
+    label(0, 0, up, { transform: `translate(14 ${(top + bottom) / 2}) rotate(-90)`,
+      "text-anchor": "middle" }));
+  return draw(place, width, bottom + 50, ...parts);
 }
 
 /* Accuracy over confidence in ten bins, for the chosen run, language and part (macro `reliability`).

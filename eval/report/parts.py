@@ -1,11 +1,8 @@
 """The runs of a report and its tables, which have a column for each run and each difference."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
-
-import numpy as np
-from scipy.cluster.hierarchy import leaves_list, linkage
 
 from polyprobe.eval.analysis.compare.runs import Comparison
 from polyprobe.eval.results.figures import ALL, HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE, RunFigure
@@ -140,21 +137,6 @@ def sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     """Return the figures of pairs that all runs have: corrected ones before raw ones."""
     found = [f for f in HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
     return sorted(found, key=lambda figure: figure.name not in _CORRECTED)
-
-
-def order_by_similarity(languages: Sequence[str], values: Mapping[str, float | None]) -> list[int]:
-    """Return the order of average linkage, similar languages side by side.
-
-    The distance of two languages is the highest value less theirs; a pair without a value counts as
-    the lowest.
-    """
-    found = [values["-".join(pair)] for pair in combinations(languages, 2)]
-    known = [value for value in found if value is not None]
-    if len(languages) < 3 or not known:
-        return [*range(len(languages))]
-    distances = np.array([max(known) - (min(known) if x is None else x) for x in found])
-    order: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=True)).tolist()
-    return order
 
 
 def list_means(parts: Sequence[RunPart], between: Sequence[Between]) -> Table:

@@ -6,6 +6,7 @@ from typing import Any
 
 from polyprobe.eval.analysis.compare.outcome import Outcome, list_notes
 from polyprobe.eval.analysis.compare.runs import Comparison, compare_runs
+from polyprobe.eval.pictures.order import order_languages
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
@@ -28,7 +29,6 @@ from .parts import (
     list_every_mean,
     list_languages,
     list_means,
-    order_by_similarity,
     select_differences,
     sort_pair_figures,
 )
@@ -203,7 +203,7 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
         "intervals": {name: bounds[name] for name in drawn if name in bounds},
     }
     orders = {
-        name: order_by_similarity(part.results["languages"], part.results[name])
+        name: order_languages(part.results["languages"], "similarity", part.results[name])
         for name in measures
     }
     return {"name": part.name, "results": results, "orders": orders, **part.examples}

@@ -100,49 +100,20 @@ function drawChanges() {
   const found = DATA.changes[document.querySelector("select.changed").value];
   const name = document.querySelector("select.beside").value;
   const points = Object.keys(found.n_queries).flatMap((relation) => {
-    const [across, up] = [found.figures[name]?.[relation], found.figures["recall@1"][relation]];
-    return across == null || up == null ? [] : [{ relation, across, up }];
-  });
-  if (!points.length) return draw(place, 320, 60, label(16, 32, "no values"));
-  const wide = (values) => {
-    const [low, high] = [Math.min(...values), Math.max(...values)];
-    const room = (high - low) * 0.08 || Math.abs(high) * 0.1 || 0.1;
-    return [low - room, high + room];
-  };
-  const [width, bottom] = [Math.min(place.parentElement.clientWidth, 640), 330];
-  const [left, right] = wide(points.map((point) => point.across));
-  const [low, high] = wide(points.map((point) => point.up));
-  const x = span(left, right, 64, width - 16);
-  const y = span(low, high, bottom, 16);
-  const parts = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => {
-    const [across, up] = [left + share * (right - left), low + share * (high - low)];
-    return [line(64, y(up), width - 16, y(up), { stroke: "var(--line)" }),
-      label(56, y(up), up.toFixed(2), { "text-anchor": "end" }),
-      label(x(across), bottom + 16, across.toFixed(2), { "text-anchor": "middle" })];
+    const [x, y] = [found.figures[name]?.[relation], found.figures["recall@1"][relation]];
+    const tip = `${relation}\n${name} ${show(x)}\nrecall@1 ${show(y)}`;
+    return x == null || y == null ? [] : [{ x, y, tip, name: relation }];
   });
   const { n, r, p, ci } = found.correlations[name];
-  if (r != null) {
-    const mean = (key) => points.reduce((sum, point) => sum + point[key], 0) / points.length;
-    const [middle, height] = [mean("across"), mean("up")];
-    const slope = points.reduce((s, q) => s + (q.across - middle) * (q.up - height), 0) /
-      points.reduce((s, q) => s + (q.across - middle) ** 2, 0);
-    const at = (value) => y(Math.max(low, Math.min(high, height + slope * (value - middle))));
-    const ends = [0, 1].map((share) => left + share * (right - left));
-    parts.push(line(x(ends[0]), at(ends[0]), x(ends[1]), at(ends[1]),
-      { stroke: "var(--bar-1)", "stroke-dasharray": "6 4", "stroke-width": 2 }));
-  }
-  points.forEach(({ relation, across, up }) => parts.push(
-    svg("circle", { class: "relation", cx: x(across), cy: y(up), r: 4, fill: "var(--bar-0)",
-      "data-tip": `${relation}\n${name} ${across.toFixed(3)}\nrecall@1 ${up.toFixed(3)}` }),
-    label(x(across) + 6, y(up) - 8, relation)));
+  const mean = (key) => points.reduce((sum, point) => sum + point[key], 0) / points.length;
+  const [middle, height] = [mean("x"), mean("y")];
+  const slope = points.reduce((sum, { x, y }) => sum + (x - middle) * (y - height), 0) /
+    points.reduce((sum, { x }) => sum + (x - middle) ** 2, 0);
   const interval = ci ? ` (${ci.map((end) => end.toFixed(2)).join(" to ")})` : "";
-  parts.push(
-    label((64 + width) / 2, bottom + 36, r == null ? `${name}, n = ${n}, r undefined` :
+  drawPoints(place, points, { y: "change of recall@1",
+    x: r == null ? `${name}, n = ${n}, r undefined` :
       `${name}, n = ${n}, r = ${r.toFixed(2)}${interval}, p = ${p.toFixed(3)}`,
-      { "text-anchor": "middle" }),
-    label(0, 0, "change of recall@1", { transform: `translate(14 ${(16 + bottom) / 2}) rotate(-90)`,
-      "text-anchor": "middle" }));
-  return draw(place, width, bottom + 50, ...parts);
+    line: r == null ? null : [slope, height - slope * middle], log2: false });
 }
 
 function drawAll() {

@@ -234,7 +234,7 @@ SPOILERS = [
     (lambda f: say(f, peft_type="MAGIC"), "cannot load the adapter '"),
     (lambda f: say(f, base_model_name_or_path=None), "does not name its base; name the base: poly"),
     (lambda f: say(f, base_model_name_or_path="/no/x"), "' is not here: /no/x; name the base: "),
-    (lambda f: say(f, base_model_name_or_path="../x"), "' is not here: ../x; name the base: "),
+    (lambda f: say(f, base_model_name_or_path="../no"), "' is not here: ../no; name the base: "),
     (lambda f: say(f, base_model_name_or_path=str(f)), " is an adapter too: "),
     (shorten, "does not fit its base: 4 of its tensors are missing, 0 have no place"),
     (lengthen, "does not fit its base: 0 of its tensors are missing, 4 have no place"),

@@ -9,12 +9,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.analysis.compare.runs import compare_runs
+from polyprobe.eval.pictures.order import order_languages
 from polyprobe.eval.report import page, write_report
-from polyprobe.eval.report.parts import RunPart, list_languages, order_by_similarity
+from polyprobe.eval.report.parts import RunPart, list_languages
 from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
@@ -295,10 +297,10 @@ def test_runs_without_a_common_fact_have_a_note_instead(tmp_path, run):
 
 def test_similar_languages_are_side_by_side():
     values = {"a-b": 0.1, "a-c": 0.9, "a-d": 0.2, "b-c": 0.0, "b-d": 0.8, "c-d": None}
-    order = [*map("abcd".__getitem__, order_by_similarity("abcd", values))]
+    order = [*map("abcd".__getitem__, order_languages("abcd", "similarity", values))]
     assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset("ac"), frozenset("bd")}
-    assert order_by_similarity("ab", {"a-b": 0.5}) == [0, 1]
-    assert order_by_similarity("abc", dict.fromkeys(["a-b", "a-c", "b-c"])) == [0, 1, 2]
+    assert order_languages("ab", "similarity", {"a-b": 0.5}) == [0, 1]
+    assert order_languages("abc", "similarity", dict.fromkeys(["a-b", "a-c", "b-c"])) == [0, 1, 2]
 
 
 @pytest.mark.acceptance
@@ -423,12 +425,12 @@ def test_a_difference_is_shown_and_significant_cells_are_marked(tmp_path, facts,
 @NEEDS_CHROMIUM
 @pytest.mark.acceptance
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_picture_is_saved_as_svg(tmp_path, run, browser, scheme):
+def test_a_picture_is_saved_as_svg_and_png(tmp_path, run, browser, scheme):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html", color_scheme=scheme)
     for name, count in (("accuracy", 3), ("shares", 3), ("heat", 9)):
         with page.expect_download() as waiting:
-            page.locator(f".drawing:has(#{name}) .save").click()
+            page.locator(f".drawing:has(#{name}) .save[data-kind=svg]").click()
         assert waiting.value.suggested_filename.endswith(".svg")
         text = waiting.value.path().read_text(encoding="utf-8")
         root = ElementTree.fromstring(text)
@@ -436,6 +438,14 @@ def test_a_picture_is_saved_as_svg(tmp_path, run, browser, scheme):
         assert len(shapes) == count
         assert "var(" not in text
         assert ("#14171b" in text) == (scheme == "dark")  # the background
+        with page.expect_download() as waiting:
+            page.locator(f".drawing:has(#{name}) .save[data-kind=png]").click()
+        assert waiting.value.suggested_filename.endswith(".png")
+        image = Image.open(waiting.value.path())
+        assert image.size == tuple(2 * int(float(root.get(x))) for x in ("width", "height"))
+        back = (20, 23, 27) if scheme == "dark" else (255, 255, 255)
+        assert image.convert("RGB").getpixel((1, 1)) == back
+        assert len(image.convert("RGB").getcolors(1 << 20)) > 10  # not blank
 
 
 @NEEDS_CHROMIUM

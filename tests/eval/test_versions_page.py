@@ -78,4 +78,4 @@ def test_a_browser_draws_all_pictures(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert len(re.findall(r'class="box"', done.stdout)) == 4  # two languages, two wordings
     assert len(re.findall(r'class="curve"', done.stdout)) == 3  # with the select
-    assert len(re.findall(r'class="relation"', done.stdout)) == 2  # P19 and P20
+    assert len(re.findall(r'class="point"', done.stdout)) == 2  # P19 and P20

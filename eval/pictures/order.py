@@ -1,0 +1,141 @@
+"""The order of languages in pictures and pages, and their labels."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+
+from polyprobe.schema.languages import find_language, show_language
+from polyprobe.system.errors import PolyprobeError
+
+from . import ORDERS
+from .picture import Bars, Heat, Picture, Points
+
+_TRAITS = {"family": ("family", "branch", "name"), "script": ("script", "name")}
+
+
+def order_languages(
+    languages: Sequence[str], order: str, values: Mapping[str, float | None] | None = None
+) -> list[int]:
+    """Return the places of the languages in an order.
+
+    By family, languages of a branch are side by side; languages of a branch or a script follow
+    their English names. Languages that are not in `schema/languages.tsv` come last, as given.
+
+    Args:
+        languages: codes.
+        order: one of `ORDERS`.
+        values: `en-fr` → value, as in results.json; `similarity` needs them.
+    """
+    assert order in ORDERS, order
+    places = [*range(len(languages))]
+    if order == "similarity":
+        assert values is not None
+        return _order_by_similarity(languages, values)
+    if order == "given":
+        return places
+    found = [find_language(code) for code in languages]
+    traits = [[getattr(x, name) for name in _TRAITS[order]] if x else [] for x in found]
+    return sorted(places, key=lambda i: (not traits[i], traits[i]))
+
+
+def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | None]) -> list[int]:
+    """Return the order of average linkage, similar languages side by side.
+
+    The distance of two languages is the highest value less theirs; a pair without a value counts as
+    the lowest.
+    """
+    found = [values["-".join(pair)] for pair in combinations(languages, 2)]
+    known = [value for value in found if value is not None]
+    if len(languages) < 3 or not known:
+        return [*range(len(languages))]
+    distances = np.array([max(known) - (min(known) if x is None else x) for x in found])
+    order: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=True)).tolist()
+    return order
+
+
+def arrange(picture: Picture, order: str) -> Picture:
+    """Return a picture with its languages in an order.
+
+    Raises:
+        PolyprobeError: the picture has no languages or, for `similarity`, no pairs of languages.
+    """
+    if order == "given":
+        return picture
+    if isinstance(picture, Points):
+        raise PolyprobeError(f"--order {order}: a scatter plot has no order; leave --order out")
+    if isinstance(picture, Bars):
+        return _arrange_bars(picture, _order_labels(picture.labels, order))
+    if list(picture.rows) != list(picture.columns):
+        rows, columns = (_order_labels(x, order) for x in (picture.rows, picture.columns))
+        return _arrange_heat(picture, rows, columns)
+    places = _order_labels(picture.rows, order, picture)
+    return _arrange_heat(picture, places, places)
+
+
+def _order_labels(labels: Sequence[str], order: str, heat: Heat | None = None) -> list[int]:
+    values = None
+    if order == "similarity":
+        if heat is None:
+            raise PolyprobeError(
+                "--order similarity is for heat maps of pairs of languages; choose another --order"
+            )
+        matrix = heat.values if heat.similar is None else heat.similar
+        pairs = combinations(range(len(labels)), 2)
+        values = {
+            f"{labels[i]}-{labels[j]}": None if np.isnan(matrix[i, j]) else float(matrix[i, j])
+            for i, j in pairs
+        }
+    elif not any(map(find_language, labels)):
+        raise PolyprobeError(
+            f"--order {order}: {', '.join(labels[:3])}, … are no known languages; leave --order out"
+        )
+    return order_languages(labels, order, values)
+
+
+def _arrange_bars(bars: Bars, places: Sequence[int]) -> Bars:
+    series = [
+        one._replace(
+            values=[one.values[i] for i in places],
+            bounds=[one.bounds[i] for i in places] if one.bounds else (),
+        )
+        for one in bars.series
+    ]
+    return bars._replace(labels=[bars.labels[i] for i in places], series=series)
+
+
+def _arrange_heat(heat: Heat, rows: Sequence[int], columns: Sequence[int]) -> Heat:
+    cells: Any = np.ix_(rows, columns)
+    return heat._replace(
+        rows=[heat.rows[i] for i in rows],
+        columns=[heat.columns[j] for j in columns],
+        values=heat.values[cells],
+        similar=None if heat.similar is None else heat.similar[cells],
+        squares={
+            name: [(rows.index(i), columns.index(j)) for i, j in found]
+            for name, found in heat.squares.items()
+        },
+    )
+
+
+def name_labels(labels: Sequence[str]) -> list[str]:
+    """Return labels with English names of languages and pairs; the code follows where two agree.
+
+    Args:
+        labels: languages as `en` or `zh_hant`, pairs as `en-fr`; other labels stay.
+
+    >>> name_labels(["el", "en-fr", "en", "en_old", "P17"])
+    ['Greek', 'English – French', 'English (en)', 'English (en_old)', 'P17']
+    """
+    names = [" – ".join(map(show_language, _split_label(label))) for label in labels]
+    return [
+        f"{name} ({label})" if names.count(name) > 1 and name != label else name
+        for name, label in zip(names, labels, strict=True)
+    ]
+
+
+def _split_label(label: str) -> list[str]:
+    parts = label.split("-")
+    return parts if len(parts) == 2 and all(map(find_language, parts)) else [label]
