@@ -5,7 +5,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from polyprobe.eval.analysis.compare.runs import Comparison
-from polyprobe.eval.results.figures import ALL, HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE, RunFigure
+from polyprobe.eval.results.declaration import ALL, RunFigure
+from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
 from polyprobe.eval.results.further.pairs import find_partners
 from polyprobe.eval.results.further.popularity import list_popularity
 from polyprobe.eval.results.options import describe_options

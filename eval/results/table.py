@@ -13,18 +13,8 @@ from polyprobe.eval.run.choice import describe, make_choice
 from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
 
-from .figures import (
-    ALL,
-    BY_NAME,
-    FIGURES,
-    HEADLINE,
-    HEADLINE_PAIRS,
-    LANGUAGE,
-    OF_MODULES,
-    SEPARATE,
-    RunFigure,
-    expand_names,
-)
+from .declaration import ALL, LANGUAGE, RunFigure
+from .figures import BY_NAME, FIGURES, HEADLINE, HEADLINE_PAIRS, OF_MODULES, SEPARATE, expand_names
 from .floors import FLOORS
 from .options import EVERY, MetricOptions, describe_options
 
@@ -52,7 +42,7 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     if of_languages:
         table.add_column("95% of accuracy", justify="right", no_wrap=True)
     for language in results["languages"]:
-        cells = [Text(number(_of_language(results, figure, language))) for figure in shown]
+        cells = [Text(number(value_of_language(results, figure, language))) for figure in shown]
         if is_above_floor(results, language) is False:
             cells[0].stylize("bold")
         if of_languages:
@@ -134,7 +124,7 @@ def is_above_floor(results: Mapping[str, Any], language: str) -> bool | None:
     return None if floor is None or bounds is None else bounds[0] > floor
 
 
-def _of_language(results: dict[str, Any], figure: RunFigure, language: str) -> float | None:
+def value_of_language(results: Mapping[str, Any], figure: RunFigure, language: str) -> float | None:
     """Return a language's value, for a pair figure its mean with the other languages."""
     values = results[figure.name]
     if figure.per == LANGUAGE:
@@ -249,9 +239,10 @@ def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _notes_of_named(results: dict[str, Any]) -> Iterator[str]:
-    """Yield the means of named figures that neither the table nor the tests show."""
+    """Yield the means of noted and named figures that neither the table nor the tests show."""
     shown = {*(figure.name for figure in list_shown(results)), *results.get("p_values", {})}
-    wanted = (list_named(results) - shown) & {*results}
+    noted = {figure.name for figure in FIGURES if figure.noted}
+    wanted = ((list_named(results) | noted) - shown) & {*results}
     bounds = results.get("intervals", {}).get("mean", {})
     for figure in FIGURES:
         name = figure.name

@@ -31,14 +31,13 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from polyprobe.metrics.shared.intervals import sum_by
+from polyprobe.metrics.shared.rows import Rows
 
 COMPONENTS = ("fact", "language", "template", "fact_language", "residual")
-SHARES = ("languages", *COMPONENTS[1:])
+SHARES = ("languages", "templates", *COMPONENTS[1:])
 NAMES = ("within", "between", *COMPONENTS, *(f"share_{name}" for name in SHARES))
 GROUPS, _FEWEST = 20, 8  # of facts; units of an interval
 _LEVEL = 0.95
-
-Outcomes = np.ndarray | csr_array
 
 
 class Asked(NamedTuple):
@@ -51,7 +50,7 @@ class Asked(NamedTuple):
         units: label of each row, such as its subject; facts with one label are left out together.
     """
 
-    outcomes: Sequence[Outcomes]
+    outcomes: Sequence[np.ndarray | csr_array]
     facts: np.ndarray
     wordings: np.ndarray
     units: np.ndarray
@@ -74,7 +73,8 @@ def split_inconsistency(
         Each of `NAMES` (None if undefined, as with one language) and `NAME_ci` (None without an
         interval, or if the inconsistency may be 0): `within` and `between`, the disagreements
         within a language and between languages; the COMPONENTS; their shares of `between`,
-        `share_languages` that of language and fact x language. `unit`, `relation` or `fact`, and
+        `share_languages` that of language and fact x language, `share_templates` that of template
+        and residual. `unit`, `relation` or `fact`, and
         `n_relations`; `n_left_out`, those without two facts or two wordings of a fact.
     """
     values = np.stack([measure_disagreement(*asked[:3]) for asked in relations])
@@ -87,7 +87,7 @@ def split_inconsistency(
         return {**dict.fromkeys(NAMES), **unit}
     units = values[kept]
     if not by_relation:
-        units = _leave_facts_out([relations[i] for i in kept], units.mean(axis=0))
+        units = _leave_facts_out([relations[i] for i in kept.tolist()], units.mean(axis=0))
     point = find_components(values[kept].mean(axis=0))
     bounds = np.full((len(NAMES), 2), np.nan)
     if n_resamples and len(units) >= _FEWEST:
@@ -95,8 +95,23 @@ def split_inconsistency(
     return {**_report(point, bounds), **unit}
 
 
+def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
+    """Return the probability of each outcome [rows, outcomes]: that its candidate is first.
+
+    Tied candidates share a row's probability. `outcomes` are the numbers, from 0, of all
+    candidates, one row after the other.
+    """
+    starts = rows.sizes.cumsum() - rows.sizes
+    best = rows.flat == np.repeat(np.maximum.reduceat(rows.flat, starts), rows.sizes)
+    shares = best / np.repeat(np.add.reduceat(best, starts, dtype=np.intp), rows.sizes)
+    shape = (len(starts), outcomes.max() + 1)
+    found = csr_array((shares, outcomes, np.append(starts, len(best))), shape=shape)
+    found.eliminate_zeros()
+    return found
+
+
 def measure_disagreement(
-    outcomes: Sequence[Outcomes], facts: np.ndarray, wordings: np.ndarray
+    outcomes: Sequence[np.ndarray | csr_array], facts: np.ndarray, wordings: np.ndarray
 ) -> np.ndarray:
     """Return the mean disagreement of five kinds of pairs of a relation's answers, see `Asked`.
 
@@ -109,12 +124,13 @@ def measure_disagreement(
         return np.full(5, np.nan)
     count, size = len(outcomes), wordings.max() + 1
     answers = vstack([csr_array(part) for part in outcomes])
-    language = np.repeat(np.arange(count), len(facts))
+    language: np.ndarray = np.repeat(np.arange(count), len(facts))
     fact, wording = np.tile(facts, count), np.tile(wordings, count)
+    own = np.square(answers.data).sum()
 
     def pairs(codes: np.ndarray) -> np.ndarray:
         """Return the pairs of questions with equal codes: their number, and how many agree."""
-        agreeing = (sum_by(codes, answers).data ** 2).sum() - (answers.data**2).sum()
+        agreeing = np.square(sum_by(codes, answers).data).sum() - own
         return np.array([(np.bincount(codes) ** 2).sum() - len(codes), agreeing]) / 2
 
     within, alike = pairs(fact * count + language), pairs(wording * count + language)
@@ -127,19 +143,20 @@ def measure_disagreement(
 
 
 def find_components(disagreement: np.ndarray) -> np.ndarray:
-    """Return the values of NAMES [..., 12] from disagreements [..., 5]; NaN where undefined."""
+    """Return the values of NAMES [..., 13] from disagreements [..., 5]; NaN where undefined."""
     above, below = _divide(disagreement)
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
 def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return numerators and denominators of NAMES [..., 12]: all but the shares are over 1."""
+    """Return numerators and denominators of NAMES [..., 13]: all but the shares are over 1."""
     within, between, alike, apart, others = np.moveaxis(disagreement, -1, 0)
     template, language = apart - alike, others - apart
     residual, fact_language = within - template, between - within - language
     fact = alike - fact_language - residual
     effects = [language, template, fact_language, residual]
-    above = np.stack([within, between, fact, *effects, between - within, *effects], axis=-1)
+    shares = [between - within, within, *effects]
+    above = np.stack([within, between, fact, *effects, *shares], axis=-1)
     below = np.ones_like(above)
     below[..., -len(SHARES) :] = between[..., None]
     return above, below
@@ -167,7 +184,7 @@ def _leave_facts_out(relations: Sequence[Asked], whole: np.ndarray) -> np.ndarra
 
 
 def _bound(units: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Return the intervals [12, 2] of means, and of their ratios to `between`, over units [n, 5].
+    """Return the intervals [13, 2] of means, and of their ratios to `between`, over units [n, 5].
 
     Fieller's (1954): the ratios at which numerator - ratio x denominator is no farther from 0 than
     the 95% quantile of |t| in a bootstrap of its units (symmetric bootstrap-t: Hall 1988), which
