@@ -91,7 +91,7 @@ def split_inconsistency(
     point = find_components(values[kept].mean(axis=0))
     bounds = np.full((len(NAMES), 2), np.nan)
     if n_resamples and len(units) >= _FEWEST:
-        bounds = _bound(units, n_resamples, seed)
+        bounds = bound_means(units, n_resamples, seed)
     return {**_report(point, bounds), **unit}
 
 
@@ -183,7 +183,7 @@ def _leave_facts_out(relations: Sequence[Asked], whole: np.ndarray) -> np.ndarra
     return count * whole - (count - 1) * without
 
 
-def _bound(units: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+def bound_means(units: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     """Return the intervals [13, 2] of means, and of their ratios to `between`, over units [n, 5].
 
     Fieller's (1954): the ratios at which numerator - ratio x denominator is no farther from 0 than

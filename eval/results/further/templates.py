@@ -23,10 +23,10 @@ from polyprobe.schema.identity import key_rows, name_candidates
 
 SUBJECT = "[X]"
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
-QUANTITIES = {"answer": "answer", "right": "right or wrong"}
+QUANTITIES = {"answer": "answer", "right": "right"}
 EFFECTS = {
-    "within": "differ in a language",
-    "between": "differ in two",
+    "within": "differ in one language",
+    "between": "differ in two languages",
     "share_languages": "due to languages",
     "share_language": "– language",
     "share_fact_language": "– language × fact",
@@ -205,7 +205,7 @@ def list_split(results: Mapping[str, Any]) -> Rows:
         [title, *(x for q in shown for x in _cells(found[q][name], found[q][f"{name}_ci"]))]
         for name, title in EFFECTS.items()
     ]
-    head = ["pairs of answers", *(x for title in shown.values() for x in (title, "95%"))]
+    head = ["answers", *(x for title in shown.values() for x in (title, "95%"))]
     return head, rows if shown else []
 
 
@@ -264,7 +264,7 @@ def describe_split(found: Mapping[str, Any]) -> str:
 
 def _make_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(header_style="bold", highlight=False)
-    words = ("relation", "language", "template", "pairs of answers")
+    words = ("relation", "language", "template", "answers")
     for name in head:
         side = "left" if name in words else "right"
         table.add_column(name, justify=side, no_wrap=name == "95%", overflow="fold")
