@@ -27,7 +27,7 @@ from polyprobe.metrics.joint.variance import (
     split_inconsistency,
 )
 
-RUNS, RELATIONS, LARGE, N_RESAMPLES = 2_000, 20_000, 4_000, 1_000
+RUNS, RELATIONS, LARGE, N_RESAMPLES = 1_000, 20_000, 4_000, 1_000
 LANGUAGES, SIZES, FIXED, FACTS = 4, (8, 20, 37), 3, 40
 SHOWN = (*NAMES[:7], "share_languages", "share_template", "share_residual")
 QUANTITIES = ("answer", "right")

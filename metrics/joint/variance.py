@@ -103,11 +103,10 @@ def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
     """
     starts = rows.sizes.cumsum() - rows.sizes
     best = rows.flat == np.repeat(np.maximum.reduceat(rows.flat, starts), rows.sizes)
-    shares = best / np.repeat(np.add.reduceat(best, starts, dtype=np.intp), rows.sizes)
+    counts = np.add.reduceat(best, starts, dtype=np.intp)
+    ends = np.append(0, counts.cumsum())
     shape = (len(starts), outcomes.max() + 1)
-    found = csr_array((shares, outcomes, np.append(starts, len(best))), shape=shape)
-    found.eliminate_zeros()
-    return found
+    return csr_array((np.repeat(1 / counts, counts), outcomes[best], ends), shape=shape)
 
 
 def measure_disagreement(
