@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyprobe.eval.pictures.picture import Bars, Heat, Picture, Point, Points, Series
-from polyprobe.eval.results.figures import PAIR, RunFigure
+from polyprobe.eval.results.declaration import PAIR, RunFigure
 from polyprobe.eval.results.further.pairs import find_high_pairs
 from polyprobe.eval.results.table import number
 
