@@ -58,7 +58,7 @@ EXAMPLES = {
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
     "groups": "polyprobe groups runs/geo --by continent",
     "relate": "polyprobe relate runs/geo --with subwords,script --output relate.html",
-    "report": "polyprobe report runs/geo runs/other --output both.html",
+    "report": "polyprobe report runs/geo runs/other --output both.html --figure rankc.pdf",
     "board": "polyprobe board runs/geo runs/other --output leaderboard",
     "export": "polyprobe export runs/geo --format latex",
     "install": "polyprobe install",

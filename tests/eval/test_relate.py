@@ -222,7 +222,9 @@ def test_mistakes_are_one_line(run, arguments, message):
 def test_the_command_writes_json_page_and_picture(run, tmp_path):
     arguments = ["--with", "script,accuracy_min", "--given", "branch", "--resamples", 100]
     paths = [tmp_path / name for name in ("found.json", "page.html", "map.svg")]
-    files = [x for pair in zip(("--json", "--output", "--figure"), paths, strict=True) for x in pair]
+    files = [
+        x for pair in zip(("--json", "--output", "--figure"), paths, strict=True) for x in pair
+    ]
     shown = call(run.folder, *arguments, *files, "--draw", "script-map", "--order", "family")
     assert "partial: given branch; residuals are permuted" in shown
     made = json.loads(paths[0].read_text(encoding="utf-8"))

@@ -46,7 +46,10 @@ def test_vocabularies_of_geolm():
     """Counted by plain calls outside this repository: filled prompts, and prompts alone."""
     tables = load_facts("geofacts", languages=["en", "es", "ru", "el"])
     tokenizer = read_tokenizer(find_tokenizer("geolm"))
-    for filled, counts, shared in ((True, (522, 552, 269, 133), 0.4494), (False, (314, 334), 0.4026)):
+    for filled, counts, shared in (
+        (True, (522, 552, 269, 133), 0.4494),
+        (False, (314, 334), 0.4026),
+    ):
         texts = {
             x: Texts(
                 table["prompt"].to_pylist(),
@@ -164,7 +167,10 @@ def test_a_parallel_corpus_in_files(run, tmp_path):
     [row] = relate(run, "subwords", corpus=corpus).rows
     plain = AutoTokenizer.from_pretrained(find_tokenizer("geolm").path)
     known = {x: {*plain(" ".join(lines))["input_ids"]} for x, lines in SENTENCES.items()}
-    sets = [{x for text in SENTENCES[x] for x in plain.encode(text, add_special_tokens=False)} for x in known]
+    sets = [
+        {x for text in SENTENCES[x] for x in plain.encode(text, add_special_tokens=False)}
+        for x in known
+    ]
     made = [row.similarity.values[i, j] for i, j in ((0, 1), (0, 2), (1, 2))]
     expected = [len(a & b) / len(a | b) for a, b in combinations(sets, 2)]
     assert made == pytest.approx(expected)
@@ -226,7 +232,9 @@ def test_agreement_of_geolm_does_not_go_with_subwords(tmp_path):
         [row] = relate_run(Run(tmp_path), ["subwords"], corpus=corpus).rows
         values = row.similarity.values[np.triu_indices(12, 1)]
         assert row.found.r == pytest.approx(r, abs=5e-4)
-        assert row.found.r == pytest.approx(pearsonr(values, [*results["rankc"].values()]).statistic)
+        assert row.found.r == pytest.approx(
+            pearsonr(values, [*results["rankc"].values()]).statistic
+        )
         assert row.found.p_mantel > 0.5
 
 

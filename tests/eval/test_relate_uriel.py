@@ -19,7 +19,25 @@ from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
 
 ORACLE = Path(__file__).parents[3] / "shared" / "oracles" / "polyglot-or-not-errors.zip"
-BMLAMA_17 = "en fr nl es ru ja zh ko vi el hu he tr ca ar uk fa".split()
+BMLAMA_17 = [
+    "en",
+    "fr",
+    "nl",
+    "es",
+    "ru",
+    "ja",
+    "zh",
+    "ko",
+    "vi",
+    "el",
+    "hu",
+    "he",
+    "tr",
+    "ca",
+    "ar",
+    "uk",
+    "fa",
+]
 needs_package = pytest.mark.skipif(
     find_spec("lang2vec") is None, reason="needs lang2vec: pip install 'polyprobe[typology]'"
 )

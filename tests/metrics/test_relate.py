@@ -57,7 +57,9 @@ def test_partial_correlations_are_those_of_a_regression():
         fit = sm.OLS(a, sm.add_constant(np.column_stack([b, c]))).fit()
         assert r == pytest.approx(fit.tvalues[1] / (fit.tvalues[1] ** 2 + fit.df_resid) ** 0.5)
         assert p == pytest.approx(fit.pvalues[1])
-    assert row.slope == pytest.approx(sm.OLS(y, sm.add_constant(np.column_stack([x, z]))).fit().params[1])
+    assert row.slope == pytest.approx(
+        sm.OLS(y, sm.add_constant(np.column_stack([x, z]))).fit().params[1]
+    )
     assert row.intercept is None
 
 
