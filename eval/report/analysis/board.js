@@ -113,14 +113,13 @@ function regress(points) {
     half: QUANTILES[n - 3] * Math.sqrt(rest / (n - 2) / xx) };
 }
 
-/* The points of two figures; parameters are in millions; many names would hide each other. */
+/* The points of two figures; many names would hide each other. */
 function pointsOf(x, y) {
   const models = chosen().filter((model) => known(meanOf(model, x)) && known(meanOf(model, y)));
   return models.map((model) => {
     const [across, up] = [meanOf(model, x), meanOf(model, y)];
-    const [first, scale] = x === "parameters" ? [`${size(across)} parameters`, 1e6]
-      : [`${titleOf(x)} ${show(across)}`, 1];
-    return { x: across / scale, y: up, name: models.length > NAMED ? "" : model.name, group: "",
+    const first = x === "parameters" ? `${size(across)} parameters` : `${titleOf(x)} ${show(across)}`;
+    return { x: across, y: up, name: models.length > NAMED ? "" : model.name, group: "",
       tip: `${model.name}\n${first}\n${titleOf(y)} ${show(up)}` };
   });
 }
@@ -136,7 +135,7 @@ function drawSize() {
     `${signed(scale * found.slope)}${unit} per doubling of the parameters (95%: ` +
     `${signed(scale * (found.slope - found.half))} to ${signed(scale * (found.slope + found.half))}), ` +
     `r = ${show(found.r)}, ${points.length} models.`;
-  drawPoints(byId("size"), points, { x: "parameters in millions", y: titleOf(name), log2: true,
+  drawPoints(byId("size"), points, { x: "parameters", y: titleOf(name), log2: true,
     line: found && [found.slope, found.intercept] });
 }
 
