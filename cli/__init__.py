@@ -11,6 +11,7 @@ from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError, one_line
 
 from .audit import audit
+from .board import board
 from .build import app as build
 from .cache import cache
 from .compare import compare
@@ -20,6 +21,7 @@ from .list import list_names
 from .metrics import metrics, report
 from .options import example
 from .publish import export, install, push
+from .relate import relate
 from .tokens import tokens
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
@@ -39,7 +41,9 @@ COMMANDS = {
     "metrics": metrics,
     "compare": compare,
     "groups": groups,
+    "relate": relate,
     "report": report,
+    "board": board,
     "export": export,
     "install": install,
     "push": push,
@@ -53,7 +57,9 @@ EXAMPLES = {
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
     "groups": "polyprobe groups runs/geo --by continent",
-    "report": "polyprobe report runs/geo runs/other --output both.html",
+    "relate": "polyprobe relate runs/geo --with subwords,script --output relate.html",
+    "report": "polyprobe report runs/geo runs/other --output both.html --figure rankc.pdf",
+    "board": "polyprobe board runs/geo runs/other --output leaderboard",
     "export": "polyprobe export runs/geo --format latex",
     "install": "polyprobe install",
     "push": "polyprobe push metrics/rankc OWNER/rankc --dry-run",

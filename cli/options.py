@@ -142,6 +142,12 @@ LanguageNames = Annotated[
 ]
 
 
+def check_drawn(figure: Path | None, draw: str | None, order: str, names: str) -> None:
+    """Refuse the choice of a picture without a file for it."""
+    if figure is None and (draw, order, names) != (None, "given", "codes"):
+        raise PolyprobeError("--draw, --order and --names are for --figure FILE; give that too")
+
+
 def save_chosen(
     pictures: "Mapping[str, Picture]", file: Path, draw: str | None, order: str, names: str
 ) -> None:

@@ -1,1 +1,1 @@
-"""Pages of what is made of finished runs."""
+"""The HTML pages of analyses."""
