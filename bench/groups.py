@@ -130,8 +130,8 @@ def main(argv: Sequence[str] = ()) -> None:
         print(lines[-1], flush=True)
     lines += [
         "",
-        f"Processor seconds of `polyprobe groups` on {MANY} languages and {FACTS:,} facts of {CANDIDATES} "
-        "candidates, imports included:",
+        f"Processor seconds of `polyprobe groups` on {MANY} languages and {FACTS:,} facts of "
+        f"{CANDIDATES} candidates, imports included:",
         "",
         "| --by | seconds |",
         "| --- | ---: |",
