@@ -18,6 +18,7 @@ from .options import (
     LanguageNames,
     Order,
     Relations,
+    Resamples,
     Seed,
     check_drawn,
     import_evaluate,
@@ -37,15 +38,7 @@ FigureOption = partial(typer.Option, rich_help_panel="Figures")
 
 def metrics(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=10_000_000,
-            help="Bootstrap resamples for the 95% intervals, 40 or more; 0 for none.",
-            show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
-        ),
-    ] = None,
+    resamples: Resamples = None,
     seed: Seed = 0,
     cluster: Cluster = "auto",
     relations: Relations = None,

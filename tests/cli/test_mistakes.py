@@ -62,6 +62,8 @@ MISTAKES = {
     "report r --figure r.gif": "--figure r.gif: expected a name that ends in .svg, .pdf or .png",
     "report r --figure r.svg --order scripts": "unknown --order 'scripts'; did you mean 'script'?",
     "report r --figure r.svg --names iso": "unknown --names 'iso'; known: codes, names",
+    "groups r --by contient": "unknown --by 'contient'; did you mean 'continent'? known: script, ",
+    "groups r --by script --unit row": "unknown --unit 'row'; known: auto, fact, subject, language",
     "tokens geolm --dataset geofacts --texts answer": "unknown --texts 'answer'; did you mean",
     "tokens geoml --dataset geofacts": "unknown model 'geoml'; did you mean 'geolm'?",
     "tokens geolm --dataset geofacts --languages ,": "--languages is empty; give codes such as",
