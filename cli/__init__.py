@@ -21,6 +21,7 @@ from .list import list_names
 from .metrics import metrics, report
 from .options import example
 from .publish import export, install, push
+from .relate import relate
 from .tokens import tokens
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
@@ -40,6 +41,7 @@ COMMANDS = {
     "metrics": metrics,
     "compare": compare,
     "groups": groups,
+    "relate": relate,
     "report": report,
     "board": board,
     "export": export,
@@ -55,6 +57,7 @@ EXAMPLES = {
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
     "groups": "polyprobe groups runs/geo --by continent",
+    "relate": "polyprobe relate runs/geo --with subwords,script --output relate.html",
     "report": "polyprobe report runs/geo runs/other --output both.html --figure rankc.pdf",
     "board": "polyprobe board runs/geo runs/other --output leaderboard",
     "export": "polyprobe export runs/geo --format latex",

@@ -46,6 +46,14 @@ def metrics(
     by_relation: Annotated[
         bool, typer.Option("--by-relation", help="Also print the figures of each relation.")
     ] = False,
+    by_template: Annotated[
+        bool,
+        typer.Option(
+            "--by-template",
+            help="Also the accuracy of each template, and how much of the inconsistency is due to "
+            "languages and to templates.",
+        ),
+    ] = False,
     pairs: Annotated[
         str | None,
         typer.Option(
@@ -121,6 +129,7 @@ def metrics(
         ties=ties,
         figures=tuple(split_list(figures)),
         popularity=popularity,
+        by_template=by_template,
         length_norm=length_norm,
         max_masks=max_masks,
         repeated_subjects=repeated_subjects,
@@ -135,6 +144,7 @@ def metrics(
     from polyprobe.eval.results.figures import choose_figures
     from polyprobe.eval.results.further.pairs import check_pair_figures
     from polyprobe.eval.results.further.popularity import popularity_table
+    from polyprobe.eval.results.further.templates import templates_tables
     from polyprobe.eval.results.table import relations_table
     from polyprobe.eval.run.folder import FinishedRun, Run
 
@@ -149,6 +159,8 @@ def metrics(
         finished = FinishedRun(run, compute_results(run, bootstrap, choice, options))
         if by_relation:
             Console().print(relations_table(finished.results))
+        if by_template:
+            Console().print(templates_tables(finished.results))
         if popularity:
             Console().print(popularity_table(finished.results))
         if named:

@@ -6,9 +6,16 @@ from typing import Any, NamedTuple
 
 from polyprobe.eval.analysis.compare.runs import Comparison
 from polyprobe.eval.pictures.order import ORDERS, name_labels, order_languages
-from polyprobe.eval.results.figures import ALL, HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE, RunFigure
+from polyprobe.eval.results.declaration import ALL, LANGUAGE, RunFigure
+from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
 from polyprobe.eval.results.further.pairs import find_partners
 from polyprobe.eval.results.further.popularity import list_popularity
+from polyprobe.eval.results.further.templates import (
+    describe_split,
+    list_ceiling,
+    list_split,
+    list_templates,
+)
 from polyprobe.eval.results.options import describe_options
 from polyprobe.eval.results.table import (
     format_interval,
@@ -57,6 +64,31 @@ class RunPart(NamedTuple):
     def popularity(self) -> Table:
         """Return the accuracy by popularity; no rows if it was not asked for."""
         return list_popularity(self.results)
+
+    @property
+    def ceiling(self) -> Table:
+        """Return RankC within each language beside that with others; no rows without templates."""
+        return list_ceiling(self.results)
+
+    @property
+    def split(self) -> Table:
+        """Return the split of the inconsistency; no rows if it was not asked for."""
+        return list_split(self.results)
+
+    @property
+    def described_split(self) -> str:
+        """Return for what the intervals of the split are."""
+        return describe_split(self.results["templates"])
+
+    @property
+    def templates(self) -> Table:
+        """Return accuracy and consistency of each template; no rows if they were not asked for."""
+        return list_templates(self.results)
+
+    @property
+    def relation_names(self) -> list[str]:
+        """Return the relations of the run."""
+        return [*self.results["by_relation"]]
 
     @property
     def rows(self) -> str:
@@ -129,9 +161,10 @@ class Between(NamedTuple):
 
 
 def list_drawn(parts: Sequence[RunPart]) -> list[RunFigure]:
-    """Return the figures of the heat map: those of `sort_pair_figures`, then others asked for."""
-    asked = [f for f in SEPARATE if f.asked and all(f.name in part.results for part in parts)]
-    return [*sort_pair_figures(parts), *asked]
+    """Return the figures of the heat map: `sort_pair_figures`, of templates, and asked for."""
+    others = [f for f in SEPARATE if (f.templated or f.asked) and f.per != LANGUAGE]
+    known = [f for f in others if all(f.name in part.results for part in parts)]
+    return [*sort_pair_figures(parts), *known]
 
 
 def sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from polyprobe.eval.pictures.picture import Bars, Heat, Picture, Point, Points, Series
-from polyprobe.eval.results.figures import PAIR, RunFigure
+from polyprobe.eval.results.declaration import PAIR, RunFigure
 from polyprobe.eval.results.further.pairs import find_high_pairs
 from polyprobe.eval.results.table import number
 
 from .parts import Between, RunPart, list_drawn
+from .templates import list_template_pictures
 
 LEVEL = 0.05  # of significance, as in report.js
 _PARTS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
@@ -34,7 +35,8 @@ def list_pictures(parts: Sequence[RunPart], between: Sequence[Between]) -> dict[
         found["shares"] = _draw_shares(parts)
     for place, part in enumerate(parts, start=1):
         end = f"-{place}" if many else ""
-        found |= {f"{name}{end}": chart for name, chart in _list_charts(part)}
+        charts = dict(_list_charts(part)) | list_template_pictures(part.results)
+        found |= {f"{name}{end}": chart for name, chart in charts.items()}
     return found
 
 

@@ -150,7 +150,15 @@ function cellOf(run, difference, name, one, two) {
   const value = ofPair(run.results[name], one, two);
   const bounds = ofPair(run.results.intervals[name], one, two);
   return { value, text: value === null ? "" : show(value, 2),
-    tip: `${run.name}\n${head}${MEASURES[name]} ${show(value)}${within(bounds)}` };
+    tip: `${run.name}\n${head}${MEASURES[name]} ${show(value)}${within(bounds)}` +
+      ceilingOf(run, name, one, two) };
+}
+
+/* RankC within both languages, over templates; nothing where there are none. */
+function ceilingOf(run, name, one, two) {
+  const own = run.results.rankc_templates;
+  return own && name === "rankc"
+    ? `\nwithin over templates: ${one} ${show(own[one])}, ${two} ${show(own[two])}` : "";
 }
 
 /* Examples */
@@ -240,12 +248,39 @@ function side(code, row, fact) {
   return make("div", { class: "side" }, ...parts, make("ol", { class: "ranking" }, ...items), ...more);
 }
 
+/* Templates */
+
+const SPLIT = { share_languages: "due to languages", share_language: "– language",
+  share_fact_language: "– language × fact", share_templates: "due to templates",
+  share_template: "– template", share_residual: "– template × fact" }; // as in templates.py
+
+function drawTemplates() {
+  const run = RUNS[byId("template-run").value];
+  const { answer, right, rows } = run.results.templates;
+  const clip = (bounds) => bounds?.map((end) => Math.min(1, Math.max(0, end))) ?? null;
+  drawBars(byId("split"), Object.values(SPLIT), [["answer", answer ?? {}], ["right", right]]
+    .map(([title, found]) => ({
+      values: Object.keys(SPLIT).map((name) => found[name] ?? null),
+      bounds: Object.keys(SPLIT).map((name) => clip(found[`${name}_ci`])),
+      tips: Object.entries(SPLIT).map(([name, effect]) => `${run.name}, ${title}\n${effect}: ` +
+        show(found[name]) + within(found[`${name}_ci`])),
+    })), []);
+  const chosen = rows.filter(({ language, relation }) =>
+    language === byId("template-language").value && relation === byId("template-relation").value);
+  drawBars(byId("by-template"), chosen.map(({ text }) => text), [{
+    values: chosen.map(({ accuracy }) => accuracy), bounds: chosen.map(() => null),
+    tips: chosen.map((row) => `${row.template}\n${row.text}\n${row.n} facts\naccuracy ` +
+      `${show(row.accuracy)}\nsame answer as the fact's other templates ${show(row.consistency)}`),
+  }], []);
+}
+
 /* The page */
 
 function drawAll() {
   drawAccuracy();
   if (byId("shares")) drawShares();
   if (byId("heat")) drawMap();
+  if (byId("split")) drawTemplates();
 }
 
 function choose(pair) {
@@ -290,6 +325,9 @@ if (byId("heat")) {
     keepInAddress();
     byId("examples-block").scrollIntoView();
   });
+}
+for (const select of document.querySelectorAll("select.by-template")) {
+  select.addEventListener("change", drawTemplates);
 }
 followHash();
 window.addEventListener("hashchange", followHash);

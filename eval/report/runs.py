@@ -45,6 +45,7 @@ NEEDED = {
     "signature": str,
     **dict.fromkeys((*BY_PAPERS, "mean", "chance", "left_out"), dict),
 }
+TEMPLATES = ("rankc_templates", "templates")
 _TEST = {"test": "randomisation", "correction": "holm"}
 TERMS = [
     *((figure.title, figure.says) for figure in HEADLINE),
@@ -211,7 +212,7 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
     drawn = dict.fromkeys((*HEADLINES, *measures))
-    names = ("languages", "chance", "floors", "calibration", "k_share", *drawn)
+    names = ("languages", "chance", "floors", "calibration", "k_share", *TEMPLATES, *drawn)
     results = {
         **{name: part.results[name] for name in names if name in part.results},
         "intervals": {name: bounds[name] for name in drawn if name in bounds},

@@ -24,22 +24,15 @@ from polyprobe.schema.checks import find_different
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
+from .declaration import ALL, PAIR, WAY
 from .facts import ScoredFacts, count_correct
-from .figures import (
-    ALL,
-    BY_NAME,
-    JOINT,
-    OF_MODULES,
-    PAIR,
-    SEPARATE,
-    WAY,
-    choose_figures,
-    expand_names,
-)
+from .figures import BY_NAME, JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
 from .further.calibration import calibrate_candidates
 from .further.paraphrases import has_paraphrases, measure_paraphrases
 from .further.popularity import measure_popularity, read_popularity
+from .further.positions import has_positions, measure_positions, share_read
+from .further.templates import measure_templates, read_templates
 from .options import (
     BOOTSTRAP,
     DEFAULTS,
@@ -49,11 +42,11 @@ from .options import (
     clusters_within,
     read_clusters,
 )
-from .positions import has_positions, measure_positions, share_read
 from .predictions import mark_predictions, summarize_predictions
 from .relations import estimate_relations
 
 Estimates = dict[str, dict[str, Any]]
+SEVERAL = "a dataset with several templates of a fact"
 EVERY_FIGURE = frozenset(choose_figures(()))
 
 
@@ -108,7 +101,13 @@ def find_results(
     else:
         facts = read_facts(run, tables, options)
         check_named(facts, settings.scoring, run.folder)
+        templates = read_templates(run, tables) if options.by_template else None
         figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
+        if templates:
+            units = read_clusters(first, bootstrap.clusters) or first["fact_id"].to_pylist()
+            figures["templates"] = measure_templates(
+                facts, templates, units, bootstrap.n_resamples or 0, bootstrap.seed
+            )
     if popularity:
         units = read_clusters(first, bootstrap.clusters)
         drawn = bootstrap._asdict() | {"clusters": units}
@@ -213,6 +212,7 @@ def check_named(facts: ScoredFacts, scoring: str, folder: object) -> None:
     named.pop(f"--figures {EVERY}", None)
     consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
     named |= {f"--{name}": consistency for name in facts.options.of_paraphrases}
+    named |= {"--by-template": {"rankc_templates"}} if facts.options.by_template else {}
     for option, names in named.items():
         missing = [find_need(name, facts, scoring) for name in sorted(names)]
         if all(missing):
@@ -229,7 +229,8 @@ def find_need(name: str, facts: ScoredFacts, scoring: str) -> str:
             return "at least two languages"
         if figure.matched and not facts.matched:
             return "the same candidates in every language"
-        return "" if figure.applies(facts) else "a question about another subject (--donor)"
+        needs = "a question about another subject (--donor)"
+        return "" if figure.applies(facts) else SEVERAL if figure.templated else needs
     if module == "calibration" and key == "ece":
         return ""
     found = MODULES.get(module)
@@ -380,9 +381,7 @@ MODULES = {
         _measure_contrasts,
         "--scoring contrastive",
     ),
-    "paraphrase_consistency": Module(
-        has_paraphrases, measure_paraphrases, "a dataset with several templates of a fact"
-    ),
+    "paraphrase_consistency": Module(has_paraphrases, measure_paraphrases, SEVERAL),
     "position_bias": Module(
         lambda facts, scoring: protocol_of(scoring).options and has_positions(facts),
         measure_positions,

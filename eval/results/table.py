@@ -14,18 +14,8 @@ from polyprobe.eval.run.choice import describe, make_choice
 from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
 
-from .figures import (
-    ALL,
-    BY_NAME,
-    FIGURES,
-    HEADLINE,
-    HEADLINE_PAIRS,
-    LANGUAGE,
-    OF_MODULES,
-    SEPARATE,
-    RunFigure,
-    expand_names,
-)
+from .declaration import ALL, LANGUAGE, RunFigure
+from .figures import BY_NAME, FIGURES, HEADLINE, HEADLINE_PAIRS, OF_MODULES, SEPARATE, expand_names
 from .floors import FLOORS
 from .options import EVERY, MetricOptions, describe_options
 
@@ -255,9 +245,10 @@ def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _notes_of_named(results: dict[str, Any]) -> Iterator[str]:
-    """Yield the means of named figures that neither the table nor the tests show."""
+    """Yield the means of noted and named figures that neither the table nor the tests show."""
     shown = {*(figure.name for figure in list_shown(results)), *results.get("p_values", {})}
-    wanted = (list_named(results) - shown) & {*results}
+    noted = {figure.name for figure in FIGURES if figure.noted}
+    wanted = ((list_named(results) | noted) - shown) & {*results}
     bounds = results.get("intervals", {}).get("mean", {})
     for figure in FIGURES:
         name = figure.name

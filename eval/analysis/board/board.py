@@ -6,7 +6,8 @@ from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.eval.results.figures import FIGURES, HEADLINE, RunFigure, describe
+from polyprobe.eval.results.declaration import RunFigure
+from polyprobe.eval.results.figures import FIGURES, HEADLINE, describe
 from polyprobe.system.errors import PolyprobeError, check_option, one_line, unknown
 
 from .comparable import find_differing, list_loading, refuse_differing
