@@ -104,7 +104,7 @@ def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
     starts = rows.sizes.cumsum() - rows.sizes
     best = rows.flat == np.repeat(np.maximum.reduceat(rows.flat, starts), rows.sizes)
     counts = np.add.reduceat(best, starts, dtype=np.intp)
-    ends = np.append(0, counts.cumsum())
+    ends: np.ndarray = np.append(0, counts.cumsum())
     shape = (len(starts), outcomes.max() + 1)
     return csr_array((np.repeat(1 / counts, counts), outcomes[best], ends), shape=shape)
 
