@@ -12,12 +12,19 @@ from polyprobe.system.errors import PolyprobeError
 
 from .options import (
     Cluster,
+    DrawnName,
     Exclude,
+    FigureFile,
+    LanguageNames,
+    Order,
     Relations,
+    Resamples,
     Seed,
+    check_drawn,
     import_evaluate,
     one_of,
     parse_choice,
+    save_chosen,
     say,
     split_list,
 )
@@ -31,15 +38,7 @@ FigureOption = partial(typer.Option, rich_help_panel="Figures")
 
 def metrics(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=10_000_000,
-            help="Bootstrap resamples for the 95% intervals, 40 or more; 0 for none.",
-            show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
-        ),
-    ] = None,
+    resamples: Resamples = None,
     seed: Seed = 0,
     cluster: Cluster = "auto",
     relations: Relations = None,
@@ -183,16 +182,28 @@ def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) ->
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
-    output: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    output: Annotated[
+        Path | None, typer.Option(help="The HTML file to write; may be left out with --figure.")
+    ] = None,
     relations: Relations = None,
     exclude: Exclude = None,
+    figure: FigureFile = None,
+    draw: DrawnName = None,
+    order: Order = "given",
+    names: LanguageNames = "codes",
 ) -> None:
-    """Write one self-contained HTML file from one run or several."""
+    """Write one self-contained HTML file from one run or several, or a picture of it."""
+    check_drawn(figure, draw, order, names)
+    if not (output or figure):
+        raise PolyprobeError("give --output FILE.html for the report, or --figure for a picture")
     import_evaluate()
     from polyprobe.eval.report import write_report
 
-    write_report(runs, output, parse_choice(relations, exclude))
-    Console().print(f"report: {output}", markup=False, soft_wrap=True, highlight=False)
+    pictures = write_report(runs, output, parse_choice(relations, exclude))
+    if output:
+        say(f"report: {output}")
+    if figure:
+        save_chosen(pictures, figure, draw, order, names)
 
 
 def show_run(finished: "FinishedRun") -> None:

@@ -173,8 +173,10 @@ def _from_cache(name: str, place: str) -> Iterator[None]:
 def _plain_errors(name: str, place: str) -> Iterator[None]:
     """Turn exceptions of `datasets` into one line, and silence its bars and logs.
 
-    Invalid cards and files raise many types, so all exceptions are caught.
+    Invalid cards and files raise many types, so all exceptions are caught. Streaming would import
+    torch, two seconds, to share its state with workers that there are none of.
     """
+    torch, datasets.config.TORCH_AVAILABLE = datasets.config.TORCH_AVAILABLE, False
     level = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     datasets.disable_progress_bars()
@@ -196,6 +198,7 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
             raise unknown("configuration", config, dataset, available) from error
         raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error
     finally:
+        datasets.config.TORCH_AVAILABLE = torch
         datasets.enable_progress_bars()
         datasets.logging.set_verbosity(level)
 

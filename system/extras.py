@@ -9,12 +9,13 @@ from .errors import PolyprobeError
 EXTRAS = {
     "adapters": "peft",
     "builder": "babel polars pooch requests",
-    "eval": "accelerate gguf psutil safetensors sentencepiece torch transformers",
+    "eval": "accelerate gguf psutil safetensors sentencepiece tokenizers torch transformers",
     "figures": "matplotlib",
     "quantized": "bitsandbytes",
     "ray": "ray",
     "sentences": "googletrans langcodes openai pymorphy3 rapidfuzz sacrebleu simplemma stanza",
     "served": "aiolimiter anyio httpx tenacity",
+    "typology": "lang2vec",
 }
 PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in names.split()}
 

@@ -45,7 +45,8 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
     """Return the order of average linkage, similar languages side by side.
 
     The distance of two languages is the highest value less theirs; a pair without a value counts as
-    the lowest.
+    the lowest. Clusters stay together; their order is not always the one with the least distances
+    of neighbours (scipy issue 11227).
     """
     found = [values["-".join(pair)] for pair in combinations(languages, 2)]
     known = [value for value in found if value is not None]

@@ -1,10 +1,11 @@
 """The runs of a report and its tables, which have a column for each run and each difference."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from polyprobe.eval.analysis.compare.runs import Comparison
+from polyprobe.eval.pictures.order import ORDERS, name_labels, order_languages
 from polyprobe.eval.results.declaration import ALL, LANGUAGE, RunFigure
 from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
 from polyprobe.eval.results.further.pairs import find_partners
@@ -172,6 +173,22 @@ def sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     return sorted(found, key=lambda figure: figure.name not in _CORRECTED)
 
 
+def list_orders(
+    languages: Sequence[str], values: Mapping[str, Mapping[str, float | None]]
+) -> dict[str, dict[str, list[int]]]:
+    """Return the places of the languages in each order and by each figure."""
+    return {
+        order: {name: order_languages(languages, order, found) for name, found in values.items()}
+        for order in ORDERS
+    }
+
+
+def name_languages(parts: Sequence[RunPart]) -> dict[str, str]:
+    """Return the names of the languages of all runs."""
+    languages = list(dict.fromkeys(x for part in parts for x in part.results["languages"]))
+    return dict(zip(languages, name_labels(languages), strict=True))
+
+
 def list_means(parts: Sequence[RunPart], between: Sequence[Between]) -> Table:
     """Return the means of the headline figures, each with its floors below it."""
     rows = []
@@ -236,8 +253,13 @@ def with_interval(value: float | None, bounds: list[float] | None) -> str:
     return number(value) if bounds is None else f"{number(value)} ({format_interval(bounds)})"
 
 
-def select_differences(two: Between) -> dict[str, Any]:
-    """Return what the page's script draws: [difference, low, high, p] of each measure and pair."""
+def select_differences(two: Between, parts: Sequence[RunPart]) -> dict[str, Any]:
+    """Return what the page's script draws: [difference, low, high, p] of each measure and pair.
+
+    Languages that are alike in the first run are side by side.
+    """
+    first = parts[two.runs[0]].results
+    drawn = {figure.name: first[figure.name] for figure in list_drawn(parts)}
     values = {
         figure.name: {
             row.name: [row.difference, *(row.ci or (None, None)), row.p_adjusted]
@@ -250,6 +272,7 @@ def select_differences(two: Between) -> dict[str, Any]:
         "runs": two.runs,
         "title": two.title,
         "languages": two.found.languages,
+        "orders": list_orders(two.found.languages, drawn),
         "values": values,
     }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from polyprobe.eval.pictures.picture import Bars, Picture, Series
 from polyprobe.eval.results.further.templates import BETWEEN, EFFECTS, QUANTITIES, WITHIN
-from polyprobe.eval.results.table import value_of_language
+from polyprobe.eval.results.table import of_languages
 
 
 def list_template_pictures(results: Mapping[str, Any]) -> dict[str, Picture]:
@@ -28,8 +28,8 @@ def _draw_ceiling(results: Mapping[str, Any]) -> Picture:
     own = [results[WITHIN.name][x] for x in languages]
     series = [_make_series("within the language", own, [bounds.get(x) for x in languages])]
     if results.get(BETWEEN.name):
-        others = [value_of_language(results, BETWEEN, x) for x in languages]
-        series.append(_make_series("with the other languages", others))
+        others = of_languages(results, BETWEEN)
+        series.append(_make_series("with the other languages", [others[x] for x in languages]))
     return Bars("RankC of different templates", languages, series, "RankC")
 
 

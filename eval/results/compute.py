@@ -12,7 +12,10 @@ from polyprobe.eval.run.fillings import choose_again
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.eval.scoring.options import is_normalised
-from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
+from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import (
+    compare_contrasts,
+    measure_knowledge,
+)
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 from polyprobe.metrics.shared.intervals import estimate_figure
@@ -319,6 +322,24 @@ def _contrast(table: pa.Table) -> list[list[float]]:
         others: list[float] = np.delete(p, row["answers"]).tolist()
         rows.append([float(p[row["answers"]].max()), *others])
     return rows
+
+
+def mark_right(facts: ScoredFacts, scoring: str) -> dict[str, np.ndarray]:
+    """Return the probability that each fact is right by language, as the run's protocol has it.
+
+    Accuracy@1, ties in expectation. Of contrastive runs whether the fact is recalled
+    (`contrastive_knowledge`), NaN without a wrong candidate.
+    """
+    if not protocol_of(scoring).contrasts:
+        return facts.right
+    found = {}
+    for language, table in facts.tables.items():
+        rows = _contrast(table)
+        kept = [i for i, row in enumerate(rows) if len(row) > 1]
+        found[language] = np.full(len(rows), np.nan)
+        if kept:
+            found[language][kept] = compare_contrasts([rows[i] for i in kept]) > 0
+    return found
 
 
 def _measure_recall(

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import BY_NAME
 from polyprobe.eval.results.relations import list_rows
-from polyprobe.eval.results.table import format_interval, number, value_of_language
+from polyprobe.eval.results.table import format_interval, number, of_languages
 from polyprobe.eval.run.dataset import load_again
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
@@ -216,13 +216,13 @@ def list_ceiling(results: Mapping[str, Any]) -> Rows:
     """
     within, bounds = results.get(WITHIN.name), results.get("intervals", {}).get(WITHIN.name, {})
     spread = results.get("templates", {}).get("by_language", {})
-    pairs = results.get(BETWEEN.name)
-    head = ["language", "RankC within", "95%", *(["with others"] if pairs else [])]
+    others = of_languages(results, BETWEEN) if results.get(BETWEEN.name) else {}
+    head = ["language", "RankC within", "95%", *(["with others"] if others else [])]
     head += ["worst", "best"] if spread else []
     rows = []
     for language, value in (within or {}).items():
         row = [language, *_cells(value, bounds.get(language))]
-        row += [number(value_of_language(results, BETWEEN, language))] if pairs else []
+        row += [number(others[language])] if others else []
         row += [number(spread[language][end]) for end in ("worst", "best")] if spread else []
         rows.append(row)
     return head, rows

@@ -1,0 +1,148 @@
+"""`polyprobe relate`: what goes with the consistency of two languages."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from polyprobe.eval.analysis.relate import FILLED, NAMES
+from polyprobe.schema.names import split_list
+from polyprobe.system.errors import PolyprobeError, check_option
+
+from .options import (
+    Cluster,
+    DrawnName,
+    Exclude,
+    FigureFile,
+    LanguageNames,
+    Order,
+    Relations,
+    Seed,
+    checked,
+    import_evaluate,
+    parse_choice,
+    parse_splits,
+    save_chosen,
+    say,
+)
+
+
+def check_with(texts: str) -> None:
+    """Refuse items that are neither names nor files or folders."""
+    items = split_list(texts)
+    if not items:
+        raise PolyprobeError(f"--with is empty; name one or more of {', '.join(NAMES)}")
+    for item in items:
+        if not Path(item).exists():
+            check_option("--with", item, [*NAMES, "FILE.tsv", "RUN"])
+
+
+def relate(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    items: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            metavar="WHAT[,WHAT]",
+            callback=checked(check_with),
+            help=f"{', '.join(NAMES)}; a TSV file of languages or pairs and numbers; another run "
+            "folder.",
+        ),
+    ],
+    of: Annotated[
+        str,
+        typer.Option(help="The figure of pairs: rankc, rankc_adjusted, rankc_subject, coverlap, …"),
+    ] = "rankc",
+    given: Annotated[
+        str | None,
+        typer.Option(
+            callback=checked(check_with),
+            metavar="WHAT",
+            help="Also the correlations without what one more similarity explains.",
+        ),
+    ] = None,
+    languages: Annotated[
+        str | None, typer.Option(help="Comma-separated language codes (default: all).")
+    ] = None,
+    corpus: Annotated[
+        str,
+        typer.Option(
+            help="Of subwords: filled (prompts with each candidate), prompts, a folder with a file "
+            "for each language (eng_Latn.devtest), or a dataset with a split for each."
+        ),
+    ] = FILLED,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="Of subwords: another model's tokenizer.", show_default="the run's"),
+    ] = None,
+    by_query: Annotated[
+        bool,
+        typer.Option("--by-query", help="Also subword overlap and RankC query by query."),
+    ] = False,
+    resamples: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=10_000_000,
+            help="Number of permutations of the languages, and largest number of bootstrap "
+            "resamples.",
+        ),
+    ] = 10_000,
+    seed: Seed = 0,
+    cluster: Cluster = "auto",
+    relations: Relations = None,
+    exclude: Exclude = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Write an HTML page.")
+    ] = None,
+    figure: FigureFile = None,
+    draw: DrawnName = None,
+    order: Order = "given",
+    names: LanguageNames = "codes",
+) -> None:
+    """Correlate RankC of pairs of languages with shared subwords, kinship, accuracy or any table.
+
+    Pearson and Spearman as in the papers, and Mantel's test, because pairs share languages.
+    """
+    splits = parse_splits(languages)
+    import_evaluate()
+    from polyprobe.eval.analysis.relate.outcome import list_pictures, relate_run
+    from polyprobe.eval.report.analysis.relate import write_relations
+    from polyprobe.eval.report.page import check_output
+    from polyprobe.eval.run.folder import Run
+    from polyprobe.system.extras import explain_missing_extras
+    from polyprobe.system.files import write_text
+
+    if page:
+        check_output(page)
+    with explain_missing_extras("reading a tokenizer", others=True):
+        found = relate_run(
+            Run(run),
+            split_list(items),
+            of=of,
+            given=given,
+            languages=splits,
+            choice=parse_choice(relations, exclude),
+            corpus=corpus,
+            tokenizer=tokenizer,
+            by_query=by_query,
+            n_permutations=resamples,
+            seed=seed,
+            clusters=cluster,
+        )
+    console = Console()
+    for part in found.render():
+        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+    if json_file:
+        text = json.dumps(found.as_json(), ensure_ascii=False, indent=1) + "\n"
+        write_text(json_file, text, "choose another --json")
+    if figure:
+        save_chosen(list_pictures(found), figure, draw, order, names)
+    if page:
+        write_relations(found, page)
+        say(f"report: {page}")

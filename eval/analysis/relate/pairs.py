@@ -1,0 +1,161 @@
+"""The figure of pairs that is explained, and tables of similarity beside it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe.eval.results.compute import find_need, read_chosen, read_facts
+from polyprobe.eval.results.declaration import PAIR, RunFigure
+from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.results.figures import BY_NAME, SEPARATE
+from polyprobe.eval.results.predictions import find_overlaps, mark_accuracy, mark_predictions
+from polyprobe.eval.run.choice import Choice
+from polyprobe.eval.run.folder import Run
+from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy
+from polyprobe.metrics.joint.relate import FEWEST
+from polyprobe.metrics.shared.intervals import Figure
+from polyprobe.schema.languages import find_language
+from polyprobe.system.errors import PolyprobeError, check_option, unknown
+
+OVERLAP = "coverlap"
+EXPLAINED = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)
+
+
+class Pairs(NamedTuple):
+    """A figure of all pairs of languages of a run.
+
+    Attributes:
+        run: whose figure it is.
+        of: the figure.
+        languages: in the run's order.
+        table: the rows of the first language.
+        figure: the sums of each fact, `mean` last.
+        accuracy: of each language [L]; NaN where no fact was asked.
+        facts: the scores; None of free predictions.
+        left_out: rows without a choice of figures, by reason.
+    """
+
+    run: Run
+    of: RunFigure
+    languages: list[str]
+    table: pa.Table
+    figure: Figure
+    accuracy: np.ndarray
+    facts: ScoredFacts | None
+    left_out: dict[str, int]
+
+    @property
+    def values(self) -> np.ndarray:
+        """Return the figure as a symmetric table [L, L]; NaN on the diagonal and if undefined."""
+        found = self.figure.statistic(self.figure.table.sum(axis=0))[:-1]
+        return spread(found, len(self.languages))
+
+
+class Similarity(NamedTuple):
+    """A table of pairs of languages.
+
+    Attributes:
+        name: in tables.
+        says: one line on its values.
+        values: symmetric [L, L]; NaN where unknown.
+        missing: language → why it has no values.
+        details: what else belongs in the JSON.
+        numbers: of each language [L], if the table is made of them; NaN where unknown.
+    """
+
+    name: str
+    says: str
+    values: np.ndarray
+    missing: Mapping[str, str] = MappingProxyType({})
+    details: Mapping[str, Any] = MappingProxyType({})
+    numbers: np.ndarray | None = None
+
+
+def read_pairs(
+    run: Run, of: str, choice: Choice, languages: Collection[str] | None = None
+) -> Pairs:
+    """Return a figure of the pairs of some languages of a run, computed from its scores.
+
+    Args:
+        run: scores of candidates, or free predictions, which have only COverlap.
+        of: one of `EXPLAINED`.
+        choice: of rows.
+        languages: splits; None: all of the run.
+
+    Raises:
+        PolyprobeError: an unknown figure or language, fewer than 3 languages, or a figure that the
+            run does not have.
+    """
+    check_option("--of", of, EXPLAINED)
+    settings, figure = run.settings(), BY_NAME[of]
+    tables, left_out = read_chosen(run, choice)
+    for language in languages or ():
+        if language not in tables:
+            raise unknown("language", language, str(run.folder), tables)
+    tables = {x: table for x, table in tables.items() if languages is None or x in languages}
+    if len(tables) < FEWEST:
+        raise PolyprobeError(
+            f"{run.folder}: a correlation over pairs needs {FEWEST} languages or more; got "
+            f"{', '.join(tables)}"
+        )
+    if settings.kind == "predictions":
+        if of != OVERLAP:
+            raise PolyprobeError(
+                f"{run.folder} holds free predictions, which have no {of}; use --of {OVERLAP}"
+            )
+        right, facts = mark_predictions(tables), None
+        sums, accuracy = find_overlaps(right), mark_accuracy(right)
+    else:
+        facts = read_facts(run, tables)
+        if need := find_need(of, facts, settings.scoring):
+            raise PolyprobeError(
+                f"--of {of} needs {need}, which {run.folder} does not have; choose another figure"
+            )
+        sums, accuracy = figure.measure(facts), find_accuracy(facts.right)
+    means = accuracy.statistic(accuracy.table.sum(axis=0))[:-1]
+    table = next(iter(tables.values()))
+    return Pairs(run, figure, list(tables), table, sums, means, facts, left_out)
+
+
+def spread(values: np.ndarray, size: int) -> np.ndarray:
+    """Return values of pairs in the order of `combinations` as a symmetric table, NaN inside."""
+    table = np.full((size, size), np.nan)
+    one, other = np.triu_indices(size, 1)
+    table[one, other] = table[other, one] = values
+    return table
+
+
+def flatten(table: np.ndarray, places: Sequence[int]) -> np.ndarray:
+    """Return the values of the pairs of some languages, in the order of `combinations`."""
+    one, other = np.array([*combinations(places, 2)]).T
+    return np.asarray(table[one, other])
+
+
+def find_known(tables: Sequence[np.ndarray]) -> list[int]:
+    """Return the places of languages whose pairs all have a value in every table.
+
+    The language with the most missing values is left out first, of equals the last one.
+    """
+    missing = np.isnan(np.stack(tables)).any(axis=0)
+    np.fill_diagonal(missing, False)
+    places = [*range(len(missing))]
+    while len(places) > 1 and missing[np.ix_(places, places)].any():
+        counts = missing[np.ix_(places, places)].sum(axis=1)
+        del places[len(counts) - 1 - int(np.argmax(counts[::-1]))]
+    return places
+
+
+def name_keys(split: str) -> list[str]:
+    """Return the names under which a table or a corpus may have a language, the best one first.
+
+    >>> name_keys("zh_hant")
+    ['zh_hant', 'zh-hant', 'zho', 'zho_hant', 'chinese (traditional)']
+    """
+    found = find_language(split)
+    known = [] if found is None else [found.code, found.iso, found.flores, found.name]
+    names = [split, split.replace("_", "-"), *known]
+    return [*dict.fromkeys(name.casefold() for name in names if name)]

@@ -1,0 +1,81 @@
+"""Subword overlap query by query (Qi et al. 2023, section 6.2: .17 of one query in ru and uk)."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyprobe.metrics.joint.relate import relate_within
+from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.system.errors import PolyprobeError
+
+from . import FILLED, PROMPTS
+from .pairs import Pairs
+from .vocabularies import Corpus, split_words
+
+
+class Queries(NamedTuple):
+    """The overlap of single queries and its correlation with their RankC.
+
+    Attributes:
+        n_facts: queries in each language.
+        n: queries times pairs of languages.
+        overlap: mean over them.
+        r: of overlap and RankC within pairs of languages: the mean of each pair is removed from
+            both. None if one of them does not vary.
+        ci: 95% interval of r over facts or clusters.
+    """
+
+    n_facts: int
+    n: int
+    overlap: float
+    r: float | None
+    ci: list[float] | None
+
+
+def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Queries:
+    """Return the correlation over queries; `options` are those of the bootstrap.
+
+    Raises:
+        PolyprobeError: a corpus that is not of the run's prompts, or a run without RankC.
+    """
+    if corpus.name not in (FILLED, PROMPTS):
+        raise PolyprobeError(f"--by-query needs --corpus {FILLED} or {PROMPTS}; got {corpus.name}")
+    if pairs.facts is None or not pairs.facts.matched:
+        raise PolyprobeError(f"--by-query needs RankC, which {pairs.run.folder} does not have")
+    found = overlap_queries(corpus)
+    figure = relate_within(found, pairs.facts.rankc.astype(np.float64))
+    result = estimate_figure(figure, **options)
+    return Queries(len(found), found.size, float(found.mean()), result["r"], result.get("r_ci"))
+
+
+def overlap_queries(corpus: Corpus) -> np.ndarray:
+    """Return the overlap of the tokens of each query [facts, pairs], 0 if neither has any."""
+    texts = [[own.fill(row) for row in range(len(own.prompts))] for own in corpus.texts.values()]
+    if corpus.by_words:
+        texts = [[[*{*chain.from_iterable(map(split_words, x))}] for x in own] for own in texts]
+    distinct = [*{*chain.from_iterable(chain.from_iterable(texts))}]
+    tokenizer = corpus.tokenizer
+    ids = {
+        text: frozenset(own) - tokenizer.special
+        for text, own in zip(distinct, tokenizer.encode(distinct), strict=True)
+    }
+    one, other = np.triu_indices(len(texts), 1)
+    found = np.zeros((len(texts[0]), len(one)))
+    for row, of_languages in zip(found, zip(*texts, strict=True), strict=True):
+        table = _mark([frozenset().union(*(ids[text] for text in own)) for own in of_languages])
+        shared, sizes = table @ table.T, table.sum(axis=1)
+        either = sizes[one] + sizes[other] - shared[one, other]
+        np.divide(shared[one, other], either, out=row, where=either > 0)
+    return found
+
+
+def _mark(sets: Sequence[frozenset[int]]) -> np.ndarray:
+    """Return 1 where a set has a token, else 0 [sets, distinct tokens]."""
+    sizes = [len(own) for own in sets]
+    flat = np.fromiter(chain.from_iterable(sets), np.int64, sum(sizes))
+    distinct, places = np.unique(flat, return_inverse=True)
+    table = np.zeros((len(sets), len(distinct)))
+    table[np.repeat(np.arange(len(sets)), sizes), places] = 1
+    return table

@@ -1,0 +1,93 @@
+"""Where each similarity of `relate --with` comes from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from polyprobe.eval.run.choice import Choice
+from polyprobe.eval.run.folder import Run
+from polyprobe.eval.run.naming import name_runs
+from polyprobe.schema.languages import TRAITS, find_language
+from polyprobe.system.errors import check_option
+
+from . import ACCURACIES, ACCURACY, DISTANCES, NAMES, SUBWORDS
+from .pairs import Pairs, Similarity, read_pairs
+from .tables import read_table
+from .uriel import NO_CODE, read_uriel
+from .vocabularies import Corpus, compare_vocabularies
+
+OF_ACCURACIES = {
+    "accuracy_min": ("the smaller accuracy of the two languages", np.minimum),
+    "accuracy_product": ("the product of the two accuracies", np.multiply),
+    "accuracy_difference": (
+        "the distance of the two accuracies",
+        lambda one, other: np.abs(one - other),
+    ),
+}
+
+
+def check_with(item: str) -> None:
+    """Refuse what is neither a name nor a file or folder."""
+    if not Path(item).exists():
+        check_option("--with", item, [*NAMES, "FILE.tsv", "RUN"])
+
+
+def find_similarities(
+    item: str, pairs: Pairs, choice: Choice, corpus: Corpus | None
+) -> list[Similarity]:
+    """Return the similarities of a name, a TSV file or another run's folder.
+
+    Args:
+        item: of the list.
+        pairs: of the run.
+        choice: of rows, of another run too.
+        corpus: of `subwords`.
+
+    Raises:
+        PolyprobeError: an unknown name, or what it names cannot be read.
+    """
+    check_with(item)
+    if item in DISTANCES:
+        return [read_uriel(item, pairs.languages)]
+    if item in TRAITS:
+        return [compare_traits(item, pairs.languages)]
+    if item == ACCURACY or item in ACCURACIES:
+        names = ACCURACIES if item == ACCURACY else (item,)
+        return [compare_accuracies(name, pairs.accuracy) for name in names]
+    if item == SUBWORDS and corpus:
+        return [compare_vocabularies(pairs.languages, corpus)]
+    if Path(item).is_dir():
+        return [read_other(Run(item), pairs, choice)]
+    return [read_table(Path(item), pairs.languages)]
+
+
+def compare_traits(trait: str, languages: Sequence[str]) -> Similarity:
+    """Return 1 for pairs of languages of the same script, family or branch, else 0."""
+    found = [find_language(split) for split in languages]
+    values = np.array(
+        [
+            [getattr(a, trait) == getattr(b, trait) if a and b else np.nan for b in found]
+            for a in found
+        ]
+    ).astype(float)
+    missing = {x: NO_CODE for x, own in zip(languages, found, strict=True) if own is None}
+    return Similarity(trait, f"1: the same {trait}, 0: another one", values, missing)
+
+
+def compare_accuracies(name: str, accuracy: np.ndarray) -> Similarity:
+    """Return a combination of the accuracies of each pair."""
+    says, combine = OF_ACCURACIES[name]
+    return Similarity(name, says, combine(accuracy[:, None], accuracy[None, :]))
+
+
+def read_other(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
+    """Return the same figure of another run, over the languages that both have."""
+    common = [x for x in run.settings().languages if x in pairs.languages]
+    other = read_pairs(run, pairs.of.name, choice, common)
+    places = [pairs.languages.index(x) for x in other.languages]
+    values = np.full((len(pairs.languages),) * 2, np.nan)
+    values[np.ix_(places, places)] = other.values
+    name = name_runs([pairs.run, run])[1]
+    missing = {x: f"not in {name}" for x in pairs.languages if x not in common}
+    return Similarity(name, f"{pairs.of.title} of {run.settings().signature}", values, missing)

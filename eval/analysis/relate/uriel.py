@@ -1,0 +1,90 @@
+"""Similarities of languages from URIEL, as the tables of the package lang2vec have them.
+
+The values are 1 - d (Littell et al. 2017). Qi et al. (2023) took the distances that lang2vec
+computed online; the package has the vectors only, from which they follow but for rounding:
+
+- genetic: nodes of the family tree that both have / (nodes of the longer path + 1). A macrolanguage
+  such as Malay (msa) has a short path: that of the standard language (zsm) counts if it is longer;
+- the others: d = 2 arccos(cos) / pi, of the vectors of syntax, phonology and inventory that are
+  complete by prediction (`feature_predictions.npz`), and of distances to points of the globe.
+"""
+
+from collections.abc import Collection, Sequence
+from importlib.resources import as_file, files
+
+import numpy as np
+
+from polyprobe.schema.languages import find_language
+from polyprobe.system.extras import require
+
+from .pairs import Similarity
+
+PACKAGE = "lang2vec"
+NO_CODE = "no ISO 639-3 code is known"
+# File of a distance and the first letters of its features.
+TABLES = {
+    "genetic": ("family_features", "F_"),
+    "geographic": ("geocoord_features", "GC_"),
+    "phonological": ("feature_predictions", "P_"),
+    "syntactic": ("feature_predictions", "S_"),
+    "inventory": ("feature_predictions", "INV_"),
+}
+
+
+def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
+    """Return the similarity of each pair of languages.
+
+    Languages without an ISO 639-3 code in `schema/languages.tsv` or in URIEL are missing, and of
+    `genetic` those without a family, such as Basque.
+
+    Raises:
+        PolyprobeError: lang2vec is not installed.
+    """
+    require(f"--with {name}", PACKAGE)
+    codes = [_list_codes(split, name) for split in languages]
+    paths = _read_vectors(*TABLES[name], {code for own in codes for code in own})
+    width = len(next(iter(paths.values()), ()))
+    vectors, missing = np.full((len(languages), width), np.nan, np.float32), {}
+    for place, (split, own) in enumerate(zip(languages, codes, strict=True)):
+        known = [paths[code] for code in own if code in paths]
+        if known:
+            vectors[place] = max(known, key=np.count_nonzero)
+        else:
+            missing[split] = f"{own[0]} has no values in URIEL" if own else NO_CODE
+    found = _share_nodes(vectors) if name == "genetic" else _compare_angles(vectors)
+    return Similarity(name, f"{name} similarity, from URIEL by {PACKAGE}", found, missing)
+
+
+def _list_codes(split: str, name: str) -> list[str]:
+    """Return the ISO 639-3 codes of a language, for `genetic` that of its standard too."""
+    found = find_language(split)
+    codes = [] if found is None else [found.iso, found.flores[:3]]
+    return codes if name == "genetic" else codes[:1]
+
+
+def _read_vectors(file: str, prefix: str, codes: Collection[str]) -> dict[str, np.ndarray]:
+    """Return ISO 639-3 code → values of the features, of those with a value that is not 0."""
+    with as_file(files(PACKAGE) / "data" / f"{file}.npz") as path, np.load(path) as table:
+        chosen = np.char.startswith(table["feats"], prefix)
+        rows = [(row, code) for row, code in enumerate(table["langs"].tolist()) if code in codes]
+        data = table["data"]
+        found = {code: data[row, chosen, 0] for row, code in rows}
+    return {code: values for code, values in found.items() if values.any()}
+
+
+def _share_nodes(vectors: np.ndarray) -> np.ndarray:
+    """Return shared nodes / (longer path + 1) of rows of 0 and 1; NaN of rows with NaN."""
+    vectors = vectors.astype(np.float64)
+    sizes = vectors.sum(axis=1)
+    return np.asarray(vectors @ vectors.T / (np.maximum.outer(sizes, sizes) + 1))
+
+
+def _compare_angles(vectors: np.ndarray) -> np.ndarray:
+    """Return 1 - 2 arccos(cos) / pi of each pair of rows; NaN of rows with NaN.
+
+    In single precision, as the tables have it: equal vectors may have a published distance of .0002
+    for 0.
+    """
+    norms = np.linalg.norm(vectors, axis=1)
+    cos = vectors @ vectors.T / np.outer(norms, norms)
+    return np.asarray(1 - 2 * np.arccos(np.clip(cos, -1, 1)) / np.pi, dtype=np.float64)

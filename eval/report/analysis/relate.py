@@ -1,0 +1,73 @@
+"""The page of `polyprobe relate`: correlations, scatter plots, heat maps in one order."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyprobe.eval.analysis.relate.outcome import (
+    HEADS,
+    Outcome,
+    Related,
+    line_of,
+    list_cells,
+    list_notes,
+    title_of,
+)
+from polyprobe.eval.analysis.relate.pairs import flatten
+from polyprobe.eval.pictures import ORDERS
+from polyprobe.eval.pictures.order import order_languages
+from polyprobe.eval.report.page import write_page
+from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.schema.languages import show_language
+
+DIGITS = 5  # of values in the page
+
+
+def write_relations(found: Outcome, output: Path) -> None:
+    """Write the correlations of a run's pairs as one HTML file.
+
+    Raises:
+        PolyprobeError: the file cannot be written, or is not named like a page.
+    """
+    pairs = found.pairs
+    languages, values = pairs.languages, flatten(pairs.values, range(len(pairs.languages)))
+    known = dict(zip(name_pairs(languages), map(_round, values), strict=True))
+    write_page(
+        output,
+        "analysis/relate",
+        title=f"polyprobe: what goes with {pairs.of.title} of {found.name} on "
+        f"{pairs.run.settings().data_name}",
+        data={
+            "languages": languages,
+            "names": [show_language(x) for x in languages],
+            "orders": {order: order_languages(languages, order, known) for order in ORDERS},
+            "of": pairs.of.title,
+            "values": [*map(_round, values)],
+            "similarities": [_select(row) for row in found.rows],
+        },
+        head=[*HEADS],
+        rows=[*list_cells(found)],
+        notes=[*list_notes(found)],
+        names=[row.similarity.name for row in found.rows],
+        orders=ORDERS,
+        of=pairs.of.title,
+        n_languages=len(languages),
+    )
+
+
+def _select(row: Related) -> dict[str, Any]:
+    """Return what the page's script draws of a similarity."""
+    values = row.similarity.values
+    return {
+        "name": row.similarity.name,
+        "says": row.similarity.says,
+        "title": title_of(row),
+        "line": line_of(row),
+        "places": row.places,
+        "values": [*map(_round, flatten(values, range(len(values))))],
+    }
+
+
+def _round(value: float) -> float | None:
+    return None if np.isnan(value) else float(f"{value:.{DIGITS}g}")

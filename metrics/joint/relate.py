@@ -1,0 +1,248 @@
+"""Relate two tables of pairs of languages: correlations, and tests that know what pairs share.
+
+Qi et al. (2023, tables 2, 6 and 7) correlate RankC with the similarity of two languages over all
+unordered pairs, and print the two-sided p-value of Pearson's r for n = L (L - 1) / 2 independent
+points. The pairs are not independent: en-fr and en-ru share English. If each language has an effect
+of its own, that test rejects a true null hypothesis far more often than 5% of the time
+(bench/relate.md).
+
+Mantel's test (1967) permutes the languages of one table, rows and columns together, which keeps
+that dependence. With a third table it permutes the residuals of the null model (Freedman and Lane
+1983; method 2 of Legendre 2000): the values less their regression on the third table.
+
+A multiple-membership regression, with a random effect for each language, would also give effect
+sizes with standard errors, but needs normal effects. The permutation is exact without a third
+table.
+
+>>> x, y = np.array([[0.1, 0.2, 0.4, 0.3, 0.8, 0.9]]), np.array([1.0, 2, 4, 3, 9, 8])
+>>> found = correlate(y, x)[0]
+>>> found.n, round(found.r, 3), round(found.p, 4), round(found.p_mantel, 3)
+(6, 0.981, 0.0005, 0.083)
+"""
+
+from collections.abc import Sequence
+from itertools import permutations
+from math import factorial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr
+from scipy.stats import rankdata
+
+from polyprobe.metrics.shared.intervals import Figure, estimate_figure
+
+FEWEST = 3  # languages
+_AT_ONCE = 2**19  # permuted values, which fit into a cache
+_EQUAL = 1e-9  # relative: sums in several orders
+_NOTHING = 1e-24  # of a sum of squares: rounding
+
+
+class Correlation(NamedTuple):
+    """How two tables of pairs go together.
+
+    Attributes:
+        n: pairs.
+        r, p: Pearson's r and its two-sided p-value as in the papers, for n independent pairs;
+            with a third table the partial correlation, with one degree of freedom less.
+        p_mantel: two-sided p-value of Mantel's test of r.
+        rho, p_rho, p_mantel_rho: the same of Spearman's rank correlation.
+        slope, intercept: of the regression of the first table on the second; with a third table
+            that on both, without an intercept.
+    """
+
+    n: int
+    r: float | None = None
+    p: float | None = None
+    p_mantel: float | None = None
+    rho: float | None = None
+    p_rho: float | None = None
+    p_mantel_rho: float | None = None
+    slope: float | None = None
+    intercept: float | None = None
+
+
+def correlate(
+    values: np.ndarray,
+    others: np.ndarray,
+    given: np.ndarray | None = None,
+    n_permutations: int = 10_000,
+    seed: int = 0,
+) -> list[Correlation]:
+    """Return the correlation of one table with each of several others.
+
+    Args:
+        values: of the unordered pairs of L languages, in the order of `combinations` [pairs].
+        others: tables over the same pairs [tables, pairs].
+        given: a third table [pairs], whose linear effect is removed from both.
+        n_permutations: of the languages. If there are no more orders than that (L! of them), all
+            are taken, and p is the share with an |r| as large; else p = (b + 1) / (m + 1) with b of
+            m permutations.
+        seed: of the permutations.
+
+    Returns:
+        One correlation for each table; undefined values, of constant tables and of fewer than 3
+        languages, are None.
+
+    Raises:
+        ValueError: NaN, or a number of pairs that is that of no number of languages.
+    """
+    size = count_languages(len(values))
+    every = np.vstack([values, others] if given is None else [values, others, given])
+    if np.isnan(every).any():
+        raise ValueError("NaN among the values of pairs; leave out its languages")
+    n, free = len(values), len(values) - (2 if given is None else 3)
+    if size < FEWEST or free < 1:
+        return [Correlation(n) for _ in others]
+    orders = _list_orders(size, n_permutations, seed)
+    ranks = np.vstack([rankdata(row) for row in every])
+    columns = []
+    for table in (every, ranks):
+        one, *rest = _reduce(table, given is not None)
+        rest = np.array(rest).reshape(-1, n)
+        r = _divide(rest @ one, np.sqrt((rest**2).sum(axis=1) * (one @ one)))
+        third = table[-1] - table[-1].mean() if given is not None else None
+        columns += [r, _student(r, free), _permute(one, rest, third, r, orders)]
+    one, *rest = _reduce(every, given is not None)
+    slopes = _divide(np.array([row @ one for row in rest]), np.array([row @ row for row in rest]))
+    intercepts = values.mean() - slopes * others.mean(axis=1)
+    columns += [slopes, intercepts if given is None else np.full_like(slopes, np.nan)]
+    rows = np.array(columns).T
+    return [Correlation(n, *(None if np.isnan(x) else float(x) for x in row)) for row in rows]
+
+
+def count_languages(pairs: int) -> int:
+    """Return the number of languages with that many unordered pairs.
+
+    >>> count_languages(136), count_languages(1378)
+    (17, 53)
+    """
+    size = round((1 + (1 + 8 * pairs) ** 0.5) / 2)
+    if size * (size - 1) // 2 != pairs:
+        raise ValueError(f"{pairs} values are not those of all pairs of some languages")
+    return size
+
+
+def bound_correlations(
+    figure: Figure,
+    others: Sequence[tuple[Sequence[int], np.ndarray]],
+    *,
+    n_resamples: int,
+    seed: int = 0,
+    clusters: Sequence[object] | None = None,
+) -> list[list[float] | None]:
+    """Return the 95% interval over facts of Pearson's r of a figure of pairs with each table.
+
+    Facts or clusters are drawn and all pairs computed again. The noise of few facts makes r too
+    small, and that of a resample smaller still: percentile intervals of r miss the value of many
+    facts far too often. The basic interval, 2 r less the quantiles (Davison and Hinkley 1997,
+    equation 5.6), moves the other way by that bias. It is cut at -1 and 1. Languages are taken as
+    they are: Mantel's test, not this interval, says what other languages might give.
+
+    Args:
+        figure: of pairs, `mean` last.
+        others: of each table the pairs' places among the figure's names, and the values [pairs].
+        n_resamples, seed, clusters: see `intervals.Resampling`.
+    """
+    if not others:
+        return []
+    names = [str(place) for place in range(len(others))]
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        found = figure.statistic(sums)
+        return np.stack([_follow(found[..., [*places]], x) for places, x in others], axis=-1)
+
+    drawn = Figure(names, figure.table, statistic)
+    found = estimate_figure(drawn, n_resamples=n_resamples, seed=seed, clusters=clusters)
+    bounds = [(found[name], found.get(f"{name}_ci")) for name in names]
+    return [
+        None if ci is None else [max(2 * r - ci[1], -1.0), min(2 * r - ci[0], 1.0)]
+        for r, ci in bounds
+    ]
+
+
+def relate_within(one: np.ndarray, other: np.ndarray) -> Figure:
+    """Return the figure `r`: Pearson's r of two tables [facts, pairs] without the pairs' means.
+
+    It is over facts within pairs: a fixed effect of each pair is removed from both tables.
+    """
+    x, y = (table - table.mean(axis=0) for table in (one, other))
+    sums = np.column_stack([(x * y).sum(axis=1), (x**2).sum(axis=1), (y**2).sum(axis=1)])
+
+    def statistic(drawn: np.ndarray) -> np.ndarray:
+        return _divide(drawn[..., :1], np.sqrt(drawn[..., 1:2] * drawn[..., 2:]))
+
+    return Figure(["r"], sums, statistic)
+
+
+def _follow(found: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return Pearson's r of figures [..., pairs] with a table [pairs]; NaN where undefined."""
+    found, x = found - found.mean(axis=-1, keepdims=True), x - x.mean()
+    return _divide(found @ x, np.sqrt((found**2).sum(axis=-1) * (x @ x)))
+
+
+def _list_orders(size: int, n: int, seed: int) -> np.ndarray:
+    """Return all orders of the languages, if there are no more than n, else n random ones."""
+    if factorial(size) <= n:
+        return np.array([*permutations(range(size))], dtype=np.intp)
+    base = np.tile(np.arange(size), (n, 1))
+    return np.random.default_rng(seed).permuted(base, axis=1)
+
+
+def _reduce(table: np.ndarray, given: bool) -> np.ndarray:
+    """Return rows less their mean, and less their regression on the last one with `given`.
+
+    Rows of which only rounding is left are 0.
+    """
+    left = table - table.mean(axis=1, keepdims=True)
+    if given:
+        third = left[-1]
+        left = left[:-1] - np.outer(_divide(left[:-1] @ third, third @ third, 0.0), third)
+    left[(left**2).sum(axis=1) <= _NOTHING * (table[: len(left)] ** 2).sum(axis=1)] = 0
+    return left
+
+
+def _permute(
+    one: np.ndarray,
+    rest: np.ndarray,
+    third: np.ndarray | None,
+    observed: np.ndarray,
+    orders: np.ndarray,
+) -> np.ndarray:
+    """Return Mantel's p-value of each table, from permuted residuals of the first [tables].
+
+    The denominator is that of each permutation: what is left of the permuted residuals after their
+    regression on the third table.
+    """
+    size, lengths = orders.shape[1], np.sqrt((rest**2).sum(axis=1))
+    first, second = np.triu_indices(size, 1)
+    square = np.zeros((size, size))
+    square[first, second] = square[second, first] = one
+    reached = np.zeros(len(rest))
+    step = max(1, _AT_ONCE // len(one))
+    for start in range(0, len(orders), step):
+        part = orders[start : start + step].T
+        moved = square.ravel().take(part[first] * size + part[second])  # [pairs, orders]
+        left = np.full(moved.shape[1], one @ one)
+        if third is not None:
+            left -= _divide((third @ moved) ** 2, third @ third, 0.0)
+        drawn = _divide(rest @ moved, lengths[:, None] * np.sqrt(np.maximum(left, 0)))
+        reached += (np.abs(drawn) >= np.abs(observed)[:, None] * (1 - _EQUAL)).sum(axis=1)
+    if len(orders) == factorial(size):
+        p = reached / len(orders)
+    else:
+        p = (reached + 1) / (len(orders) + 1)
+    return np.where(np.isnan(observed), np.nan, p)
+
+
+def _student(r: np.ndarray, free: int) -> np.ndarray:
+    """Return the two-sided p-values of correlations by Student's t."""
+    rest = np.maximum(1 - r**2, 0)
+    with np.errstate(divide="ignore"):
+        t = np.abs(r) * np.sqrt(free / rest)
+    return np.asarray(2 * stdtr(free, -t))
+
+
+def _divide(above: np.ndarray, below: np.ndarray | float, other: float = np.nan) -> np.ndarray:
+    """Return the quotients; `other` where the divisor is 0."""
+    found = np.full(np.broadcast_shapes(above.shape, np.shape(below)), other)
+    return np.divide(above, below, out=found, where=np.asarray(below) != 0)
