@@ -8,8 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from polyprobe.eval.analysis.latex import escape, join_cells, percent
 from polyprobe.eval.results.declaration import RunFigure
-from polyprobe.eval.results.latex import escape, join_cells, percent
 from polyprobe.eval.results.table import format_interval, format_p_value, number
 
 from . import TABLES
