@@ -203,8 +203,8 @@ def write(rows: Sequence[Sequence[str]], runs: int) -> None:
         f"relations, {runs // 4:,} of facts; standard errors {_error(runs)} and "
         f"{_error(runs // 4)}. Four languages, 3 to 7 templates, 10 to 40 facts, 5 to 12 "
         "candidates. Answers are the highest of latent scores with heavy tails, not the random "
-        "effects that the estimates assume. `ours`: Fieller's interval with the quantile of a "
-        "symmetric bootstrap-t; `Student's t`: with the jackknife's standard error.",
+        "effects that the estimates assume. `ours`: symmetric bootstrap-t; `Student's t`: with the "
+        "jackknife's standard error.",
         "",
         *(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)),
     ]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from polyprobe.eval.analysis.board import check_folder, check_table
 from polyprobe.schema.names import split_list
 
 from .options import DrawnName, FigureFile, import_evaluate, save_chosen, say
@@ -66,6 +67,10 @@ def board(
     It reads results.json alone. Runs that differ in dataset, rows, languages, protocol or options
     are refused.
     """
+    if output:
+        check_folder(output)
+    if table:
+        check_table(table)
     import_evaluate()
     from polyprobe.eval.analysis.board.board import make_board
     from polyprobe.eval.analysis.board.pictures import list_pictures
@@ -77,14 +82,9 @@ def board(
         list_trends,
         make_table,
     )
-    from polyprobe.eval.report.analysis.board import check_folder, write_board
-    from polyprobe.system.errors import check_option
+    from polyprobe.eval.report.analysis.board import write_board
     from polyprobe.system.files import write_text
 
-    if output:
-        check_folder(output)
-    if table:
-        check_option("--table: ending", table.suffix, FORMATS)
     found = make_board(runs, sort, split_list(figures), parameters, despite_differences)
     console = Console()
     console.print(board_table(found, console.width))

@@ -256,22 +256,27 @@ const SPLIT = { share_languages: "due to languages", share_language: "– langua
 
 function drawTemplates() {
   const run = RUNS[byId("template-run").value];
-  const { answer, right, rows } = run.results.templates;
-  const clip = (bounds) => bounds?.map((end) => Math.min(1, Math.max(0, end))) ?? null;
-  drawBars(byId("split"), Object.values(SPLIT), [["answer", answer ?? {}], ["right", right]]
-    .map(([title, found]) => ({
-      values: Object.keys(SPLIT).map((name) => found[name] ?? null),
-      bounds: Object.keys(SPLIT).map((name) => clip(found[`${name}_ci`])),
-      tips: Object.entries(SPLIT).map(([name, effect]) => `${run.name}, ${title}\n${effect}: ` +
-        show(found[name]) + within(found[`${name}_ci`])),
-    })), []);
-  const chosen = rows.filter(({ language, relation }) =>
+  const chosen = run.results.templates.rows.filter(({ language, relation }) =>
     language === byId("template-language").value && relation === byId("template-relation").value);
   drawBars(byId("by-template"), chosen.map(({ text }) => text), [{
     values: chosen.map(({ accuracy }) => accuracy), bounds: chosen.map(() => null),
     tips: chosen.map((row) => `${row.template}\n${row.text}\n${row.n} facts\naccuracy ` +
       `${show(row.accuracy)}\nsame answer as the fact's other templates ${show(row.consistency)}`),
   }], []);
+  if (byId("split")) drawSplit(run);
+}
+
+function drawSplit({ name, results }) {
+  const keys = Object.keys(SPLIT);
+  const clip = (bounds) => bounds?.map((end) => Math.min(1, Math.max(0, end))) ?? null;
+  const series = ["answer", "right"].map((title) => {
+    const found = results.templates[title] ?? {};
+    return { values: keys.map((key) => found[key] ?? null),
+      bounds: keys.map((key) => clip(found[`${key}_ci`])),
+      tips: keys.map((key) => `${name}, ${title}\n${SPLIT[key]}: ${show(found[key])}` +
+        within(found[`${key}_ci`])) };
+  });
+  drawBars(byId("split"), Object.values(SPLIT), series, []);
 }
 
 /* The page */
@@ -280,7 +285,7 @@ function drawAll() {
   drawAccuracy();
   if (byId("shares")) drawShares();
   if (byId("heat")) drawMap();
-  if (byId("split")) drawTemplates();
+  if (byId("by-template")) drawTemplates();
 }
 
 function choose(pair) {

@@ -71,11 +71,11 @@ def split_inconsistency(
 
     Returns:
         Each of `NAMES` (None if undefined, as with one language) and `NAME_ci` (None without an
-        interval, or if the inconsistency may be 0): `within` and `between`, the disagreements
+        interval): `within` and `between`, the disagreements
         within a language and between languages; the COMPONENTS; their shares of `between`,
         `share_languages` that of language and fact x language, `share_templates` that of template
-        and residual. `unit`, `relation` or `fact`, and
-        `n_relations`; `n_left_out`, those without two facts or two wordings of a fact.
+        and residual. `unit`, `relation` or `fact`, and `n_relations`; `n_left_out`, those without
+        two facts or two wordings of a fact.
     """
     values = np.stack([measure_disagreement(*asked[:3]) for asked in relations])
     defined = np.isfinite(values).sum(axis=1)
@@ -83,12 +83,12 @@ def split_inconsistency(
     counts = {"n_relations": len(kept), "n_left_out": len(values) - len(kept)}
     by_relation = len(kept) >= _FEWEST
     unit = {"unit": "relation" if by_relation else "fact", **counts}
-    if not len(kept):
-        return {**dict.fromkeys(NAMES), **unit}
     units = values[kept]
-    if not by_relation:
+    if not len(kept):
+        units = np.full((1, 5), np.nan)
+    elif not by_relation:
         units = _leave_facts_out([relations[i] for i in kept.tolist()], units.mean(axis=0))
-    point = find_components(values[kept].mean(axis=0))
+    point = find_components((values[kept] if len(kept) else units).mean(axis=0))
     bounds = np.full((len(NAMES), 2), np.nan)
     if n_resamples and len(units) >= _FEWEST:
         bounds = bound_means(units, n_resamples, seed)
@@ -104,7 +104,7 @@ def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
     starts = rows.sizes.cumsum() - rows.sizes
     best = rows.flat == np.repeat(np.maximum.reduceat(rows.flat, starts), rows.sizes)
     counts = np.add.reduceat(best, starts, dtype=np.intp)
-    ends = np.append(0, counts.cumsum())
+    ends: np.ndarray = np.append(0, counts.cumsum())
     shape = (len(starts), outcomes.max() + 1)
     return csr_array((np.repeat(1 / counts, counts), outcomes[best], ends), shape=shape)
 
@@ -183,37 +183,36 @@ def _leave_facts_out(relations: Sequence[Asked], whole: np.ndarray) -> np.ndarra
 
 
 def bound_means(units: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Return the intervals [13, 2] of means, and of their ratios to `between`, over units [n, 5].
+    """Return the intervals [13, 2] of the values of NAMES, from units [n, 5] of equal weight.
 
-    Fieller's (1954): the ratios at which numerator - ratio x denominator is no farther from 0 than
-    the 95% quantile of |t| in a bootstrap of its units (symmetric bootstrap-t: Hall 1988), which
-    skewed components need. NaN where that set is not an interval.
+    value ± q s, with s the linearised standard error of a ratio of means and q the 95% quantile of
+    |t| in a bootstrap of the units (symmetric bootstrap-t: Hall 1988), which is above Student's in
+    skewed samples. NaN if too many resamples are of equal units.
     """
     above, below = _divide(units)
-    count, ratio = len(units), find_components(units.mean(axis=0))
-    top, base = above.mean(axis=0), below.mean(axis=0)
-    limit = _find_limit(above - ratio * below, n_resamples, seed)
-    moved, scaled = above - top, below - base
-    spread = limit**2 / (count * (count - 1))
-    first = base**2 - spread * (scaled**2).sum(axis=0)
-    middle = top * base - spread * (moved * scaled).sum(axis=0)
-    last = top**2 - spread * (moved**2).sum(axis=0)
-    root = np.sqrt(np.maximum(middle**2 - first * last, 0))
-    bounds = np.full((2, len(top)), np.nan)
-    np.divide([middle - root, middle + root], first, out=bounds, where=first > 0)
-    return bounds.T
-
-
-def _find_limit(values: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Return the 95% quantile of |t| of the mean over resamples of values [n, k] with mean 0."""
-    count = len(values)
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), n_resamples)
-    means = drawn @ values / count
-    variance = (drawn @ values**2 / count - means**2) / (count - 1)
-    t = np.where(means == 0, 0, np.inf)
-    np.divide(np.abs(means), np.sqrt(np.maximum(variance, 0)), out=t, where=variance > 0)
+    drawn = np.random.default_rng(seed).multinomial(
+        len(units), np.full(len(units), 1 / len(units)), n_resamples
+    )
+    value, error = _estimate(np.ones((1, len(units))), above, below)
+    values, errors = _estimate(drawn, above, below)
+    t = np.where(values == value, 0, np.inf)
+    np.divide(np.abs(values - value), errors, out=t, where=errors > 0)
     limit = np.quantile(t, _LEVEL, axis=0, method="higher")
-    return np.where(np.isfinite(limit), limit, np.nan)
+    half = np.where(np.isfinite(limit), limit, np.nan) * error[0]
+    return np.stack([value[0] - half, value[0] + half], axis=1)
+
+
+def _estimate(
+    counts: np.ndarray, above: np.ndarray, below: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ratios of sums and standard errors [resamples, k], units counted [resamples, n]."""
+    size = counts[0].sum()
+    base = counts @ below
+    ratio = np.divide(counts @ above, base, out=np.full_like(base, np.nan), where=base > 0)
+    squares = [counts @ (one * other) for one, other in ((above, above), (above, below))]
+    rest = squares[0] - 2 * ratio * squares[1] + ratio**2 * (counts @ below**2)
+    error = np.sqrt(np.maximum(rest, 0) * size / (size - 1))
+    return ratio, np.divide(error, base, out=np.zeros_like(base), where=base > 0)
 
 
 def _report(point: np.ndarray, bounds: np.ndarray) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from polyprobe.eval.report import write_report
 from polyprobe.eval.report.templates import list_template_pictures
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.facts import ScoredFacts, follow_templates
+from polyprobe.eval.results.further.templates import list_split
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import SCORES, fill_columns
@@ -21,6 +22,7 @@ from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_per_query
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.runs import write_run
+from tests.eval.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
 TEMPLATES = 3
 ASKED = MetricOptions(by_template=True)
@@ -250,6 +252,35 @@ def test_command_prints_and_report_draws(run, results, tmp_path):
         data = json.loads(text.split('id="data">')[1].split("</script>")[0])
         assert len(data["runs"][0]["results"]["templates"]["rows"]) == 18
         assert "rankc_disattenuated" in data["measures"]
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_a_browser_draws_the_templates_of_a_relation(run, results, tmp_path, browser):  # noqa: F811
+    run.write_results(results)
+    write_report([run.folder], tmp_path / "page.html")
+    page = open_page(browser, tmp_path / "page.html")
+    rows = [x for x in results["templates"]["rows"] if x["relation"] == "P37"]
+    page.locator("#template-language").select_option("ru")
+    page.locator("#template-relation").select_option("P37")
+    shown = page.locator("#by-template [data-tip]").evaluate_all(
+        "all => all.map(x => x.dataset.tip)"
+    )
+    expected = [x for x in rows if x["language"] == "ru"]
+    assert [tip.split("\n")[1] for tip in shown] == [x["text"] for x in expected]
+    assert f"accuracy {expected[0]['accuracy']:.3f}" in shown[0]
+    assert page.locator("#split .bar").count() == 12
+    page.locator("input[value=rankc]").check()
+    tip = page.locator("#heat [data-pair='en/ru']").get_attribute("data-tip")
+    own = results["rankc_templates"]
+    assert f"within over templates: en {own['en']:.3f}, ru {own['ru']:.3f}" in tip
+
+
+def test_one_language_has_no_split_between_languages(run, results):
+    part = find_results(run, FEW, options=ASKED)
+    for name in ("between", *(x for x in part["templates"]["answer"] if x.startswith("share"))):
+        part["templates"]["answer"][name] = part["templates"]["right"][name] = None
+    assert [row[0] for row in list_split(part)[1]] == ["differ in one language"]
 
 
 def test_pictures(results):

@@ -190,19 +190,21 @@ def test_few_relations_are_resampled_by_facts():
     assert split_inconsistency(relations, n_resamples=0)["share_languages_ci"] is None
 
 
-def test_leaving_facts_out_gives_the_standard_error_of_independent_facts():
-    """A relation with fixed effects of its templates: intervals against new draws of its facts."""
-    random, values, halves = np.random.default_rng(8), [], []
-    shift = 0.1 * random.uniform(-1, 1, (L, W))
-    facts, wordings = complete(40)
-    for _ in range(40):
-        known = 0.3 * random.uniform(-1, 1, (40, 1, 1)) + 0.1 * random.uniform(-1, 1, (40, L, 1))
-        right = (random.random((40, L, W)) < 0.5 + known + shift).reshape(40, L, W)
-        answers = [np.eye(2)[right[:, x].astype(int)].reshape(-1, 2) for x in range(L)]
-        found = split_inconsistency([Asked(answers, facts, wordings, facts)], 400)
-        values.append(found["between"])
-        halves.append(np.ptp(found["between_ci"]) / 2)
-    assert np.mean(halves) == pytest.approx(2.09 * np.std(values), rel=0.25)  # t of 19 degrees
+def test_leaving_facts_out_gives_the_interval_of_means_over_groups():
+    """In a complete design the disagreements about one fact are means over facts."""
+    random = np.random.default_rng(8)
+    facts, wordings = complete(50)
+    asked = Asked([choose(random, len(facts)) for _ in range(L)], facts, wordings, facts)
+    found = split_inconsistency([asked])
+    alone = [asked.take(np.flatnonzero(facts == fact))[:3] for fact in range(50)]
+    of_facts = np.nan_to_num([measure_disagreement(*part) for part in alone])
+    groups = np.stack([of_facts[np.arange(50) % 20 == group].mean(axis=0) for group in range(20)])
+    weighted = groups.mean(axis=0) - of_facts.mean(axis=0)  # groups of two or three facts
+    expected = bound_means(groups, 1_000, 0)
+    for place, name in enumerate(("within", "between")):
+        assert found[name] == pytest.approx(of_facts[:, place].mean())
+        low, high = expected[place] - weighted[place]
+        assert found[f"{name}_ci"] == pytest.approx([low, high], abs=0.1 * (high - low))
 
 
 def test_one_language_or_one_fact():

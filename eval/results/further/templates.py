@@ -204,9 +204,10 @@ def list_split(results: Mapping[str, Any]) -> Rows:
     rows = [
         [title, *(x for q in shown for x in _cells(found[q][name], found[q][f"{name}_ci"]))]
         for name, title in EFFECTS.items()
+        if any(found[q][name] is not None for q in shown)
     ]
     head = ["answers", *(x for title in shown.values() for x in (title, "95%"))]
-    return head, rows if shown else []
+    return head, rows
 
 
 def list_ceiling(results: Mapping[str, Any]) -> Rows:
@@ -259,7 +260,8 @@ def describe_split(found: Mapping[str, Any]) -> str:
     split = found["right"]
     left_out = split["n_left_out"]
     without = f"; without {left_out}, of one fact or template" if left_out else ""
-    return f"split of {split['n_relations']} relations{without}; 95%: {UNITS[split['unit']]}"
+    many = "relation" if split["n_relations"] == 1 else "relations"
+    return f"split of {split['n_relations']} {many}{without}; 95%: {UNITS[split['unit']]}"
 
 
 def _make_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
