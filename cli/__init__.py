@@ -11,10 +11,12 @@ from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError, one_line
 
 from .audit import audit
+from .board import board
 from .build import app as build
 from .cache import cache
 from .compare import compare
 from .eval import demo, evaluate
+from .groups import groups
 from .list import list_names
 from .metrics import metrics, report
 from .options import example
@@ -38,8 +40,10 @@ COMMANDS = {
     "eval": evaluate,
     "metrics": metrics,
     "compare": compare,
+    "groups": groups,
     "relate": relate,
     "report": report,
+    "board": board,
     "export": export,
     "install": install,
     "push": push,
@@ -52,8 +56,10 @@ EXAMPLES = {
     "eval": "polyprobe eval geolm --dataset geofacts --languages en,es,el --output runs/geo",
     "metrics": "polyprobe metrics runs/geo --by-relation",
     "compare": "polyprobe compare runs/geo runs/other --output differences.html",
+    "groups": "polyprobe groups runs/geo --by continent",
     "relate": "polyprobe relate runs/geo --with subwords,script --output relate.html",
-    "report": "polyprobe report runs/geo runs/other --output both.html",
+    "report": "polyprobe report runs/geo runs/other --output both.html --figure rankc.pdf",
+    "board": "polyprobe board runs/geo runs/other --output leaderboard",
     "export": "polyprobe export runs/geo --format latex",
     "install": "polyprobe install",
     "push": "polyprobe push metrics/rankc OWNER/rankc --dry-run",

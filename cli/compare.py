@@ -13,13 +13,19 @@ from polyprobe.system.errors import PolyprobeError, check_option
 
 from .options import (
     Cluster,
+    DrawnName,
     Exclude,
+    FigureFile,
+    LanguageNames,
+    Order,
     Relations,
     Seed,
+    check_drawn,
     checked,
     import_evaluate,
     one_of,
     parse_choice,
+    save_chosen,
     say,
 )
 
@@ -84,6 +90,10 @@ def compare(
     page: Annotated[
         Path | None, typer.Option("--output", help="Write an HTML report to this file.")
     ] = None,
+    figure: FigureFile = None,
+    draw: DrawnName = None,
+    order: Order = "given",
+    names: LanguageNames = "codes",
     gender: Annotated[
         Path | None,
         VersionOption(
@@ -126,6 +136,7 @@ def compare(
     order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
     wordings are shown side by side, with differences from the first of these.
     """
+    check_drawn(figure, draw, order, names)
     for name, value in {"--stanza": stanza, "--verb-forms": verb_forms}.items():
         if value and not gender:
             raise PolyprobeError(f"{name} is for --gender FILE; give that, or leave {name} out")
@@ -142,10 +153,11 @@ def compare(
 
     if page:
         check_output(page)
-        if wordings:
-            raise PolyprobeError(
-                "--output shows two runs; compare the wordings two at a time for pages"
-            )
+    if wordings and (page or figure):
+        raise PolyprobeError(
+            f"{'--output' if page else '--figure'} shows two runs; compare the wordings two at a "
+            "time for pages and pictures"
+        )
     comet = Comet(comet_python, comet_model or REFERENCE_FREE) if comet_python else None
     choice = parse_choice(relations, exclude)
     runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
@@ -171,8 +183,11 @@ def compare(
     if output:
         text = json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n"
         write_text(output, text, "choose another --json")
-    if page and isinstance(outcome, Outcome):  # more than two runs have no page
-        write_comparison((runs[0], runs[1]), outcome, page, choice)
-        say(f"report: {page}")
+    if (page or figure) and isinstance(outcome, Outcome):  # more than two runs have no page
+        pictures = write_comparison((runs[0], runs[1]), outcome, page, choice)
+        if page:
+            say(f"report: {page}")
+        if figure:
+            save_chosen(pictures, figure, draw, order, names)
     if outcome.failures and (gender or comet):
         raise typer.Exit(1)

@@ -12,12 +12,19 @@ from polyprobe.system.errors import PolyprobeError
 
 from .options import (
     Cluster,
+    DrawnName,
     Exclude,
+    FigureFile,
+    LanguageNames,
+    Order,
     Relations,
+    Resamples,
     Seed,
+    check_drawn,
     import_evaluate,
     one_of,
     parse_choice,
+    save_chosen,
     say,
     split_list,
 )
@@ -31,21 +38,21 @@ FigureOption = partial(typer.Option, rich_help_panel="Figures")
 
 def metrics(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    resamples: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=10_000_000,
-            help="Bootstrap resamples for the 95% intervals, 40 or more; 0 for none.",
-            show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
-        ),
-    ] = None,
+    resamples: Resamples = None,
     seed: Seed = 0,
     cluster: Cluster = "auto",
     relations: Relations = None,
     exclude: Exclude = None,
     by_relation: Annotated[
         bool, typer.Option("--by-relation", help="Also print the figures of each relation.")
+    ] = False,
+    by_template: Annotated[
+        bool,
+        typer.Option(
+            "--by-template",
+            help="Also the accuracy of each template, and how much of the inconsistency is due to "
+            "languages and to templates.",
+        ),
     ] = False,
     pairs: Annotated[
         str | None,
@@ -122,6 +129,7 @@ def metrics(
         ties=ties,
         figures=tuple(split_list(figures)),
         popularity=popularity,
+        by_template=by_template,
         length_norm=length_norm,
         max_masks=max_masks,
         repeated_subjects=repeated_subjects,
@@ -136,6 +144,7 @@ def metrics(
     from polyprobe.eval.results.figures import choose_figures
     from polyprobe.eval.results.further.pairs import check_pair_figures
     from polyprobe.eval.results.further.popularity import popularity_table
+    from polyprobe.eval.results.further.templates import templates_tables
     from polyprobe.eval.results.table import relations_table
     from polyprobe.eval.run.folder import FinishedRun, Run
 
@@ -150,6 +159,8 @@ def metrics(
         finished = FinishedRun(run, compute_results(run, bootstrap, choice, options))
         if by_relation:
             Console().print(relations_table(finished.results))
+        if by_template:
+            Console().print(templates_tables(finished.results))
         if popularity:
             Console().print(popularity_table(finished.results))
         if named:
@@ -171,16 +182,28 @@ def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) ->
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
-    output: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    output: Annotated[
+        Path | None, typer.Option(help="The HTML file to write; may be left out with --figure.")
+    ] = None,
     relations: Relations = None,
     exclude: Exclude = None,
+    figure: FigureFile = None,
+    draw: DrawnName = None,
+    order: Order = "given",
+    names: LanguageNames = "codes",
 ) -> None:
-    """Write one self-contained HTML file from one run or several."""
+    """Write one self-contained HTML file from one run or several, or a picture of it."""
+    check_drawn(figure, draw, order, names)
+    if not (output or figure):
+        raise PolyprobeError("give --output FILE.html for the report, or --figure for a picture")
     import_evaluate()
     from polyprobe.eval.report import write_report
 
-    write_report(runs, output, parse_choice(relations, exclude))
-    Console().print(f"report: {output}", markup=False, soft_wrap=True, highlight=False)
+    pictures = write_report(runs, output, parse_choice(relations, exclude))
+    if output:
+        say(f"report: {output}")
+    if figure:
+        save_chosen(pictures, figure, draw, order, names)
 
 
 def show_run(finished: "FinishedRun") -> None:

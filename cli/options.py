@@ -79,6 +79,15 @@ def check_figure_file(file: Path) -> None:
 
 
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Resamples = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=10_000_000,
+        help="Bootstrap resamples for the 95% intervals, 40 or more; 0 for none.",
+        show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
+    ),
+]
 Cluster = Annotated[
     str,
     typer.Option(
@@ -131,6 +140,12 @@ LanguageNames = Annotated[
         rich_help_panel=PICTURES,
     ),
 ]
+
+
+def check_drawn(figure: Path | None, draw: str | None, order: str, names: str) -> None:
+    """Refuse the choice of a picture without a file for it."""
+    if figure is None and (draw, order, names) != (None, "given", "codes"):
+        raise PolyprobeError("--draw, --order and --names are for --figure FILE; give that too")
 
 
 def save_chosen(

@@ -96,7 +96,8 @@ def refuse(options: Mapping[str, object], format: str) -> None:
 
 def push(
     source: Annotated[
-        Path, typer.Argument(help="Folder of a dataset or a metric, such as datasets/bmlama.")
+        Path,
+        typer.Argument(help="Folder of a dataset, a metric or a board, such as datasets/bmlama."),
     ],
     repo: Annotated[str, typer.Argument(help="OWNER/NAME on the Hub, created if missing.")],
     private: Annotated[
@@ -118,7 +119,9 @@ def push(
         ),
     ] = None,
 ) -> None:
-    """Upload the changes of a dataset or a metric (a Gradio Space) to the Hub, as one commit.
+    """Upload the changes of a dataset, a metric (a Gradio Space) or a board (a static one).
+
+    All changes are one commit on the Hub.
 
     Card, configurations, rows and licence are checked first. The token is taken from
     `hf auth login` or HF_TOKEN. Run the same command again to resume; unchanged files are not

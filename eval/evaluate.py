@@ -340,6 +340,7 @@ class Asked(NamedTuple):
             probe=[*loaded.probe],
             chat=scorer.chat.said if scorer.chat else None,
             prompt_probability=self.prompt_probability,
+            parameters=scorer.model.num_parameters() if scorer.model else None,
             donor=self.donor
             and protocol.kind == "scores"
             and not protocol.whole_relation

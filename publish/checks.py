@@ -1,8 +1,9 @@
-"""Checks before a push: card, licence and files of a dataset or a metric."""
+"""Checks before a push: card, licence and files of a dataset, a metric or a board."""
 
+import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,15 +23,17 @@ from polyprobe.schema.card import (
 )
 from polyprobe.schema.checks import check
 from polyprobe.schema.columns import SCHEMA, UNREADABLE
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.hashing import hash_json
 
-from .source import Source, read_imports
+from .source import BOARD, Source, read_imports
 
 SHOWN = 5
 UNKNOWN = "the owners of the data have not permitted its publication"
 NO_DERIVATIVES = "it forbids the publication of adapted material, and this data is adapted"
 UNNAMED = "license_name and license_link are missing, which a licence of another kind needs"
-NEEDED = ("title", "sdk", "sdk_version", "app_file", "license")
+NEEDED = ("title", "sdk", "app_file", "license")
+AGAIN = "make it again with `polyprobe board`"
 
 
 def check_source(source: Source) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def object_to(licence: str, card: Mapping[str, Any]) -> str:
 
 
 class Subject(NamedTuple):
-    """A dataset's folder or a metric's bundle, the YAML of its card, the paths of its files."""
+    """A folder, or a metric's bundle, the YAML of its card, the paths of its files."""
 
     folder: Path
     card: Mapping[str, Any]
@@ -179,17 +182,22 @@ def wrong_rows(dataset: Subject) -> Iterator[str]:
 
 def incomplete_card(metric: Subject) -> Iterator[str]:
     """Find a card without a key that a Gradio Space needs."""
-    for key in NEEDED:
-        if not metric.card.get(key):
+    yield from find_lacking(metric.card, "gradio", (*NEEDED, "sdk_version"))
+
+
+def find_lacking(card: Mapping[str, Any], sdk: str, needed: Sequence[str]) -> Iterator[str]:
+    """Find missing keys of a Space's card, and another SDK."""
+    for key in needed:
+        if not card.get(key):
             yield f"README.md: '{key}' is missing in the YAML; a Space needs it"
-    if metric.card.get("sdk") not in (None, "gradio"):
-        yield f"README.md: sdk is {metric.card['sdk']!r}; expected 'gradio'"
+    if card.get("sdk") not in (None, sdk):
+        yield f"README.md: sdk is {card['sdk']!r}; expected {sdk!r}"
 
 
-def missing_app(metric: Subject) -> Iterator[str]:
+def missing_app(space: Subject) -> Iterator[str]:
     """Find a card with a missing `app_file`."""
-    app = metric.card.get("app_file")
-    if app and app not in metric.files:
+    app = space.card.get("app_file")
+    if app and app not in space.files:
         yield f"README.md: app_file is {app!r}: no such file"
 
 
@@ -246,6 +254,23 @@ def not_loading(metric: Subject) -> Iterator[str]:
         yield f"{metric.folder.name}.py: evaluate cannot load it: {reason}"
 
 
+def incomplete_board_card(board: Subject) -> Iterator[str]:
+    """Find a card without a key that a static Space needs."""
+    yield from find_lacking(board.card, "static", NEEDED)
+
+
+def other_page(board: Subject) -> Iterator[str]:
+    """Find a page that is not of the figures in board.json."""
+    try:
+        found = json.loads((board.folder / BOARD).read_text(encoding="utf-8"))
+        page = (board.folder / board.card["app_file"]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        yield f"{BOARD} or the page cannot be read ({one_line(error)}); {AGAIN}"
+        return
+    if f'"seal":"{hash_json(found)}"' not in page:
+        yield f"the page is not of the figures in {BOARD}; {AGAIN}"
+
+
 # A stage runs if the one before found nothing, and relies on that.
 STAGES: dict[str, tuple[dict[str, Callable[[Subject], Iterator[str]]], ...]] = {
     "dataset": (
@@ -258,6 +283,10 @@ STAGES: dict[str, tuple[dict[str, Callable[[Subject], Iterator[str]]], ...]] = {
         {"unreadable": unreadable},
         {"wrong-columns": wrong_columns},
         {"other-features": other_features, "wrong-rows": wrong_rows},
+    ),
+    "board": (
+        {"incomplete-board-card": incomplete_board_card, "missing-app": missing_app},
+        {"other-page": other_page},
     ),
     "space": (
         {"incomplete-card": incomplete_card, "missing-app": missing_app},

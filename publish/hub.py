@@ -27,7 +27,7 @@ from .source import Source, is_published
 MAIN = "main"
 # The end of the message of a push's commit; see push.title.
 PUSHED = re.compile(r"polyprobe \S+ \(content [0-9a-f]{12}\)$")
-MADE_BY_THE_HUB = {".gitattributes", "README.md"}
+MADE_BY_THE_HUB = {".gitattributes", "README.md", "index.html", "style.css"}  # in one commit
 WAIT = 60  # seconds without a byte of an answer; by default the client waits without limit
 AGAIN = "run the same command again: uploaded files are not sent twice"
 _XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*)\)")

@@ -32,7 +32,9 @@ def install_folder(folder: Path) -> str:
     folder = folder.resolve()
     if not folder.is_dir():
         raise PolyprobeError(f"no such folder: {folder}")
-    install = install_metric if find_kind(folder) == "space" else install_dataset
+    if (kind := find_kind(folder)) == "board":
+        raise PolyprobeError(f"{folder} is a board, which cannot be installed; open its index.html")
+    install = install_metric if kind == "space" else install_dataset
     try:
         return install(folder)
     except Exception as error:  # damaged files raise many types of errors

@@ -1,4 +1,4 @@
-"""Push a dataset or a metric: the steps of `polyprobe push`, which return the lines to print.
+"""Push a dataset, a metric or a board: the steps of `polyprobe push`, which return its lines.
 
 A push makes a repository equal to a folder by one commit. `HfApi.upload_folder` (huggingface_hub
 2.4) is not used: with hf_xet it uploads in a pipeline of commits. It splits a folder of more than
@@ -46,9 +46,12 @@ from .hub import (
 from .source import Source, address_card, read_source
 
 USAGE = {
+    "board": "{endpoint}/spaces/{repo}",
     "dataset": "load_dataset({repo!r}, {config!r}{at})",
     "space": "evaluate.load({repo!r}{at})",
 }
+
+SDKS = {"board": "static", "space": "gradio"}
 
 # Settings of hf_xet, which uploads large files. By default it records the sent parts every 20 s,
 # so that an upload killed before starts from zero, and it repeats a failed request for 4 minutes.
@@ -78,7 +81,7 @@ class Pushed(NamedTuple):
 def push(
     folder: Path, target: Target, licenses: Collection[str] = (), dry_run: bool = False
 ) -> list[str]:
-    """Upload the changes of a dataset or a metric as one commit; return the lines to print.
+    """Upload the changes of a folder as one commit; return the lines to print.
 
     The folder is checked first; a missing repository is created. `licenses` are those of the card's
     licences that do not permit publication and are to be ignored. With `dry_run` return the plan
@@ -157,9 +160,9 @@ def check_name(source: Source, target: Target) -> None:
 def read_target(api: HfApi, source: Source, target: Target) -> Remote:
     """Return the state of the target; refuse files of others and a wrong visibility."""
     with explain_hub(target.repo_id):
-        remote = read_remote(api, target.repo_id, source.kind, target.revision)
+        remote = read_remote(api, target.repo_id, source.repo_type, target.revision)
         if not target.create_pr:
-            check_ours(api, target.repo_id, source.kind, remote)
+            check_ours(api, target.repo_id, source.repo_type, remote)
     if target.private and remote.private is False:
         raise PolyprobeError(
             f"{target.repo_id} is public already; make it private in its settings, or leave out "
@@ -202,11 +205,13 @@ def count_changes(source: Source, changes: Changes) -> str:
 
 
 def usage(source: Source, target: Target, card: Mapping[str, Any], revision: str) -> str:
-    """Return the call that loads the pushed dataset or metric."""
+    """Return the call that loads the pushed dataset or metric, or the address of the board."""
     configs = card.get("configs") or [{"config_name": "default"}]
     default = next((c for c in configs if c.get("default")), configs[0])["config_name"]
     at = "" if revision == "main" else f", revision={revision!r}"
-    return USAGE[source.kind].format(repo=target.repo_id, config=default, at=at)
+    return USAGE[source.kind].format(
+        repo=target.repo_id, config=default, at=at, endpoint=endpoint()
+    )
 
 
 def check_token(api: HfApi, repo_id: str) -> None:
@@ -242,7 +247,7 @@ def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes:
             if target.create_pr and (there := find_pull_request(api, source, target)):
                 return there._replace(was_there=True)
             # Here, because create_commit validates the card after the repository was created.
-            RepoCard.load(source.files["README.md"].path).validate(source.kind)
+            RepoCard.load(source.files["README.md"].path).validate(source.repo_type)
             head = prepare(api, source, target, remote, state)
             done = commit(api, source, target, changes, head)
     except PolyprobeError:
@@ -257,10 +262,10 @@ def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: S
 
     A repository that was created since `remote` was read is an error: it was not checked.
     """
-    kind, head = source.kind, remote.head
+    kind, head = source.repo_type, remote.head
     if not remote.exists:
         state.text = "the repository may be there, and empty"
-        sdk = "gradio" if kind == "space" else None
+        sdk = SDKS.get(source.kind)
         api.create_repo(target.repo_id, repo_type=kind, private=target.private, space_sdk=sdk)
         state.text = "the repository is there, and empty"
         head = read_remote(api, target.repo_id, kind).head
@@ -285,7 +290,7 @@ def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: s
         [*added, *deleted],
         commit_message=title(source),
         commit_description=f"{summary}; {len(changes.same)} of {len(source.files)} files unchanged",
-        repo_type=source.kind,
+        repo_type=source.repo_type,
         revision=target.revision,
         create_pr=target.create_pr,
         parent_commit=head or None,
@@ -303,17 +308,19 @@ def find_arrived(api: HfApi, source: Source, target: Target) -> Pushed | None:
     try:
         if target.create_pr:
             return find_pull_request(api, source, target)
-        remote = read_remote(api, target.repo_id, source.kind, target.revision)
+        remote = read_remote(api, target.repo_id, source.repo_type, target.revision)
     except Exception:  # the Hub is still unreachable: the caller reports the first error
         return None
     if not remote.exists or not remote.branch or not compare(source, remote).is_empty:
         return None
-    return Pushed(f"{address(source.kind, target.repo_id)}/commit/{remote.head}", target.revision)
+    return Pushed(
+        f"{address(source.repo_type, target.repo_id)}/commit/{remote.head}", target.revision
+    )
 
 
 def find_pull_request(api: HfApi, source: Source, target: Target) -> Pushed | None:
     """Return an open pull request that has the folder's files already, None if there is none."""
-    repo_id, kind = target.repo_id, source.kind
+    repo_id, kind = target.repo_id, source.repo_type
     opened = api.get_repo_discussions(
         repo_id, repo_type=kind, discussion_type="pull_request", discussion_status="open"
     )

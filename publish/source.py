@@ -1,4 +1,4 @@
-"""The files of a dataset or a metric that belong on the Hub, with their hashes.
+"""The files of a dataset, a metric or a board that belong on the Hub, with their hashes.
 
 In this repository metrics import shared modules by their full name (`polyprobe.metrics.shared`).
 `evaluate` copies the siblings that a module imports as `from .NAME import`; a Space runs `app.py`
@@ -23,8 +23,10 @@ from polyprobe.system.hashing import hash_files
 
 ROOMS = ("metrics", "datasets")
 ROOT = "polyprobe.metrics"
-# Patterns of the uploaded files by the Hub's name of the repository; `*` matches no slash.
+BOARD = "board.json"
+# Patterns of the uploaded files by the kind of the folder; `*` matches no slash.
 PUBLISHED = {
+    "board": ("README.md", "index.html", BOARD, "board.csv", "board.tex"),
     "dataset": ("README.md", "eval.yaml", "LICENSE*", "data/*/*.parquet", "sentences/*.parquet"),
     "space": ("README.md", "requirements.txt", "*.py"),
 }
@@ -49,7 +51,7 @@ class File(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A folder to push, of the kind `dataset` or `space`.
+    """A folder to push, of the kind `dataset`, `space` (a metric) or `board`.
 
     `files` are the files to upload by their path in the repository, `left_out` the other paths in
     the folder, both sorted.
@@ -66,8 +68,13 @@ class Source(NamedTuple):
         return self.folder.name
 
     @property
+    def repo_type(self) -> str:
+        """Return the Hub's name of its repository: a board is a Space too."""
+        return "space" if self.kind == "board" else self.kind
+
+    @property
     def place(self) -> Path:
-        """Return the folder of the files to upload: a dataset's own, a metric's bundle."""
+        """Return the folder of the files to upload: the folder itself, or a metric's bundle."""
         return self.files["README.md"].path.parent
 
     @property
@@ -128,7 +135,9 @@ def find_folder(given: Path) -> Path:
         if folder.is_dir():
             return folder.resolve()
     if given.is_file():
-        raise PolyprobeError(f"{given} is a file; give the folder of a dataset or a metric")
+        raise PolyprobeError(
+            f"{given} is a file; give the folder of a dataset, a metric or a board"
+        )
     known = {path.name: path for room in ROOMS for path in sorted(package.glob(f"{room}/[!.]*"))}
     near = get_close_matches(given.name, known, n=1)
     hint = f"; did you mean {known[near[0]].relative_to(package)}?" if near else ""
@@ -136,9 +145,11 @@ def find_folder(given: Path) -> Path:
 
 
 def find_kind(folder: Path) -> str:
-    """Return `space` for a metric, `dataset` for a folder with Parquet; refuse any other."""
+    """Return `space` for a metric, `board`, `dataset` for Parquet; refuse any other folder."""
     if is_metric(folder):
         return "space"
+    if (folder / BOARD).is_file():
+        return "board"
     if (folder / "run.json").is_file():
         raise PolyprobeError(
             f"{folder} is a run, not a dataset; polyprobe export writes its results for the Hub: "
@@ -147,8 +158,8 @@ def find_kind(folder: Path) -> str:
     if has_parquet(folder):
         return "dataset"
     raise PolyprobeError(
-        f"{folder} is neither a dataset (no Parquet in it; see `polyprobe build`) "
-        f"nor a metric (no {folder.name}.py in it)"
+        f"{folder} is neither a dataset (no Parquet in it; see `polyprobe build`) nor a metric "
+        f"(no {folder.name}.py in it) nor a board (no {BOARD} in it; see `polyprobe board`)"
     )
 
 

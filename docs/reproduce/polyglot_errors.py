@@ -1,13 +1,19 @@
-"""Accuracy of Polyglot or Not (table 2) from the authors' lists of wrong rows.
+"""Accuracy of Polyglot or Not (table 2) and its tests from the authors' lists of wrong rows.
 
     python docs/reproduce/polyglot_errors.py ERRORS [--dataset FOLDER] [--rows en=26254] [--pairs]
+        [--by script] [--tags FILE]
 
 ERRORS has the columns model, language (English name or code) and dataset_id: a TSV file, or a zip
 with `errors.tsv`. FOLDER is a build of `polyprobe build polyglot`. The mean is over the languages
 that a model has in ERRORS; the others of FOLDER are named (`not listed`). The authors' English logs
 have 26,254 of the 26,267 rows; --rows gives such a number for a language, and --rows without a
 number takes all rows. --pairs also prints for each ordered pair of languages P(a and b), P(a | b)
-and P(a and not b) over the facts that both have.
+and P(a and not b) over the facts that both have. --by prints right and wrong rows by group instead,
+and their test: script, family or branch of the languages; relation, English subject or object of
+the facts; location or gender of the English subject, as tagged by the authors without those that
+they were unsure of. A subject's rows are those of its facts in all languages. Tags are in the zip,
+or in a TSV file of your own. The 13 English rows that the logs lack are unknown: groups of
+languages leave out 13 right ones, groups of facts count all rows.
 """
 
 import csv
@@ -21,9 +27,13 @@ from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from polyprobe.builder.sources.polyglot import LANGUAGES
+from polyprobe.eval.analysis.groups import OF_LANGUAGES
+from polyprobe.eval.analysis.groups.measure import Draws, Grouped, group_facts, group_languages
+from polyprobe.eval.analysis.groups.table import describe_test
 from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
 from polyprobe.metrics.joint.measures import (
     find_right_alone,
@@ -32,12 +42,21 @@ from polyprobe.metrics.joint.measures import (
 )
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.columns import UNREADABLE
+from polyprobe.schema.languages import list_traits
 from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
 
 COLUMNS = ("model", "language", "dataset_id")
 FILE = "errors.tsv"  # of a zip
 N_ROWS = {"en": 26_254}  # of the authors' logs
+TAGS = {  # of a zip
+    "location": "data/wikidata/geo_entities_tagged.txt",
+    "gender": "data/wikidata/people_entities_tagged.txt",
+}
+OF_ROWS = ("relation", "subject", "object")
+ASKED = ("subject", "candidates", "flags")
+UNSURE = "unsure"
+DRAWS = Draws(0, 0, None)  # no intervals
 
 
 class Accuracy(NamedTuple):
@@ -55,12 +74,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--dataset", type=Path, default=Path("datasets/polyglot"))
     parser.add_argument("--rows", nargs="*", metavar="LANG=N", help="default: en=26254")
     parser.add_argument("--pairs", action="store_true")
+    parser.add_argument("--by", choices=[*OF_LANGUAGES, *OF_ROWS, *TAGS])
+    parser.add_argument("--tags", type=Path, metavar="FILE", help="default: those in the zip")
     chosen = parser.parse_args(argv)
     ids = read_ids(chosen.dataset)
     fitting = {x: n for x, n in N_ROWS.items() if n <= len(ids.get(x, ()))}
     n_rows = fitting | parse_rows(chosen.rows or [], ids)
     for model, errors in sorted(read_errors(chosen.errors).items()):
         found = find_accuracies(ids, errors, model, n_rows)
+        if chosen.by:
+            tags = read_tags(chosen.tags or chosen.errors, chosen.by) if chosen.by in TAGS else {}
+            unit, grouped = find_groups(
+                chosen.dataset, {x: ids[x] for x in found}, errors, chosen.by, n_rows, tags
+            )
+            print_groups(model, chosen.by, unit, grouped)
+            continue
         for language, one in found.items():
             print(f"{model}\t{language}\t{one.rows}\t{one.accuracy:.3f}\t± {one.half_width:.3f}")
         for pair, shares in find_pairs(ids, errors).items() if chosen.pairs else ():
@@ -115,16 +143,7 @@ def read_errors(path: Path) -> dict[str, dict[str, set[str]]]:
         PolyprobeError: a file that cannot be read, has no rows or lacks a column, or a line with an
             empty field, an unknown language or an id that occurred before.
     """
-    try:
-        content = path.read_bytes()
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                content = archive.read(FILE)
-        reader = csv.DictReader(io.StringIO(content.decode("utf-8")), delimiter="\t")
-        lines = list(reader)
-    except (OSError, KeyError, UnicodeDecodeError, csv.Error, zipfile.BadZipFile) as error:
-        raise PolyprobeError(f"cannot read {path} as TSV: {one_line(error)}") from error
-    names = reader.fieldnames or ()
+    names, lines = _read_table(path, FILE)
     if lost := [name for name in COLUMNS if name not in names]:
         raise PolyprobeError(f"{path} lacks {', '.join(lost)}; it has {', '.join(names)}")
     if not lines:
@@ -146,6 +165,20 @@ def read_errors(path: Path) -> dict[str, dict[str, set[str]]]:
             raise PolyprobeError(f"{path}, line {number}: {row} occurs twice")
         known.add(row)
     return errors
+
+
+def _read_table(path: Path, member: str) -> tuple[Sequence[str], list[dict[str, str]]]:
+    """Return the columns and the lines of a TSV file, or of a file in a zip."""
+    try:
+        content = path.read_bytes()
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                content = archive.read(member)
+        reader = csv.DictReader(io.StringIO(content.decode("utf-8")), delimiter="\t")
+        lines = list(reader)
+    except (OSError, KeyError, UnicodeDecodeError, csv.Error, zipfile.BadZipFile) as error:
+        raise PolyprobeError(f"cannot read {path} as TSV: {one_line(error)}") from error
+    return reader.fieldnames or (), lines
 
 
 def find_accuracies(
@@ -204,6 +237,88 @@ def find_pairs(
     )
     both |= {"-".join(reversed(pair.split("-"))): value for pair, value in both.items()}
     return {pair: (both[pair], given[pair], alone[pair]) for pair in given if pair != "mean"}
+
+
+def read_tags(path: Path, by: str) -> dict[str, str]:
+    """Return the tag of each English subject from a zip or a TSV file, without `unsure` ones."""
+    names, lines = _read_table(path, TAGS[by])
+    if [*names] != ["entity", by]:
+        raise PolyprobeError(
+            f"{path} has the columns {', '.join(names)}; expected entity, {by}: give them by --tags"
+        )
+    return {line["entity"]: line[by] for line in lines if line[by] != UNSURE}
+
+
+def read_english(dataset: Path) -> dict[str, list[str]]:
+    """Return the id, the relation, and the released subject and object of each row in English.
+
+    Where a stem asks for the subject (flag `inverted`), a build has both the other way round.
+    """
+    names, file = ["dataset_id", "relation", *ASKED], dataset / "data" / "en" / "en.parquet"
+    try:
+        table = pq.read_table(file, columns=names)
+    except (KeyError, *UNREADABLE) as error:
+        raise PolyprobeError(f"cannot read {file}: {one_line(error)}") from None
+    found: dict[str, list[str]] = {name: table[name].to_pylist() for name in names[:2]}
+    ends = [
+        (row["candidates"][0], row["subject"])
+        if "inverted" in row["flags"]
+        else (row["subject"], row["candidates"][0])
+        for row in table.to_pylist()
+    ]
+    found["subject"], found["object"] = ([*column] for column in zip(*ends, strict=True))
+    return found
+
+
+def find_groups(
+    dataset: Path,
+    ids: Mapping[str, Sequence[str]],
+    errors: Mapping[str, set[str]],
+    by: str,
+    n_rows: Mapping[str, int],
+    tags: Mapping[str, str],
+) -> tuple[str, Grouped]:
+    """Return what the labels are permuted over, and the groups of a model with their test.
+
+    Args:
+        dataset: a build with the configuration `en`, which has all rows.
+        ids: of the rows of each language with errors.
+        errors: ids of the wrong rows by language.
+        by: of `OF_LANGUAGES`, `OF_ROWS` or `TAGS`.
+        n_rows: rows of a language in the logs, if not all; for groups of languages.
+        tags: of English subjects, for `TAGS`.
+    """
+    english = read_english(dataset)
+    place = {row: i for i, row in enumerate(english["dataset_id"])}
+    if lost := set().union(*ids.values()) - {*place}:
+        raise PolyprobeError(
+            f"{dataset}: {len(lost):,} rows, such as {min(lost)}, are not in English; build it "
+            "again"
+        )
+    marks = np.full((len(place), len(ids)), nan)
+    for column, (language, own) in enumerate(ids.items()):
+        right = [place[row] for row in own if row not in errors[language]]
+        n_lost = len(own) - n_rows.get(language, len(own)) if by in OF_LANGUAGES else 0
+        marks[[place[row] for row in errors[language]], column] = 0
+        marks[right[n_lost:], column] = 1
+    if by in OF_LANGUAGES:
+        traits = list_traits([*ids], by)
+        return "language", group_languages(marks, [*traits.values()], DRAWS)
+    if by in OF_ROWS:
+        return "fact", group_facts(marks, english[by], english["dataset_id"], {}, DRAWS)
+    groups = [tags.get(subject) for subject in english["subject"]]
+    return "subject", group_facts(marks, groups, english["subject"], {}, DRAWS)
+
+
+def print_groups(model: str, by: str, unit: str, found: Grouped) -> None:
+    """Print a line for each group, in the order of their shares, and the test."""
+    for group in sorted(found.groups, key=lambda group: group.share):
+        counts = (f"{count:.0f}" for count in (group.size, group.right, group.wrong))
+        change = "–" if group.change is None else f"{group.change:+.3f}%"
+        cells = (model, by, group.name, *counts, f"{100 * group.share:.3f}", change)
+        print("\t".join(cells))
+    test = describe_test(found.test, found.permutation, unit, found.n_units)
+    print(f"{model}\t{by}\t{len(found.groups):,} groups\t{test}")
 
 
 if __name__ == "__main__":

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import explain_missing_extras, require
+from polyprobe.system.extras import require
 from polyprobe.system.files import write_whole
+from polyprobe.system.progress import report
 
 from .order import name_labels
-from .picture import Bars, Heat, Picture, Points
+from .picture import Bars, Heat, Picture, Point, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,29 +27,35 @@ RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c
 DIVERGING = ["#2166ac", "#92c5de", "#f7f7f7", "#f4a582", "#b35806"]
 BARS = ["#0072b2", "#c98500", "#009e73", "#b3589a", "#6b7280"]
 FRAMES = ["#2f7bff", "#ff3b30"]
+SMALL = 6  # points, of many labels
 INK, LINE, EMPTY = "#1b1f24", "#d0d7de", "#f5f6f8"
 WRITTEN = 16  # at most, languages of a heat map with values in its cells
-NAMED = 40  # at most, points with labels
-SCALE = 2.2  # inches
-_WHOLE = (0, 0, 1, 1)  # of the figure; what is outside is saved too
+NAMED, CROWD = 60, 200  # at most, points with labels, and points of full size
+SCALE, ROW = 2.2, 0.135  # inches, of the colour scale, and of one of many rows
 _MARKERS, _HATCHES = "osD^vPX", ("", "////", "....", "xxxx", "----", "oooo")
 _STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib
     "font.size": 8,
     "text.color": INK,
     "text.parse_math": False,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
+    "axes.axisbelow": True,
+    "axes.linewidth": 0.6,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 9,
+    "axes.unicode_minus": False,
     "hatch.color": "white",
     "legend.frameon": False,
     "pdf.fonttype": 42,  # text stays text
     "svg.fonttype": "none",
     "svg.hashsalt": "polyprobe",
     "xtick.color": INK,
+    "xtick.major.width": 0.6,
     "ytick.color": INK,
+    "ytick.major.width": 0.6,
 }
 _METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
@@ -81,10 +90,12 @@ def save_picture(picture: Picture, path: Path, names: bool = False) -> None:
         PolyprobeError: another ending, no matplotlib, or the file cannot be written.
     """
     check_figure(path)
-    figure, ending = make_figure(picture, names), path.suffix.lower()
+    from matplotlib import rc_context
+
+    ending = path.suffix.lower()
 
     def write(part: Path) -> None:
-        figure.savefig(
+        make_figure(picture, names).savefig(
             part,
             format=ending[1:],
             dpi=300,
@@ -93,16 +104,16 @@ def save_picture(picture: Picture, path: Path, names: bool = False) -> None:
             metadata=_METADATA[ending],
         )
 
-    from matplotlib import rc_context
-
-    with rc_context(_STYLE):
+    with rc_context(_STYLE), catch_warnings(record=True) as warned:
+        simplefilter("always")
         write_whole(path, write, "choose another --figure")
+    if ending != ".svg" and any("missing from font" in str(warning.message) for warning in warned):
+        report(f"{path}: DejaVu Sans lacks some letters, shown as boxes; SVG keeps them as text")
 
 
 def make_figure(picture: Picture, names: bool = False) -> "Figure":
     """Return a picture drawn by matplotlib, see `save_picture`."""
-    with explain_missing_extras("--figure"):
-        from matplotlib import rc_context
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     label = name_labels if names else list
@@ -122,34 +133,26 @@ def _draw_heat(figure: "Figure", heat: Heat, rows: Sequence[str], columns: Seque
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.patches import Rectangle
 
-    axes = figure.add_axes(_WHOLE)
-    known = heat.values[~np.isnan(heat.values)]
-    low = heat.low if heat.low is not None else min(known, default=0.0)
-    high = heat.high if heat.high is not None else max(known, default=1.0)
-    if heat.diverging and heat.low is None:
-        low, high = -max(-low, high), max(-low, high)
-    if low == high:
-        low, high = low - 0.05, high + 0.05
     colours = LinearSegmentedColormap.from_list("ramp", DIVERGING if heat.diverging else RAMP)
-    norm = Normalize(low, high)
+    norm = Normalize(*_find_ends(heat))
     scale = ScalarMappable(norm, colours.with_extremes(bad=EMPTY))
     many = max(len(rows), len(columns)) > WRITTEN
-    size = 0.135 if many else 0.38  # inches
+    size, thin = (ROW, 0.4) if many else (0.38, 0.8)  # inches, points
     width, height = size * len(columns), size * len(rows)
-    figure.set_size_inches(width, height)
+    axes = _add_axes(figure, width, height, heat.title)
     axes.pcolormesh(
         np.ma.masked_invalid(heat.values),
         cmap=scale.cmap,
         norm=norm,
         edgecolors="white",
-        linewidth=0.3 if many else 0.8,
+        linewidth=thin,
     )
     axes.invert_yaxis()
-    font = 6 if many else 8
+    font = SMALL if many else 8
     axes.set_yticks(np.arange(len(rows)) + 0.5, rows, fontsize=font)
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, fontsize=font)
     axes.tick_params(length=0, pad=2, top=False, bottom=False, labeltop=True, labelbottom=False)
-    if max(map(len, columns), default=0) > 4 or many:
+    if many or max(map(len, columns), default=0) > 4:
         axes.tick_params(axis="x", rotation=90)
     axes.spines[:].set_visible(False)
     if not many:
@@ -157,91 +160,152 @@ def _draw_heat(figure: "Figure", heat: Heat, rows: Sequence[str], columns: Seque
             if not np.isnan(value):
                 red, green, blue, _ = scale.to_rgba(value)
                 ink = "#111111" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.49 else "white"
-                text = f"{value:.2f}" if value else "0.00"
+                text = f"{value:z.2f}"
                 axes.text(j + 0.5, i + 0.5, text, color=ink, ha="center", va="center", fontsize=7)
     frames = []
     for colour, (name, cells) in zip(FRAMES, heat.squares.items(), strict=False):
-        style: dict[str, Any] = {"fill": False, "edgecolor": colour, "linewidth": 1.2}
+        edge = INK if heat.diverging else colour
+        style: dict[str, Any] = {"fill": False, "edgecolor": edge, "linewidth": 1.5 * thin}
         frames.append(Rectangle((0, 0), 1, 1, label=name, **style))
         for i, j in cells:
-            axes.add_patch(Rectangle((j + 0.08, i + 0.08), 0.84, 0.84, **style))
-    if frames:
-        axes.legend(handles=frames, loc="upper left", bbox_to_anchor=(1.02, 1))
-    axes.set_title(heat.title, loc="left")
-    bar = axes.inset_axes((0, -0.22 / height, SCALE / width, 0.1 / height))
+            axes.add_patch(Rectangle((j + 0.06, i + 0.06), 0.88, 0.88, **style))
+    below = (-0.34 / height, 0.1 / height)
+    bar = axes.inset_axes((0, below[0], SCALE / width, below[1]))
     figure.colorbar(scale, cax=bar, orientation="horizontal", label=heat.measure)
     if heat.mark:
-        bar.axvline(heat.mark[1], color=INK)
-        bar.text(heat.mark[1], 1.3, heat.mark[0], transform=bar.get_xaxis_transform(), ha="center")
+        name, value = heat.mark
+        bar.plot([value] * 2, [-0.3, 1.3], color=INK, transform=bar.get_xaxis_transform(),
+                 clip_on=False)  # fmt: skip
+        bar.text(value, 1.5, name, transform=bar.get_xaxis_transform(), ha="center")
+    if frames:
+        beside = ((SCALE + 0.3) / width, below[0] + 2 * below[1])
+        axes.legend(handles=frames, loc="upper left", bbox_to_anchor=beside, borderpad=0)
+
+
+def _find_ends(heat: Heat) -> tuple[float, float]:
+    """Return the ends of the scale, which are apart."""
+    known = heat.values[~np.isnan(heat.values)]
+    low = heat.low if heat.low is not None else min(known, default=0.0)
+    high = heat.high if heat.high is not None else max(known, default=1.0)
+    if heat.diverging:
+        low, high = -max(-low, high), max(-low, high)
+    return (low, high) if low < high else (low - 0.05, high + 0.05)
+
+
+def _add_axes(figure: "Figure", width: float, height: float, title: str) -> "Axes":
+    """Return axes of a size in inches that fill the figure; what is outside is saved too."""
+    figure.set_size_inches(width, height)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_title(fill(title, int(14 * max(width, 1.5 * SCALE))), loc="left")
+    return axes
 
 
 def _draw_bars(figure: "Figure", bars: Bars, labels: Sequence[str]) -> None:
-    axes = figure.add_axes(_WHOLE)
-    thick = 0.11 if len(bars.series) > 1 else 0.15  # inches
-    step = thick * len(bars.series) + 0.07
-    figure.set_size_inches(4, max(0.6, step * len(labels)))
-    starts = np.arange(len(labels)) - thick * (len(bars.series) - 1) / 2 / step
+    many, count = len(labels) > WRITTEN, len(bars.series)
+    thick = 0.15 if count == 1 and not many else 0.11  # inches
+    step = thick * count + (ROW - thick if many else 0.07)
+    axes = _add_axes(figure, 4, step * len(labels), bars.title)
+    starts = np.arange(len(labels)) - thick * (count - 1) / 2 / step
+    handles: list[Any] = []
     for index, one in enumerate(bars.series):
-        values = np.array(one.values, dtype=float)
-        axes.barh(
-            starts + index * thick / step,
-            values,
+        heights = starts + index * thick / step
+        drawn = axes.barh(
+            heights,
+            np.array(one.values, dtype=float),
             0.92 * thick / step,
             color=BARS[index % len(BARS)],
             hatch=_HATCHES[index // len(BARS) % len(_HATCHES)],
             label=one.name,
         )
-        for i, bound in enumerate(one.bounds):
+        handles += [drawn] if count > 1 else []
+        for height, bound in zip(heights, one.bounds, strict=False):
             if bound is not None:
-                middle = starts[i] + index * thick / step
-                axes.plot(bound, [middle] * 2, color=INK, lw=0.8, marker="|", ms=3)
+                axes.plot(bound, [height] * 2, color=INK, lw=0.8, marker="|", ms=3)
     for index, (name, value) in enumerate(bars.levels):
-        axes.axvline(value, color=INK, lw=1, ls=("--", ":", "-.")[index % 3], label=name)
-    axes.set_yticks(range(len(labels)), labels)
+        style = ("--", ":", "-.")[index % 3]
+        handles.append(axes.axvline(value, color=INK, lw=1, ls=style, label=name))
+    axes.set_yticks(range(len(labels)), labels, fontsize=SMALL if many else 8)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=LINE, lw=0.6)
-    axes.set_axisbelow(True)
     axes.set_xlabel(bars.measure)
-    _finish(axes, bars.title, len(bars.series) + len(bars.levels) > 1)
+    _add_legend(axes, handles)
 
 
 def _draw_points(figure: "Figure", points: Points, labels: Sequence[str]) -> None:
-    axes = figure.add_axes(_WHOLE)
-    figure.set_size_inches(4, 3)
-    groups = list(dict.fromkeys(point.group for point in points.points))
+    axes = _add_axes(figure, 3 if points.ends else 4, 3, points.title)
+    groups, handles = list(dict.fromkeys(point.group for point in points.points)), []
     for index, group in enumerate(groups):
         of_group = [point for point in points.points if point.group == group]
-        axes.scatter(
+        drawn = axes.scatter(
             [point.x for point in of_group],
             [point.y for point in of_group],
-            s=16,
+            s=16 if len(labels) <= CROWD else 6,
+            alpha=1 if len(labels) <= CROWD else 0.5,
+            linewidth=0,
             color=BARS[index % len(BARS)],
             marker=_MARKERS[index // len(BARS) % len(_MARKERS)],
             label=group,
+            clip_on=False,
+            zorder=3,
         )
+        handles += [drawn] if len(groups) > 1 else []
     if points.log2:
         axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter(lambda value, _: _shorten(value))
+        axes.xaxis.set_minor_formatter("")
+    if points.ends:
+        axes.set(xlim=points.ends, ylim=points.ends)
     if points.line:
-        known = [point.x for point in points.points if np.isfinite(point.x)]
-        ends = np.geomspace if points.log2 else np.linspace
-        across = ends(min(known), max(known), 100)
-        slope, intercept = points.line
+        (low, high), (slope, intercept) = axes.get_xlim(), points.line
+        across = np.geomspace(low, high) if points.log2 else np.array([low, high])
         up = slope * (np.log2(across) if points.log2 else across) + intercept
-        axes.plot(across, up, color=INK, lw=1, ls="--")
-    if len(labels) <= NAMED:
-        for text, point in zip(labels, points.points, strict=True):
-            axes.annotate(
-                text, (point.x, point.y), xytext=(3, 3), textcoords="offset points", fontsize=7
-            )
+        axes.set(xlim=(low, high), ylim=axes.get_ylim())
+        axes.plot(across, up, color=INK, lw=1, ls="--", zorder=4)
     axes.grid(color=LINE, lw=0.6)
-    axes.set_axisbelow(True)
     axes.set_xlabel(points.x)
     axes.set_ylabel(points.y)
-    _finish(axes, points.title, len(groups) > 1)
+    _add_legend(axes, handles)
+    if len(labels) <= NAMED:
+        _name_points(axes, points.points, labels)
 
 
-def _finish(axes: "Axes", title: str, legend: bool) -> None:
-    axes.set_title(title, loc="left")
-    if legend:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
+def _shorten(value: float) -> str:
+    """Return a number as `134M`, with three digits."""
+    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:.3g}{name}"
+    return f"{value:.3g}"
+
+
+def _name_points(axes: "Axes", points: Sequence[Point], labels: Sequence[str]) -> None:
+    """Write the labels beside their points, where there is room for them inside the axes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.transforms import Bbox
+
+    canvas = FigureCanvasAgg(axes.figure)
+    places = axes.transData.transform([(point.x, point.y) for point in points])
+    taken = [Bbox.from_bounds(x - 3, y - 3, 6, 6) for x, y in places]
+    for text, point, own in zip(labels, points, list(taken), strict=True):
+        others = [box for box in taken if box is not own]
+        for x, y in ((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)):
+            named = axes.annotate(
+                text,
+                (point.x, point.y),
+                (4 * x, 4 * y),
+                textcoords="offset points",
+                ha={1: "left", 0: "center", -1: "right"}[x],
+                va={1: "bottom", 0: "center", -1: "top"}[y],
+                fontsize=7,
+            )
+            box = named.get_window_extent(canvas.get_renderer())
+            inside = np.all(axes.bbox.min <= box.min) and np.all(box.max <= axes.bbox.max)
+            if inside and not box.count_overlaps(others):
+                taken.append(box)
+                break
+            named.remove()
+
+
+def _add_legend(axes: "Axes", handles: Sequence[Any]) -> None:
+    if handles:
+        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1), borderpad=0)

@@ -80,6 +80,7 @@ class Points(NamedTuple):
         x, y: names of the axes.
         line: (slope, intercept) of a line in the units of the axes, or in log2 of x with `log2`.
         log2: the x axis is logarithmic.
+        ends: of both axes; None: those of the points.
     """
 
     title: str
@@ -88,6 +89,7 @@ class Points(NamedTuple):
     y: str
     line: tuple[float, float] | None = None
     log2: bool = False
+    ends: tuple[float, float] | None = None
 
 
 Picture = Heat | Bars | Points

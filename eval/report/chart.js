@@ -217,6 +217,8 @@ function drawScale({ title, low, high, ramp, mark }, left, y) {
   return [...steps, ...ends, ...marks, label(left, y + 38, title)];
 }
 
+const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
 /* Points with their names, where few, and a line.
 
    points: [{ x, y, tip, name, group }], groups in colours; x, y: names of the axes;
@@ -241,8 +243,8 @@ function drawPoints(place, points, { x: across, y: up, line: fitted, log2 }) {
   const parts = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => {
     const [column, row] = [left + share * (right - left), low + share * (high - low)];
     return [line(64, y(row), width - 16, y(row), { stroke: "var(--line)" }),
-      label(56, y(row), Number(row.toPrecision(3)), { "text-anchor": "end" }),
-      label(x(column), bottom + 16, Number((log2 ? 2 ** column : column).toPrecision(3)),
+      label(56, y(row), SHORT.format(row), { "text-anchor": "end" }),
+      label(x(column), bottom + 16, SHORT.format(log2 ? 2 ** column : column),
         { "text-anchor": "middle" })];
   });
   keys.forEach((name, i) => parts.push(
@@ -257,10 +259,11 @@ function drawPoints(place, points, { x: across, y: up, line: fitted, log2 }) {
     parts.push(line(...start, ...end, { class: "fitted", stroke: "var(--bar-1)",
       "stroke-dasharray": "6 4", "stroke-width": 2 }));
   }
+  const size = points.length > 200 ? { r: 2.5, opacity: 0.5 } : { r: 4 };
   for (const { x: column, y: row, tip, name, group } of points) {
     const [cx, cy] = [x(at(column)), y(row)];
     const end = cx + 6 + widest([name ?? ""]) > width;
-    parts.push(svg("circle", { class: "point", cx, cy, r: 4, fill: colour(group),
+    parts.push(svg("circle", { class: "point", cx, cy, ...size, fill: colour(group),
       "data-tip": tip }));
     if (name && points.length <= 40) {
       parts.push(label(cx + (end ? -6 : 6), cy - 8, name, { "text-anchor": end ? "end" : "start" }));

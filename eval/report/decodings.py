@@ -7,6 +7,7 @@ from typing import Any
 from polyprobe.eval.analysis.compare.decodings import list_notes as list_notes_of_decodings
 from polyprobe.eval.analysis.compare.outcome import list_notes
 from polyprobe.eval.analysis.compare.runs import Comparison
+from polyprobe.eval.pictures.picture import Picture
 from polyprobe.eval.results.figures import BY_NAME, OF_MODULES
 from polyprobe.eval.results.table import format_p_value, number
 from polyprobe.eval.run.folder import FinishedRun
@@ -15,6 +16,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from .page import write_page
 from .parts import Between, RunPart, Table, list_cautions, with_interval
+from .pictures import list_pictures
 
 EXAMPLES = 20  # of each direction and language
 DRAWN = ("languages", "accuracy", "intervals", "by_masks", "calibration", "coverlap")
@@ -44,10 +46,12 @@ TERMS = [
 def write_decodings(
     runs: Sequence[FinishedRun],
     names: Sequence[str],
-    output: Path,
+    output: Path | None,
     compared: Sequence[Comparison | str] = (),
-) -> None:
+) -> dict[str, Picture]:
     """Write the report of runs of free decoding, and of their comparisons with the first one.
+
+    Returns its pictures by name; without an `output` it does this alone.
 
     Raises:
         PolyprobeError: results of another version, or the file cannot be written.
@@ -58,6 +62,9 @@ def write_decodings(
         for place, found in enumerate(compared, start=1)
         if isinstance(found, Comparison)
     ]
+    pictures = list_pictures(parts, between)
+    if not output:
+        return pictures
     write_page(
         output,
         "decodings",
@@ -76,6 +83,7 @@ def write_decodings(
         between=[(two.title, *_describe(two, names[two.runs[1]], names[0])) for two in between],
         notes=[found for found in compared if isinstance(found, str)],
     )
+    return pictures
 
 
 def _make_part(finished: FinishedRun, name: str) -> RunPart:

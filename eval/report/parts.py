@@ -1,13 +1,21 @@
 """The runs of a report and its tables, which have a column for each run and each difference."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from polyprobe.eval.analysis.compare.runs import Comparison
-from polyprobe.eval.results.figures import ALL, HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE, RunFigure
+from polyprobe.eval.pictures.order import ORDERS, name_labels, order_languages
+from polyprobe.eval.results.declaration import ALL, LANGUAGE, RunFigure
+from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
 from polyprobe.eval.results.further.pairs import find_partners
 from polyprobe.eval.results.further.popularity import list_popularity
+from polyprobe.eval.results.further.templates import (
+    describe_split,
+    list_ceiling,
+    list_split,
+    list_templates,
+)
 from polyprobe.eval.results.options import describe_options
 from polyprobe.eval.results.table import (
     format_interval,
@@ -56,6 +64,31 @@ class RunPart(NamedTuple):
     def popularity(self) -> Table:
         """Return the accuracy by popularity; no rows if it was not asked for."""
         return list_popularity(self.results)
+
+    @property
+    def ceiling(self) -> Table:
+        """Return RankC within each language beside that with others; no rows without templates."""
+        return list_ceiling(self.results)
+
+    @property
+    def split(self) -> Table:
+        """Return the split of the inconsistency; no rows if it was not asked for."""
+        return list_split(self.results)
+
+    @property
+    def described_split(self) -> str:
+        """Return for what the intervals of the split are."""
+        return describe_split(self.results["templates"])
+
+    @property
+    def templates(self) -> Table:
+        """Return accuracy and consistency of each template; no rows if they were not asked for."""
+        return list_templates(self.results)
+
+    @property
+    def relation_names(self) -> list[str]:
+        """Return the relations of the run."""
+        return [*self.results["by_relation"]]
 
     @property
     def rows(self) -> str:
@@ -128,15 +161,32 @@ class Between(NamedTuple):
 
 
 def list_drawn(parts: Sequence[RunPart]) -> list[RunFigure]:
-    """Return the figures of the heat map: those of `sort_pair_figures`, then others asked for."""
-    asked = [f for f in SEPARATE if f.asked and all(f.name in part.results for part in parts)]
-    return [*sort_pair_figures(parts), *asked]
+    """Return the figures of the heat map: `sort_pair_figures`, of templates, and asked for."""
+    others = [f for f in SEPARATE if (f.templated or f.asked) and f.per != LANGUAGE]
+    known = [f for f in others if all(f.name in part.results for part in parts)]
+    return [*sort_pair_figures(parts), *known]
 
 
 def sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     """Return the figures of pairs that all runs have: corrected ones before raw ones."""
     found = [f for f in HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
     return sorted(found, key=lambda figure: figure.name not in _CORRECTED)
+
+
+def list_orders(
+    languages: Sequence[str], values: Mapping[str, Mapping[str, float | None]]
+) -> dict[str, dict[str, list[int]]]:
+    """Return the places of the languages in each order and by each figure."""
+    return {
+        order: {name: order_languages(languages, order, found) for name, found in values.items()}
+        for order in ORDERS
+    }
+
+
+def name_languages(parts: Sequence[RunPart]) -> dict[str, str]:
+    """Return the names of the languages of all runs."""
+    languages = list(dict.fromkeys(x for part in parts for x in part.results["languages"]))
+    return dict(zip(languages, name_labels(languages), strict=True))
 
 
 def list_means(parts: Sequence[RunPart], between: Sequence[Between]) -> Table:
@@ -203,8 +253,13 @@ def with_interval(value: float | None, bounds: list[float] | None) -> str:
     return number(value) if bounds is None else f"{number(value)} ({format_interval(bounds)})"
 
 
-def select_differences(two: Between) -> dict[str, Any]:
-    """Return what the page's script draws: [difference, low, high, p] of each measure and pair."""
+def select_differences(two: Between, parts: Sequence[RunPart]) -> dict[str, Any]:
+    """Return what the page's script draws: [difference, low, high, p] of each measure and pair.
+
+    Languages that are alike in the first run are side by side.
+    """
+    first = parts[two.runs[0]].results
+    drawn = {figure.name: first[figure.name] for figure in list_drawn(parts)}
     values = {
         figure.name: {
             row.name: [row.difference, *(row.ci or (None, None)), row.p_adjusted]
@@ -217,6 +272,7 @@ def select_differences(two: Between) -> dict[str, Any]:
         "runs": two.runs,
         "title": two.title,
         "languages": two.found.languages,
+        "orders": list_orders(two.found.languages, drawn),
         "values": values,
     }
 

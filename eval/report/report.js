@@ -1,40 +1,24 @@
 // measures: the pair figures of results/figures.py, from name to title
-const { runs: RUNS, measures: MEASURES, differences: DIFFERENCES } =
+const { runs: RUNS, measures: MEASURES, differences: DIFFERENCES, scales: SCALES, names: NAMES } =
   JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["tied", "both_right", "both_wrong", "different"]; // as in examples.py
-const CORRECTED = ["rankc_subject", "rankc_adjusted"]; // 0 is chance
 const SHOWN = 6;
 const LEVEL = 0.05; // as in outcome.py
-const NAMES = new Intl.DisplayNames(["en"], { type: "language" });
 
 const byId = (id) => document.getElementById(id);
 const tag = (code) => code.replace(/_/g, "-");
 
-/* A language's name, or its code if it has none or codes are chosen. */
-function languageName(code) {
-  if (byId("labels")?.value === "codes") return code;
-  try {
-    return NAMES.of(tag(code));
-  } catch {
-    return code;
-  }
-}
+const languageName = (code) => (byId("labels")?.value === "codes" ? code : NAMES[code]);
 
 const fullName = (code) => {
   const name = languageName(code);
   return name === code ? code : `${name} (${code})`;
 };
 
-function scriptOf(code) {
-  try {
-    return new Intl.Locale(tag(code)).maximize().script ?? "";
-  } catch {
-    return "";
-  }
-}
-
 function ofPair(values, one, two) {
-  return values?.[`${one}-${two}`] ?? values?.[`${two}-${one}`] ?? null;
+  if (!values) return null;
+  const [pair, reversed] = [`${one}-${two}`, `${two}-${one}`];
+  return values[pair in values ? pair : reversed] ?? null;
 }
 
 /* " (low to high)" of a 95% interval; nothing where there is none. */
@@ -88,31 +72,19 @@ function shown() {
 const measure = () => document.querySelector(".switch input:checked").value;
 
 function inOrder({ run, difference }) {
-  const given = run.results.languages;
-  const all = {
-    given,
-    script: given.toSorted((one, two) => scriptOf(one).localeCompare(scriptOf(two)) ||
-      languageName(one).localeCompare(languageName(two))),
-    similarity: run.orders[measure()].map((i) => given[i]),
-  }[byId("order").value];
-  return difference ? all.filter((code) => difference.languages.includes(code)) : all;
+  const { languages } = difference ?? run.results;
+  return (difference ?? run).orders[byId("order").value][measure()].map((i) => languages[i]);
 }
 
-// One scale for all runs: from chance (where there is one) to the next twentieth above the highest.
 function scaleOf(name, run) {
-  const values = RUNS.flatMap((run) => Object.values(run.results[name]))
-    .filter((value) => value !== null);
-  const chance = name === "rankc" ? Math.min(...RUNS.map((run) => run.results.chance.rankc))
-    : CORRECTED.includes(name) ? 0 : null;
-  const low = Math.floor(20 * Math.min(chance ?? 0, ...values) + 1e-9) / 20;
-  const high = Math.ceil(20 * Math.max(...values, low + 0.1) - 1e-9) / 20;
+  const [low, high, chance] = SCALES[name];
   const title = MEASURES[name] + (RUNS.length > 1 ? `, ${run.name}` : "");
-  return { title, ramp: RAMP, low, high: Math.max(low + 0.05, Math.min(1, high)),
+  return { title, ramp: RAMP, low, high,
     mark: chance === null ? null : { name: "chance", value: chance } };
 }
 
 function scaleOfDifferences(name, { values, title }) {
-  const sizes = Object.values(values[name]).map(([value]) => Math.abs(value ?? 0));
+  const sizes = Object.values(values[name] ?? {}).map(([value]) => Math.abs(value ?? 0));
   const end = Math.ceil(20 * Math.max(...sizes, 0.05) - 1e-9) / 20;
   return { title: `${MEASURES[name]}, ${title}; dot: p < .05`, ramp: DIVERGING, low: -end,
     high: end, mark: { name: "no difference", value: 0 } };
@@ -178,7 +150,15 @@ function cellOf(run, difference, name, one, two) {
   const value = ofPair(run.results[name], one, two);
   const bounds = ofPair(run.results.intervals[name], one, two);
   return { value, text: value === null ? "" : show(value, 2),
-    tip: `${run.name}\n${head}${MEASURES[name]} ${show(value)}${within(bounds)}` };
+    tip: `${run.name}\n${head}${MEASURES[name]} ${show(value)}${within(bounds)}` +
+      ceilingOf(run, name, one, two) };
+}
+
+/* RankC within both languages, over templates; nothing where there are none. */
+function ceilingOf(run, name, one, two) {
+  const own = run.results.rankc_templates;
+  return own && name === "rankc"
+    ? `\nwithin over templates: ${one} ${show(own[one])}, ${two} ${show(own[two])}` : "";
 }
 
 /* Examples */
@@ -268,12 +248,44 @@ function side(code, row, fact) {
   return make("div", { class: "side" }, ...parts, make("ol", { class: "ranking" }, ...items), ...more);
 }
 
+/* Templates */
+
+const SPLIT = { share_languages: "due to languages", share_language: "– language",
+  share_fact_language: "– language × fact", share_templates: "due to templates",
+  share_template: "– template", share_residual: "– template × fact" }; // as in templates.py
+
+function drawTemplates() {
+  const run = RUNS[byId("template-run").value];
+  const chosen = run.results.templates.rows.filter(({ language, relation }) =>
+    language === byId("template-language").value && relation === byId("template-relation").value);
+  drawBars(byId("by-template"), chosen.map(({ text }) => text), [{
+    values: chosen.map(({ accuracy }) => accuracy), bounds: chosen.map(() => null),
+    tips: chosen.map((row) => `${row.template}\n${row.text}\n${row.n} facts\naccuracy ` +
+      `${show(row.accuracy)}\nsame answer as the fact's other templates ${show(row.consistency)}`),
+  }], []);
+  if (byId("split")) drawSplit(run);
+}
+
+function drawSplit({ name, results }) {
+  const keys = Object.keys(SPLIT);
+  const clip = (bounds) => bounds?.map((end) => Math.min(1, Math.max(0, end))) ?? null;
+  const series = ["answer", "right"].map((title) => {
+    const found = results.templates[title] ?? {};
+    return { values: keys.map((key) => found[key] ?? null),
+      bounds: keys.map((key) => clip(found[`${key}_ci`])),
+      tips: keys.map((key) => `${name}, ${title}\n${SPLIT[key]}: ${show(found[key])}` +
+        within(found[`${key}_ci`])) };
+  });
+  drawBars(byId("split"), Object.values(SPLIT), series, []);
+}
+
 /* The page */
 
 function drawAll() {
   drawAccuracy();
   if (byId("shares")) drawShares();
   if (byId("heat")) drawMap();
+  if (byId("by-template")) drawTemplates();
 }
 
 function choose(pair) {
@@ -318,6 +330,9 @@ if (byId("heat")) {
     keepInAddress();
     byId("examples-block").scrollIntoView();
   });
+}
+for (const select of document.querySelectorAll("select.by-template")) {
+  select.addEventListener("change", drawTemplates);
 }
 followHash();
 window.addEventListener("hashchange", followHash);

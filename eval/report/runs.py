@@ -6,7 +6,7 @@ from typing import Any
 
 from polyprobe.eval.analysis.compare.outcome import Outcome, list_notes
 from polyprobe.eval.analysis.compare.runs import Comparison, compare_runs
-from polyprobe.eval.pictures.order import order_languages
+from polyprobe.eval.pictures.picture import Picture
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
@@ -29,9 +29,12 @@ from .parts import (
     list_every_mean,
     list_languages,
     list_means,
+    list_orders,
+    name_languages,
     select_differences,
     sort_pair_figures,
 )
+from .pictures import find_scale, list_pictures
 from .sentences import write_versions
 
 BUDGET = 1_300_000  # bytes of examples in a page, shared by its runs
@@ -42,6 +45,7 @@ NEEDED = {
     "signature": str,
     **dict.fromkeys((*BY_PAPERS, "mean", "chance", "left_out"), dict),
 }
+TEMPLATES = ("rankc_templates", "templates")
 _TEST = {"test": "randomisation", "correction": "holm"}
 TERMS = [
     *((figure.title, figure.says) for figure in HEADLINE),
@@ -51,8 +55,12 @@ TERMS = [
 ]
 
 
-def write_report(runs: Sequence[Path], output: Path, choice: Choice = ALL_ROWS) -> None:
-    """Write the report of one run, or of several side by side, as one HTML file.
+def write_report(
+    runs: Sequence[Path], output: Path | None, choice: Choice = ALL_ROWS
+) -> dict[str, Picture]:
+    """Write the report of one run, or of several side by side, and return its pictures by name.
+
+    The report is one HTML file; None: only the pictures.
 
     Several runs are compared with the first one, over the facts that both have. The texts of the
     examples come from the dataset. If it is missing or has changed, the report has fact ids and
@@ -62,7 +70,8 @@ def write_report(runs: Sequence[Path], output: Path, choice: Choice = ALL_ROWS) 
     Raises:
         PolyprobeError: not a run folder, missing scores, or the output cannot be written.
     """
-    check_output(output)
+    if output:
+        check_output(output)
     finished = [read_finished(Run(folder), choice) for folder in runs]
     compared: list[Comparison | str] = []
     for other in finished[1:]:
@@ -77,44 +86,45 @@ def write_report(runs: Sequence[Path], output: Path, choice: Choice = ALL_ROWS) 
             compared.append(compare_runs(*pair, **options))
         except PolyprobeError as error:
             compared.append(f"not compared: {error}")
-    write_pages(finished, output, compared)
+    return write_pages(finished, output, compared)
 
 
 def write_comparison(
-    runs: tuple[Run, Run], outcome: Outcome, output: Path, choice: Choice = ALL_ROWS
-) -> None:
+    runs: tuple[Run, Run], outcome: Outcome, output: Path | None, choice: Choice = ALL_ROWS
+) -> dict[str, Picture]:
     """Write two compared runs as one HTML file: the effect of sentences, or a report of both.
+
+    Returns its pictures by name; without an `output` it does this alone.
 
     Raises:
         PolyprobeError: a run without results, or the output cannot be written.
     """
     if outcome.between:
-        write_versions(outcome.between, outcome.found.settings, output)
-    else:
-        finished = [read_finished(run, choice, DEFAULTS) for run in runs]  # as `compare` does
-        write_pages(finished, output, [outcome.found])
+        return write_versions(outcome.between, outcome.found.settings, output)
+    finished = [read_finished(run, choice, DEFAULTS) for run in runs]  # as `compare` does
+    return write_pages(finished, output, [outcome.found])
 
 
 def write_pages(
-    runs: Sequence[FinishedRun], output: Path, compared: Sequence[Comparison | str] = ()
-) -> None:
-    """Write the report of runs that are in memory, see `write_report`.
+    runs: Sequence[FinishedRun], output: Path | None, compared: Sequence[Comparison | str] = ()
+) -> dict[str, Picture]:
+    """Write the report of runs that are in memory, see `write_report`; return its pictures.
 
     `compared` are the comparisons of the first run with each of the others, or why there is none.
     """
     names = name_runs([finished.run for finished in runs])
     if all(finished.run.settings().kind == "predictions" for finished in runs):
-        write_decodings(runs, names, output, compared)
-        return
-    parts = [
-        _make_part(finished, name, BUDGET // len(runs))
-        for finished, name in zip(runs, names, strict=True)
-    ]
+        return write_decodings(runs, names, output, compared)
+    budget = BUDGET // len(runs) if output else 0
+    parts = [_make_part(finished, name, budget) for finished, name in zip(runs, names, strict=True)]
     between = [
         Between((0, place), f"{names[0]} − {names[place]}", found)
         for place, found in enumerate(compared, start=1)
         if isinstance(found, Comparison)
     ]
+    pictures = list_pictures(parts, between)
+    if not output:
+        return pictures
     figures = sort_pair_figures(parts)
     measures = {figure.name: figure.title for figure in list_drawn(parts)}
     write_page(
@@ -124,7 +134,9 @@ def write_pages(
         data={
             "measures": measures,
             "runs": [_select_data(part, [*measures]) for part in parts],
-            "differences": [select_differences(two) for two in between],
+            "differences": [select_differences(two, parts) for two in between],
+            "scales": {name: find_scale(name, parts) for name in measures},
+            "names": name_languages(parts),
         },
         parts=parts,
         terms=TERMS,
@@ -138,6 +150,7 @@ def write_pages(
         every_mean=list_every_mean(parts, between),
         accuracies=list_languages(parts, between),
     )
+    return pictures
 
 
 def _title(parts: Sequence[RunPart]) -> str:
@@ -188,6 +201,8 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
             f"{run.folder}/results.json has no {', '.join(missing)}, which the report needs; run "
             f"`polyprobe metrics {run.folder}` again{' without --figures' if chosen else ''}"
         )
+    if not budget:
+        return RunPart(name, settings, results, {})
     choice = make_choice(**(results.get("subset") or {}))
     answers = read_answers(run, results["languages"], choice)
     return RunPart(name, settings, results, collect_examples(settings, answers, budget, texts))
@@ -197,13 +212,10 @@ def _select_data(part: RunPart, measures: Sequence[str]) -> dict[str, Any]:
     """Return the values that the page's script draws."""
     bounds = part.results.get("intervals", {})
     drawn = dict.fromkeys((*HEADLINES, *measures))
-    names = ("languages", "chance", "floors", "calibration", "k_share", *drawn)
+    names = ("languages", "chance", "floors", "calibration", "k_share", *TEMPLATES, *drawn)
     results = {
         **{name: part.results[name] for name in names if name in part.results},
         "intervals": {name: bounds[name] for name in drawn if name in bounds},
     }
-    orders = {
-        name: order_languages(part.results["languages"], "similarity", part.results[name])
-        for name in measures
-    }
+    orders = list_orders(part.results["languages"], {x: part.results[x] for x in measures})
     return {"name": part.name, "results": results, "orders": orders, **part.examples}

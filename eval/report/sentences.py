@@ -1,17 +1,20 @@
 """Write the effect of wording as one HTML file that opens without a network."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import linregress
+
 from polyprobe.eval.analysis.compare.sentences.compare import VersionComparison
-from polyprobe.eval.analysis.compare.sentences.relations import list_lines
+from polyprobe.eval.analysis.compare.sentences.relations import RECALL, list_lines
 from polyprobe.eval.analysis.compare.sentences.table import (
     as_json,
     list_figures,
     list_notes,
     name_difference,
 )
+from polyprobe.eval.pictures.picture import Bars, Picture, Point, Points, Series
 from polyprobe.eval.results.table import format_interval, format_p_value, number
 from polyprobe.metrics.joint.significance import Paired
 
@@ -32,8 +35,12 @@ _TERMS = {
 }
 
 
-def write_versions(found: VersionComparison, options: Mapping[str, Any], output: Path) -> None:
-    """Write the effect of wording; `options` are the settings of `Comparison`.
+def write_versions(
+    found: VersionComparison, options: Mapping[str, Any], output: Path | None
+) -> dict[str, Picture]:
+    """Write the effect of wording, and return its pictures; without an `output` only these.
+
+    `options` are the settings of `Comparison`.
 
     Raises:
         PolyprobeError: the file cannot be written, or has another ending than .html.
@@ -41,10 +48,14 @@ def write_versions(found: VersionComparison, options: Mapping[str, Any], output:
     sides, settings = found.versions.sides, found.versions.reference.settings()
     values = as_json(found)
     curves = [figure["macro"] for name, figure in values["ranks"].items() if "@" in name]
+    title = f"{settings.model_name} on {settings.data_name}"
+    pictures = dict(_list_pictures(found, values, curves, title))
+    if not output:
+        return pictures
     write_page(
         output,
         "sentences",
-        title=f"polyprobe: {settings.model_name} on {settings.data_name}",
+        title=f"polyprobe: {title}",
         data={
             "languages": found.languages,
             "curves": curves,
@@ -76,6 +87,43 @@ def write_versions(found: VersionComparison, options: Mapping[str, Any], output:
         opened=_OPENED,
         notes=list_notes(found),
     )
+    return pictures
+
+
+def _list_pictures(
+    found: VersionComparison, values: dict[str, Any], curves: Sequence[Any], title: str
+) -> Iterator[tuple[str, Picture]]:
+    """Yield recall@k of each language, the ranks, and the changes by relation."""
+    sides = found.versions.sides
+    labels = [str(k + 1) for k in range(len(curves))]
+    for language in ("mean", *found.languages):
+        rows = [curve[language] for curve in curves]
+        series = [
+            Series(side, [row[side] for row in rows], [row.get(f"{side}_ci") for row in rows])
+            for side in sides
+        ]
+        yield f"recall-{language}", Bars(f"{title}, {language}", labels, series, "recall@k by k")
+    boxes = [[values["boxes"][language][side] for language in found.languages] for side in sides]
+    ranks = [
+        Series(side, [box["median"] for box in row], [(box["q1"], box["q3"]) for box in row])
+        for side, row in zip(sides, boxes, strict=True)
+    ]
+    yield "ranks", Bars(title, found.languages, ranks, "median rank with quartiles; 1 is best")
+    for language, part in found.by_relation.items():
+        up = part.figures[RECALL]
+        for name, correlation in part.correlations.items():
+            points = [
+                Point(relation, x, y)
+                for relation, x in part.figures[name].items()
+                if x is not None and (y := up[relation]) is not None
+            ]
+            line, said = None, f"{title}, {language}: n = {correlation.n}"
+            if correlation.r is not None:
+                fitted = linregress([p.x for p in points], [p.y for p in points])
+                line = (float(fitted.slope), float(fitted.intercept))
+                said += f", r = {correlation.r:.2f}, p = {format_p_value(correlation.p)}"
+            changes = Points(said, points, f"change of {name}", f"change of {RECALL}", line)
+            yield f"changes-{language}+{name}", changes
 
 
 def list_changes(found: VersionComparison) -> dict[str, tuple[list[str], list[list[str]]]]:

@@ -12,7 +12,10 @@ from polyprobe.eval.run.fillings import choose_again
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.eval.scoring.options import is_normalised
-from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
+from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import (
+    compare_contrasts,
+    measure_knowledge,
+)
 from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
 from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
 from polyprobe.metrics.shared.intervals import estimate_figure
@@ -21,22 +24,15 @@ from polyprobe.schema.checks import find_different
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
+from .declaration import ALL, PAIR, WAY
 from .facts import ScoredFacts, count_correct
-from .figures import (
-    ALL,
-    BY_NAME,
-    JOINT,
-    OF_MODULES,
-    PAIR,
-    SEPARATE,
-    WAY,
-    choose_figures,
-    expand_names,
-)
+from .figures import BY_NAME, JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
 from .further.calibration import calibrate_candidates
 from .further.paraphrases import has_paraphrases, measure_paraphrases
 from .further.popularity import measure_popularity, read_popularity
+from .further.positions import has_positions, measure_positions, share_read
+from .further.templates import measure_templates, read_templates
 from .options import (
     BOOTSTRAP,
     DEFAULTS,
@@ -46,11 +42,11 @@ from .options import (
     clusters_within,
     read_clusters,
 )
-from .positions import has_positions, measure_positions, share_read
 from .predictions import mark_predictions, summarize_predictions
 from .relations import estimate_relations
 
 Estimates = dict[str, dict[str, Any]]
+SEVERAL = "a dataset with several templates of a fact"
 EVERY_FIGURE = frozenset(choose_figures(()))
 
 
@@ -105,7 +101,13 @@ def find_results(
     else:
         facts = read_facts(run, tables, options)
         check_named(facts, settings.scoring, run.folder)
+        templates = read_templates(run, tables) if options.by_template else None
         figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
+        if templates:
+            units = read_clusters(first, bootstrap.clusters) or first["fact_id"].to_pylist()
+            figures["templates"] = measure_templates(
+                facts, templates, units, bootstrap.n_resamples or 0, bootstrap.seed
+            )
     if popularity:
         units = read_clusters(first, bootstrap.clusters)
         drawn = bootstrap._asdict() | {"clusters": units}
@@ -210,6 +212,7 @@ def check_named(facts: ScoredFacts, scoring: str, folder: object) -> None:
     named.pop(f"--figures {EVERY}", None)
     consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
     named |= {f"--{name}": consistency for name in facts.options.of_paraphrases}
+    named |= {"--by-template": {"rankc_templates"}} if facts.options.by_template else {}
     for option, names in named.items():
         missing = [find_need(name, facts, scoring) for name in sorted(names)]
         if all(missing):
@@ -226,7 +229,8 @@ def find_need(name: str, facts: ScoredFacts, scoring: str) -> str:
             return "at least two languages"
         if figure.matched and not facts.matched:
             return "the same candidates in every language"
-        return "" if figure.applies(facts) else "a question about another subject (--donor)"
+        needs = "a question about another subject (--donor)"
+        return "" if figure.applies(facts) else SEVERAL if figure.templated else needs
     if module == "calibration" and key == "ece":
         return ""
     found = MODULES.get(module)
@@ -320,6 +324,24 @@ def _contrast(table: pa.Table) -> list[list[float]]:
     return rows
 
 
+def mark_right(facts: ScoredFacts, scoring: str) -> dict[str, np.ndarray]:
+    """Return the probability that each fact is right by language, as the run's protocol has it.
+
+    Accuracy@1, ties in expectation. Of contrastive runs whether the fact is recalled
+    (`contrastive_knowledge`), NaN without a wrong candidate.
+    """
+    if not protocol_of(scoring).contrasts:
+        return facts.right
+    found = {}
+    for language, table in facts.tables.items():
+        rows = _contrast(table)
+        kept = [i for i, row in enumerate(rows) if len(row) > 1]
+        found[language] = np.full(len(rows), np.nan)
+        if kept:
+            found[language][kept] = compare_contrasts([rows[i] for i in kept]) > 0
+    return found
+
+
 def _measure_recall(
     facts: ScoredFacts, language: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -359,9 +381,7 @@ MODULES = {
         _measure_contrasts,
         "--scoring contrastive",
     ),
-    "paraphrase_consistency": Module(
-        has_paraphrases, measure_paraphrases, "a dataset with several templates of a fact"
-    ),
+    "paraphrase_consistency": Module(has_paraphrases, measure_paraphrases, SEVERAL),
     "position_bias": Module(
         lambda facts, scoring: protocol_of(scoring).options and has_positions(facts),
         measure_positions,

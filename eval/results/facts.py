@@ -1,6 +1,7 @@
 """The scored facts of a run: validated scores and answers in every language."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +9,9 @@ import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, right_probability
 from polyprobe.metrics.joint.measures import count_right, share_right
-from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.shared.ranks import order_scores
+from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_pairs
+from polyprobe.metrics.shared.intervals import index_labels
+from polyprobe.metrics.shared.ranks import compare_rankings, order_scores
 from polyprobe.metrics.shared.rows import Rows, read_rows
 
 from .options import DEFAULTS, MetricOptions
@@ -44,6 +46,32 @@ class SecondQuestions(NamedTuple):
     def accuracy_gain(self) -> np.ndarray:
         """Return right less right in the other sentence, by fact and language, 0 if not asked."""
         return np.where(self.asked[:, None], self.right - self.donor_right, 0)
+
+
+class OtherTemplates(NamedTuple):
+    """Each question beside another template of its fact: the next one, the first after the last.
+
+    Attributes:
+        languages: their codes.
+        several: whether a question's fact has several templates [questions].
+        within: RankC of the two templates in one language [questions, languages], 0 if not
+            `several`.
+        between: RankC of one language's template with the other template in a second language,
+            the mean of both ways [questions, pairs], 0 if not `several`; no pairs if languages have
+            other candidates.
+        chance: RankC of random rankings [questions].
+    """
+
+    languages: list[str]
+    several: np.ndarray
+    within: np.ndarray
+    between: np.ndarray
+    chance: np.ndarray
+
+    def adjust(self, values: np.ndarray) -> np.ndarray:
+        """Return values adjusted for chance, 0 if not `several` or with a single candidate."""
+        chance, counted = self.chance[:, None], (self.several & (self.chance < 1))[:, None]
+        return np.divide(values - chance, 1 - chance, out=np.zeros_like(values), where=counted)
 
 
 class ScoredFacts:
@@ -122,6 +150,40 @@ class ScoredFacts:
             donor_right[places, column] = right_probability(rows, answers)
         return SecondQuestions(self.languages, asked, self.rankc, rankc, right, donor_right)
 
+    @cached_property
+    def other_templates(self) -> OtherTemplates | None:
+        """Return the comparison with other templates; None without any.
+
+        None also if templates of a fact have other candidates: rankings cannot be compared.
+        """
+        following = follow_templates(self.table["fact_id"].to_pylist())
+        several = following != np.arange(len(following))
+        same = self.sizes == self.sizes[following]
+        if not several.any() or not same.all() or self._differ(following):
+            return None
+        starts, ends = self.sizes.cumsum() - self.sizes, self.sizes.cumsum()
+        moved = np.repeat(starts[following] - starts, self.sizes) + np.arange(ends[-1])
+        other = {x: Rows(rows.flat[moved], rows.sizes) for x, rows in self.scores.items()}
+        weights = self.options.weights
+        within = [
+            compare_rankings(rows.flat, other[x].flat, rows.sizes, weights)
+            for x, rows in self.scores.items()
+        ]
+        between = self._compare(self.scores, other) if self.matched else self.rankc
+        counted = several[:, None]
+        return OtherTemplates(
+            self.languages,
+            several,
+            np.column_stack(within) * counted,
+            between * counted,
+            rankc_chance(self.sizes, weights),
+        )
+
+    def _differ(self, following: np.ndarray) -> bool:
+        """Return whether any row has other answers than the row of `following`."""
+        pairs = zip(self.answers, following.tolist(), strict=True)
+        return any(answers != self.answers[row] for answers, row in pairs)
+
     def chance_of(self, language: str) -> float:
         """Return the accuracy of a guess in a language."""
         return float(chance_accuracy(self.scores[language], self.answers).mean())
@@ -161,6 +223,23 @@ class ScoredFacts:
     def table(self) -> pa.Table:
         """Return the first language's table; fact ids, relations and answers are those of all."""
         return next(iter(self.tables.values()))
+
+
+def follow_templates(ids: Sequence[str]) -> np.ndarray:
+    """Return for each row the next row of the same fact, for the last one the first.
+
+    >>> follow_templates(["a", "a", "b", "a"]).tolist()
+    [1, 3, 2, 0]
+    """
+    codes = index_labels(ids, len(ids), "facts")[1]
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes)
+    ends = sizes.cumsum()
+    following: np.ndarray = np.append(order[1:], 0)
+    following[ends - 1] = order[ends - sizes]
+    result = np.empty_like(order)
+    result[order] = following
+    return result
 
 
 def count_correct(right: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -4,9 +4,8 @@ To add a figure, add an entry to `FIGURES` and its kernel. results.json, the ter
 report, every export, `compare` and the training callback iterate over these entries.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
 
 from polyprobe.eval.errors.types import RULES
 from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy
@@ -15,6 +14,7 @@ from polyprobe.metrics.coverlap.coverlap import find_coverlap
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
+    find_disattenuated,
     find_rbo,
     find_right_alone,
     find_right_counts,
@@ -24,83 +24,12 @@ from polyprobe.metrics.joint.measures import (
 from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall
 from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.rankc_subject.rankc_subject import find_rankc_subject
-from polyprobe.metrics.shared.intervals import Figure, mean_of
+from polyprobe.metrics.shared.intervals import mean_of
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.system.errors import check_option
 
-from .facts import ScoredFacts
+from .declaration import ALL, INFINITE, LANGUAGE, PAIR, WAY, LeftOut, RunFigure
 from .options import EVERY
-
-LANGUAGE, PAIR, WAY, ALL = "language", "pair", "way", "all"
-INFINITE = float("inf")
-Values = Mapping[str, float | None]
-
-
-class LeftOut(NamedTuple):
-    """Cases without a value: a text to print behind their number, and the kernel that counts."""
-
-    text: str
-    find: Callable[[ScoredFacts, Values], int]
-
-
-class RunFigure(NamedTuple):
-    """One figure of a run.
-
-    Attributes:
-        name: key in results.json; `MODULE.FIGURE` for a figure that a metric module gives.
-        title: printed name.
-        says: one sentence for the report and for archives.
-        per: `language`, `pair`, `way` (each ordered pair), or `all` languages together.
-        sums: kernel of `ScoredFacts`, or with `twice` of their `SecondQuestions`; None for a
-            module's figure (see `compute.MODULES`).
-        short: column heading in the terminal, where the title is too wide.
-        lowest, highest: range of the value.
-        lower_is_better: direction; None: neither is better.
-        chance: value of a random ranking: a constant, or a kernel whose result is stored.
-        floor: name of the floor in `floors.FLOORS` that the value should exceed.
-        left_out: cases without a value, counted in results.json.
-        conditional: averaged over fewer facts than the run has; their number is not stored.
-        compared: tested by `compare`.
-        training: logged during training: `each` value or only its `mean`.
-        noted: printed below the terminal table.
-        counted: key of a module's number of facts.
-        paper: heading and description in the LaTeX table.
-        twice: needs the second questions of the facts; a run without them has no such figure.
-        asked: computed only if it is named (`metrics --figures`).
-        matched: needs the same candidates in every language.
-    """
-
-    name: str
-    title: str
-    says: str
-    per: str
-    sums: Callable[[Any], Figure] | None = None
-    short: str = ""
-    lowest: float = 0.0
-    highest: float = 1.0
-    lower_is_better: bool | None = False
-    chance: float | Callable[[ScoredFacts], float] | None = None
-    floor: str = ""
-    left_out: LeftOut | None = None
-    conditional: bool = False
-    compared: bool = False
-    training: str = ""
-    noted: bool = False
-    counted: str = "n_queries"
-    paper: tuple[str, str] = ("", "")
-    twice: bool = False
-    asked: bool = False
-    matched: bool = False
-
-    def measure(self, facts: ScoredFacts) -> Figure:
-        """Return the sums of the facts, of a figure with a kernel."""
-        assert self.sums, self.name
-        return self.sums(facts.second if self.twice else facts)
-
-    def applies(self, facts: ScoredFacts) -> bool:
-        """Return whether the facts have what the figure is computed from."""
-        return (facts.matched or not self.matched) and (not self.twice or facts.second is not None)
-
 
 _of_module = partial(RunFigure, per=LANGUAGE)
 _of_outcome = partial(RunFigure, per=PAIR, conditional=True, matched=True)
@@ -231,6 +160,48 @@ FIGURES = (
         conditional=True,
         compared=True,
         twice=True,
+    ),
+    RunFigure(
+        "rankc_templates",
+        "RankC within a language",
+        "RankC of two templates of a fact in one language: how consistent a model is with itself.",
+        LANGUAGE,
+        lambda other: mean_of(other.languages, other.within, other.several, share=True),
+        conditional=True,
+        noted=True,
+        templated=True,
+    ),
+    RunFigure(
+        "rankc_other_template",
+        "RankC, another template",
+        "RankC of two languages in different templates; at most the mean of RankC within both.",
+        PAIR,
+        lambda other: mean_of(
+            name_pairs(other.languages), other.between, other.several, share=True
+        ),
+        conditional=True,
+        noted=True,
+        matched=True,
+        templated=True,
+    ),
+    RunFigure(
+        "rankc_disattenuated",
+        "disattenuated RankC",
+        "Adjusted RankC in different templates, over the geometric mean of that within both "
+        "languages (Spearman 1904): 1 if languages differ no more than templates.",
+        PAIR,
+        lambda other: find_disattenuated(
+            other.languages,
+            other.adjust(other.between),
+            other.adjust(other.within),
+        ),
+        lowest=-INFINITE,
+        highest=INFINITE,
+        chance=0.0,
+        conditional=True,
+        noted=True,
+        matched=True,
+        templated=True,
     ),
     RunFigure(
         "agreement",

@@ -30,6 +30,7 @@ class MetricOptions(NamedTuple):
             Empty: `default`.
         popularity: also the accuracy of each fifth of the facts by the dataset's column
             `popularity`.
+        by_template: also the accuracy of each template and the split of the inconsistency.
         length_norm: of free predictions: choose the filling that wins by the mean of log c, or by
             the sum; None: as the run did.
         max_masks: of free predictions: only fillings of at most so many masks; 1 is the protocol
@@ -45,6 +46,7 @@ class MetricOptions(NamedTuple):
     ties: str = "expected"
     figures: tuple[str, ...] = ()
     popularity: bool = False
+    by_template: bool = False
     length_norm: bool | None = None
     max_masks: int | None = None
     repeated_subjects: str = "id"

@@ -36,33 +36,33 @@ def estimate_relations(
 
 def split_figures(
     figures: Mapping[str, Figure],
-    relations: Sequence[str],
+    labels: Sequence[str],
     clusters: Sequence[str] | None,
     n_resamples: int,
     seed: int,
 ) -> dict[str, dict[str, Any]]:
-    """Return the figures of each relation, in the order of first occurrence.
+    """Return the figures of each group of facts, in the order of first occurrence.
 
     Args:
         figures: by name.
-        relations: of each fact.
-        clusters: of each fact; whole clusters are drawn within a relation; None: facts are.
+        labels: group of each fact, such as its relation.
+        clusters: of each fact; whole clusters are drawn within a group; None: facts are.
         n_resamples: resamples of the facts; 0: no intervals.
         seed: seed of the draws.
 
     Returns:
-        Relation to `n_queries`, `mean` (figure to mean over languages or pairs, None if undefined),
+        Group to `n_queries`, `mean` (figure to mean over languages or pairs, None if undefined),
         `intervals` (figure to the mean's [low, high], None for a single fact) and `accuracy`
         (language to value; empty if it is not among the figures).
     """
     found: dict[str, dict[str, Any]] = {}
-    for relation, rows in list_rows(relations).items():
+    for label, rows in list_rows(labels).items():
         options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
         options["clusters"] = clusters and take(clusters, rows.tolist())
         parts = {name: pick_facts(figure, rows) for name, figure in figures.items()}
         means = {name: estimate_figure(_mean_of(part), **options) for name, part in parts.items()}
         bounds = {name: estimates.get("mean_ci") for name, estimates in means.items()}
-        found[relation] = {
+        found[label] = {
             "n_queries": len(rows),
             "mean": {name: estimates["mean"] for name, estimates in means.items()},
             "intervals": bounds if n_resamples else {},
@@ -71,9 +71,9 @@ def split_figures(
     return found
 
 
-def list_rows(relations: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the row numbers of each relation, in the order of first occurrence."""
-    names, codes = index_labels(relations, len(relations), "relations")
+def list_rows(labels: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the row numbers of each label, in the order of first occurrence."""
+    names, codes = index_labels(labels, len(labels), "labels")
     return {str(name): np.flatnonzero(codes == code) for code, name in enumerate(names)}
 
 

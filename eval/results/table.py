@@ -1,6 +1,7 @@
 """The results in the terminal."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from textwrap import fill
 from typing import Any
 
@@ -13,18 +14,8 @@ from polyprobe.eval.run.choice import describe, make_choice
 from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
 
-from .figures import (
-    ALL,
-    BY_NAME,
-    FIGURES,
-    HEADLINE,
-    HEADLINE_PAIRS,
-    LANGUAGE,
-    OF_MODULES,
-    SEPARATE,
-    RunFigure,
-    expand_names,
-)
+from .declaration import ALL, LANGUAGE, RunFigure
+from .figures import BY_NAME, FIGURES, HEADLINE, HEADLINE_PAIRS, OF_MODULES, SEPARATE, expand_names
 from .floors import FLOORS
 from .options import EVERY, MetricOptions, describe_options
 
@@ -48,20 +39,21 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     table.add_column("language", no_wrap=True)
     for figure in shown:
         table.add_column(figure.short or figure.title, justify="right", overflow="fold")
-    of_languages = results.get("intervals", {}).get("accuracy", {}) if width >= _WIDE else {}
-    if of_languages:
+    bounds = results.get("intervals", {}).get("accuracy", {}) if width >= _WIDE else {}
+    if bounds:
         table.add_column("95% of accuracy", justify="right", no_wrap=True)
+    columns = [of_languages(results, figure) for figure in shown]
     for language in results["languages"]:
-        cells = [Text(number(_of_language(results, figure, language))) for figure in shown]
+        cells = [Text(number(column[language])) for column in columns]
         if is_above_floor(results, language) is False:
             cells[0].stylize("bold")
-        if of_languages:
-            cells.append(Text(format_interval(of_languages.get(language))))
+        if bounds:
+            cells.append(Text(format_interval(bounds.get(language))))
         table.add_row(Text(language), *cells)
     table.add_section()
     table.add_row("mean", *(number(results["mean"][figure.name]) for figure in shown))
-    bounds = results.get("intervals", {}).get("mean", {})
-    ends = [bounds.get(figure.name) for figure in shown]
+    of_means = results.get("intervals", {}).get("mean", {})
+    ends = [of_means.get(figure.name) for figure in shown]
     for side, name in enumerate(("95% from", "95% to")):
         if any(ends):
             table.add_row(name, *(_mark(None if end is None else end[side], end) for end in ends))
@@ -134,14 +126,18 @@ def is_above_floor(results: Mapping[str, Any], language: str) -> bool | None:
     return None if floor is None or bounds is None else bounds[0] > floor
 
 
-def _of_language(results: dict[str, Any], figure: RunFigure, language: str) -> float | None:
-    """Return a language's value, for a pair figure its mean with the other languages."""
-    values = results[figure.name]
+def of_languages(results: Mapping[str, Any], figure: RunFigure) -> dict[str, float | None]:
+    """Return each language's value, for a pair figure its mean with the other languages."""
+    values, languages = results[figure.name], results["languages"]
     if figure.per == LANGUAGE:
-        return values[language]
-    others = (other for other in results["languages"] if other != language)
-    pairs = ((f"{language}-{other}", f"{other}-{language}") for other in others)
-    return _mean(values[one] if one in values else values.get(two) for one, two in pairs)
+        return {language: values[language] for language in languages}
+    found: dict[str, list[float | None]] = {language: [] for language in languages}
+    for one, other in combinations(languages, 2):
+        name = f"{one}-{other}"
+        value = values[name] if name in values else values.get(f"{other}-{one}")
+        for language in (one, other):
+            found[language].append(value)
+    return {language: _mean(of_pairs) for language, of_pairs in found.items()}
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -249,9 +245,10 @@ def _notes_of_tests(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _notes_of_named(results: dict[str, Any]) -> Iterator[str]:
-    """Yield the means of named figures that neither the table nor the tests show."""
+    """Yield the means of noted and named figures that neither the table nor the tests show."""
     shown = {*(figure.name for figure in list_shown(results)), *results.get("p_values", {})}
-    wanted = (list_named(results) - shown) & {*results}
+    noted = {figure.name for figure in FIGURES if figure.noted}
+    wanted = ((list_named(results) | noted) - shown) & {*results}
     bounds = results.get("intervals", {}).get("mean", {})
     for figure in FIGURES:
         name = figure.name

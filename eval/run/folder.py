@@ -122,7 +122,8 @@ class Settings:
     `further` has what else the scores depend on, by its name in the signature: an adapter, say.
     `probe` are log-probabilities by which a served model is recognised.
     `chat` is the conversation in front of each sentence, see `Chat.said`. `prompt_probability` says
-    whether the log-probabilities of the prompts are stored too.
+    whether the log-probabilities of the prompts are stored too. `parameters` is the number of the
+    model's parameters, None for a served model and in runs of older versions.
     """
 
     model: str
@@ -148,6 +149,7 @@ class Settings:
     probe: list[float] = field(default_factory=list)
     chat: dict[str, Any] | None = None
     prompt_probability: bool = False
+    parameters: int | None = None
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -419,6 +421,7 @@ class Run:
             languages=languages,
             fingerprint=joined,
             batch_tokens=new.batch_tokens,
+            parameters=new.parameters,
             config=old.config or new.config,  # older versions did not name the default
         )
         old_values, new_values = _flat(before), _flat(widened)

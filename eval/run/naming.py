@@ -10,6 +10,11 @@ from polyprobe.system.errors import PolyprobeError
 from .folder import AGREE, Run, Settings
 
 _WEIGHTS = ("model", "base", "adapter", "quantize", "code")
+# What belongs to a model: runs of one protocol differ in these. `bos` is that of its family.
+OF_MODELS = {
+    *(*_WEIGHTS, "revision", "tokenizer", "server", "handshake", "bos", "chat", "dtype", "device"),
+    *("attention", "path", "polyprobe", "torch", "transformers"),
+}
 _MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scoring", "chat", "dtype")
 
 
@@ -54,7 +59,11 @@ def _shorten(folders: Sequence[Path]) -> list[str]:
 
 def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
     """Return part of the signature → its value in each run, of the parts that differ."""
-    settings = [run.settings() for run in runs]
+    return compare_settings([run.settings() for run in runs])
+
+
+def compare_settings(settings: Sequence[Settings]) -> dict[str, list[str]]:
+    """Return the same as `list_differing` of settings."""
     columns = [
         {**split_signature(one.signature), "model": one.model_name, "revision": revision}
         for one, revision in zip(settings, _list_revisions(settings), strict=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 from polyprobe.metrics.rank_overlap.rank_overlap import rbo_weights
 from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure, mean_of
+from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of
 from polyprobe.metrics.shared.rows import Scores, name_pairs, name_ways
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
@@ -38,6 +38,29 @@ def find_rbo(scores: Mapping[str, Scores]) -> Figure:
     """Return RBO_EXT (p = .9) by pair: overlapping tops as in RankC, with geometric weights."""
     values = rankc_pairs(scores, rbo_weights)
     return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
+
+
+def find_disattenuated(languages: Sequence[str], between: np.ndarray, within: np.ndarray) -> Figure:
+    """Return the consistency of each pair over what the consistency within both allows.
+
+    The correction for attenuation, between / sqrt(within a * within b) (Spearman 1904): 1 if two
+    languages agree as well as each agrees with itself. NaN unless both agree with themselves.
+
+    Args:
+        languages: L names.
+        between: values adjusted for chance in different templates [facts, pairs], 0 if not counted.
+        within: the same in two templates of one language [facts, L].
+    """
+    one, other = np.triu_indices(len(languages), 1)
+    ends = between.shape[1]
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        own = sums[..., ends:]
+        known = (own[..., one] > 0) & (own[..., other] > 0)
+        level = np.sqrt(np.where(known, own[..., one] * own[..., other], np.nan))
+        return add_mean(sums[..., :ends] / level)
+
+    return Figure([*name_pairs(languages), "mean"], np.column_stack([between, within]), statistic)
 
 
 def find_right_counts(right: Right) -> Figure:

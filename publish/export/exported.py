@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.eval.results.figures import ALL, BY_NAME, JOINT, OF_MODULES
+from polyprobe.eval.results.declaration import ALL
+from polyprobe.eval.results.figures import BY_NAME, JOINT, OF_MODULES
 from polyprobe.eval.results.table import find_chance, find_floor
 from polyprobe.eval.run.choice import ALL_ROWS, describe, make_choice
 from polyprobe.eval.run.folder import Run, Settings

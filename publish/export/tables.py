@@ -5,27 +5,18 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from polyprobe.eval.analysis.latex import escape, join_cells, percent
 from polyprobe.eval.results.figures import BY_NAME, FIGURES
 from polyprobe.eval.results.floors import FLOORS
 
 from .exported import MARK, MEAN, Exported, Row, write_export
 
 WIDTH = 17  # languages side by side
-UNDEFINED = "--"
 # The figures with a mean column, as in the paper: pairs before languages.
 COLUMNS = {
     figure.name: figure.paper
     for figure in sorted(FIGURES, key=lambda figure: figure.per, reverse=True)
     if any(figure.paper)
-}
-ESCAPES = {
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
 }
 _FLOORS = {floor.name: floor.title for floor in FLOORS}
 _EMPTY = Row("", "", "", None, None, None, None, None)
@@ -103,25 +94,25 @@ def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> I
         block += [("", _EMPTY)] * (width - len(block))
         if start:
             yield r"\midrule"
-        yield _line(["Model" if not start else "", *(escape(head) for head, _ in block)])
+        yield join_cells(["Model" if not start else "", *(escape(head) for head, _ in block)])
         yield r"\midrule"
         values = [_emphasise(row) if head else "" for head, row in block]
-        yield _line([escape(model) if not start else "", *values])
+        yield join_cells([escape(model) if not start else "", *values])
         if any(row.low is not None for _, row in block):
             for name, bound in (("from", "low"), ("to", "high")):
                 bounds = [getattr(row, bound) for _, row in block]
-                cells = ["" if x is None else rf"\scriptsize {_percent(x)}" for x in bounds]
-                yield _line([rf"\scriptsize 95\,\% {name}", *cells])
+                cells = ["" if x is None else rf"\scriptsize {percent(x)}" for x in bounds]
+                yield join_cells([rf"\scriptsize 95\,\% {name}", *cells])
 
 
 def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     """Return the columns' meaning, data, protocol and chance levels, escaped."""
     listed = ", ".join(COLUMNS[row.figure][1] for row in means)
     known = [row for row in means if row.chance is not None]
-    chances = ", ".join(f"{COLUMNS[row.figure][0]} {_percent(row.chance)}" for row in known)
+    chances = ", ".join(f"{COLUMNS[row.figure][0]} {percent(row.chance)}" for row in known)
     chance = f" Chance: {chances}." if known else ""
     floors = ", ".join(
-        f"{COLUMNS[row.figure][0]} {_percent(row.floor)} ({_FLOORS[BY_NAME[row.figure].floor]})"
+        f"{COLUMNS[row.figure][0]} {percent(row.floor)} ({_FLOORS[BY_NAME[row.figure].floor]})"
         for row in means
         if row.floor is not None
     )
@@ -139,26 +130,9 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     )
 
 
-def escape(text: str) -> str:
-    r"""Return text with the special characters of LaTeX escaped.
-
-    >>> print(escape("zh_hans, 95%"))
-    zh\_hans, 95\%
-    """
-    return "".join(ESCAPES.get(char, char) for char in text)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + r" \\"
-
-
 def _emphasise(row: Row) -> str:
     """Return a value in percent, an accuracy bold if its interval is not above its floor."""
-    text = _percent(row.value)
+    text = percent(row.value)
     if row.figure != "accuracy" or row.low is None or row.floor is None or row.low > row.floor:
         return text
     return rf"\textbf{{{text}}}"
-
-
-def _percent(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{100 * round(value, 3):z.1f}".replace("-", "$-$")

@@ -25,6 +25,7 @@ DATASETS = {
     "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
     "xfactr": ("en", "el", "es"),
 }
+SEVERAL = ("mpararel-3-5t", *DATASETS["mpararel"])  # configurations with several templates
 MONOLINGUAL = ("fluent-mlama", "mpararel", "polyglot", "xfactr")  # a configuration is a language
 CARDS = ("datasets/", "builder/")
 MODELS = {
@@ -48,7 +49,7 @@ def write_datasets(folder: Path) -> None:
             for language in languages:
                 file = folder / name / "data" / config / f"{language}.parquet"
                 made = rows(language, 6)
-                if name == "mpararel":  # a second template of each fact
+                if config in SEVERAL:  # a second template of each fact
                     made += [x._replace(prompt=f"So {x.prompt}", template_id="2") for x in made]
                 pq.write_table(to_table(made), file)
             splits = "".join(SPLIT.format(language, config) for language in languages)

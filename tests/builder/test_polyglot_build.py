@@ -3,23 +3,31 @@
 import io
 import re
 import zipfile
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
+from scipy.stats import chi2_contingency
 
 from docs.reproduce.polyglot_errors import (
     N_ROWS,
+    TAGS,
     find_accuracies,
+    find_groups,
     find_pairs,
+    read_english,
     read_errors,
     read_ids,
+    read_tags,
 )
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.polyglot import build as recipe
 from polyprobe.builder.sources import mpararel, polyglot
+from polyprobe.schema.languages import find_language
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
@@ -198,6 +206,100 @@ def test_table_2_from_the_lists_of_wrong_rows(built, model, mean, width):
         assert one.half_width == pytest.approx(float(half), abs=0.06)  # another bootstrap
     assert round(sum(one.accuracy for one in found.values()) / 20, 3) == mean
     assert sum(one.half_width for one in found.values()) / 20 == pytest.approx(width, abs=0.01)
+
+
+PLACES = ("P36", "P17", "P30", "P1376", "P131", "P47")
+PEOPLE = ("P20", "P1303", "P108", "P103", "P39", "P413", "P937", "P641", "P106", "P101")
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize(
+    ("model", "by", "chi2", "dof"),
+    [
+        ("m-bert-base", "script", 1625.008, 1),
+        ("bloom-7b", "script", 2474.862, 1),
+        ("m-bert-base", "branch", 2995.382, 3),
+        ("bloom-7b", "branch", 6393.499, 3),
+        ("m-bert-base", "location", 780.062, 6),
+        ("bloom-7b", "location", 532.916, 6),
+        ("m-bert-base", "gender", 111.873, 1),
+        ("bloom-7b", "gender", 71.083, 1),
+        ("m-bert-base", "relation", 11069.223, 31),
+        ("bloom-7b", "relation", 9610.281, 31),
+    ],
+)
+def test_chi_squared_of_groups(built, model, by, chi2, dof):
+    """Those of script as published for these models; all from counts of sets of ids."""
+    errors, ids = read_errors(ERRORS)[model], read_ids(built)
+    tags = read_tags(ERRORS, by) if by in TAGS else {}
+    unit, found = find_groups(built, ids, errors, by, N_ROWS, tags)
+    assert (round(found.test.chi2, 3), found.test.dof) == (chi2, dof)
+    counts, english = {}, read_english(built)
+    labels = dict(
+        zip(english["dataset_id"], english["subject" if tags else "relation"], strict=True)
+    )
+    for language, own in ids.items():
+        for row in own:
+            label = tags.get(labels[row]) if tags else labels[row]
+            label = label if unit != "language" else getattr(find_language(language), by)
+            counts.setdefault(label, [0, 0])[row in errors[language]] += 1
+    if unit == "language":
+        counts["Latn" if by == "script" else "Germanic"][0] -= len(ids["en"]) - N_ROWS["en"]
+    counts.pop(None, None)
+    assert found.test.chi2 == pytest.approx(chi2_contingency([*counts.values()]).statistic)
+    units = {"script": "language", "branch": "language", "relation": "fact"}
+    assert unit == units.get(by, "subject")
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize(("model", "reached"), [("m-bert-base", 2), ("bloom-7b", 259)])
+def test_all_assignments_of_scripts(built, model, reached):
+    """How many choices of 4 of the 20 languages have a larger statistic, or that of Cyrillic."""
+    errors, ids = read_errors(ERRORS)[model], read_ids(built)
+    _, found = find_groups(built, ids, errors, "script", N_ROWS, {})
+    rows = np.array([N_ROWS.get(x, len(own)) for x, own in ids.items()])
+    wrong = np.array([len(errors[x]) for x in ids])
+    table = np.column_stack([rows - wrong, wrong])
+    null = []
+    for chosen in combinations(range(20), 4):
+        one = table[[*chosen]].sum(axis=0)
+        null.append(chi2_contingency([one, table.sum(axis=0) - one]).statistic)
+    assert sum(value >= found.test.chi2 - 1e-6 for value in null) == reached
+    assert found.permutation == (pytest.approx(reached / 4845), 4845, True)
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_entities_and_relations_of_the_release(built):
+    """23,267 subjects; the tagged ones are all 3,247 places and 1,200 of 7,905 people."""
+    english = read_english(built)
+    subjects = {
+        name: {
+            subject
+            for subject, relation in zip(english["subject"], english["relation"], strict=True)
+            if relation in relations
+        }
+        for name, relations in (("location", PLACES), ("gender", PEOPLE))
+    }
+    assert len({*english["subject"]}) == 23_267
+    assert {name: len(found) for name, found in subjects.items()} == {
+        "location": 3247,
+        "gender": 7905,
+    }
+    places, people = (read_tags(ERRORS, name) for name in ("location", "gender"))
+    assert (len(places), len(people)) == (3247 - 34, 1200 - 249)
+    assert {*places} <= subjects["location"]
+    errors, ids = read_errors(ERRORS)["m-bert-base"], read_ids(built)
+    _, found = find_groups(built, ids, errors, "relation", N_ROWS, {})
+    groups = {group.name: group for group in found.groups}
+    assert len(groups) == 32
+    worst = groups["P264"]
+    assert (worst.right, worst.wrong, round(100 * worst.share, 2)) == (3108, 6621, 31.95)
+    n, e = 303_156, sum(group.wrong for group in groups.values())
+    assert e == sum(map(len, errors.values()))
+    assert worst.change == pytest.approx(100 * (6621 / e - 9729 / n) / (9729 / n))
 
 
 @pytest.mark.upstream

@@ -35,6 +35,9 @@ def run(line):
 """
 EVAL = "eval geolm --dataset geofacts --output r "
 MISTAKES = {
+    "board r --table t.xls": "--table t.xls: expected a name that ends in .csv, .tex or .md",
+    "board r --output b.html": "--output b.html: a board is a folder, which has index.html",
+    "board r --figure f.gif": "--figure f.gif: expected a name that ends in .svg, .pdf or .png",
     EVAL + "--sample -5": "Invalid value for '--sample': .* 1; see polyprobe eval --help",
     EVAL + "--limit 0": "Invalid value for '--limit': ",
     EVAL + "--limit 2 --sample 2": "--limit and --sample were both given; choose one",
@@ -56,6 +59,14 @@ MISTAKES = {
     EVAL + "--devices 2 --ray local": "--devices and --ray were both given",
     EVAL + "--threads 0": "Invalid value for '--threads': ",
     EVAL + "--batch-tokens 99999999999999999999": "Invalid value for '--batch-tokens': ",
+    "groups r --by contient": "unknown --by 'contient'; did you mean 'continent'? known: script, ",
+    "groups r --by script --unit row": "unknown --unit 'row'; known: auto, fact, subject, language",
+    "report r": "give --output FILE.html for the report, or --figure for a picture",
+    "report r --output r.html --draw rankc": "--draw, --order and --names are for --figure FILE",
+    "compare a b --names names": "--draw, --order and --names are for --figure FILE; give that too",
+    "report r --figure r.gif": "--figure r.gif: expected a name that ends in .svg, .pdf or .png",
+    "report r --figure r.svg --order scripts": "unknown --order 'scripts'; did you mean 'script'?",
+    "report r --figure r.svg --names iso": "unknown --names 'iso'; known: codes, names",
     "tokens geolm --dataset geofacts --texts answer": "unknown --texts 'answer'; did you mean",
     "tokens geoml --dataset geofacts": "unknown model 'geoml'; did you mean 'geolm'?",
     "tokens geolm --dataset geofacts --languages ,": "--languages is empty; give codes such as",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.stats import chi2_contingency
 
 from docs.reproduce import polyglot_errors
 from docs.reproduce.polyglot_errors import N_ROWS, main, read_errors
@@ -81,6 +82,64 @@ def test_rows_of_one_language_leave_the_default_of_english(report, monkeypatch):
     assert report(*WRONG, options=())[1][:3] == ["m", "en", "4"]
     monkeypatch.setitem(N_ROWS, "en", 3)
     assert report(*WRONG, options=("--rows", "de=4"))[1][:4] == ["m", "en", "3", "33.333"]
+
+
+GROUPED = {"en": "abcdef", "ru": "abcd", "sr": "cdef"}
+SUBJECTS = dict(zip("abcdef", ["Rome", "Rome", "Oslo", "Lima", "Cusco", "Bonn"], strict=True))
+
+
+@pytest.fixture
+def grouped(tmp_path, capsys):
+    """Return the lines of the script on rows in three languages; `b` asks for its subject."""
+    for language, ids in GROUPED.items():
+        columns = {
+            "dataset_id": [*ids],
+            "relation": ["P1" if row < "d" else "P2" for row in ids],
+            "subject": ["o" if row == "b" else SUBJECTS[row] for row in ids],
+            "candidates": [[SUBJECTS[row] if row == "b" else "o", "x"] for row in ids],
+            "flags": [["inverted"] if row == "b" else [] for row in ids],
+        }
+        file = tmp_path / "data" / language / f"{language}.parquet"
+        file.parent.mkdir(parents=True)
+        pq.write_table(pa.table(columns), file)
+
+    def run(*options):
+        wrong = [("m", "en", "a"), ("m", "ru", "a"), ("m", "ru", "c"), ("m", "sr", "c")]
+        errors = write_errors(tmp_path / "errors.tsv", *wrong)
+        main([str(errors), "--dataset", str(tmp_path), *options])
+        return [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()]
+
+    return run
+
+
+def test_groups_by_hand(grouped, tmp_path):
+    """14 rows, 4 wrong: Cyrillic 3 of 8 (change 100 (3 / 8) / (4 / 14) - 100), Latin 1 of 6."""
+    cyrillic, latin, test = grouped("--by", "script", "--rows")
+    assert cyrillic == ["script", "Cyrl", "2", "5", "3", "62.500", "+31.250%"]
+    assert latin == ["script", "Latn", "1", "5", "1", "83.333", "-41.667%"]
+    want = chi2_contingency([[5, 3], [5, 1]])
+    assert test[2].startswith(f"χ²(1, Yates) = {want.statistic:.3f}, p = {want.pvalue:.2g}, ")
+    assert test[2].endswith("permuted over 3 languages: p = 0.67 (all 3 assignments)")
+    assert grouped("--by", "script", "--rows", "en=4")[1][2:5] == ["1", "3", "1"]
+    oslo, rome, *_ = grouped("--by", "subject", "--rows")
+    assert oslo[1:5] == ["Oslo", "1", "1", "2"]
+    assert rome[1:5] == ["Rome", "2", "2", "2"]  # of a and b in en and ru
+    tags = write_errors(
+        tmp_path / "tags", ("Rome", "EU"), ("Oslo", "EU"), ("Lima", "SA"), ("Bonn", "unsure"),
+        head=("entity", "location"),
+    )  # fmt: skip
+    found = grouped("--by", "location", "--tags", str(tags))
+    assert [line[1:5] for line in found[:2]] == [["EU", "3", "3", "4"], ["SA", "1", "3", "0"]]
+    assert "permuted over 3 subjects: p = 0.33 (all 3 assignments)" in found[2][2]
+    with pytest.raises(
+        PolyprobeError, match="has the columns entity, location; expected entity, g"
+    ):
+        grouped("--by", "gender", "--tags", str(tags))
+
+
+def test_groups_need_the_whole_of_english(report):
+    with pytest.raises(PolyprobeError, match="cannot read .*en.parquet: .*relation"):
+        report(*WRONG, options=("--by", "relation"))
 
 
 def test_languages_that_are_not_built_are_named(report):

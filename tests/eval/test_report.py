@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval.analysis.compare.runs import compare_runs
-from polyprobe.eval.pictures.order import order_languages
 from polyprobe.eval.report import page, write_report
 from polyprobe.eval.report.parts import RunPart, list_languages
 from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS
@@ -295,14 +294,6 @@ def test_runs_without_a_common_fact_have_a_note_instead(tmp_path, run):
     assert json.loads(reader.scripts[0])["differences"] == []
 
 
-def test_similar_languages_are_side_by_side():
-    values = {"a-b": 0.1, "a-c": 0.9, "a-d": 0.2, "b-c": 0.0, "b-d": 0.8, "c-d": None}
-    order = [*map("abcd".__getitem__, order_languages("abcd", "similarity", values))]
-    assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset("ac"), frozenset("bd")}
-    assert order_languages("ab", "similarity", {"a-b": 0.5}) == [0, 1]
-    assert order_languages("abc", "similarity", dict.fromkeys(["a-b", "a-c", "b-c"])) == [0, 1, 2]
-
-
 @pytest.mark.acceptance
 def test_twelve_languages_fit_into_two_megabytes(tmp_path):
     random = np.random.default_rng(0)
@@ -348,7 +339,7 @@ def test_a_browser_shows_the_pair_of_the_address(tmp_path, run, browser):
     reader = Reader(page.locator("#examples").evaluate("element => element.outerHTML"))
     rankc = run.read_results()["rankc"]["ru-zh_hans"]
     assert f"RankC {rankc:.3f}" in reader.under("values")[0]
-    assert reader.under("values")[0].startswith("Simplified Chinese (zh_hans) – Russian (ru): ")
+    assert reader.under("values")[0].startswith("Chinese (simplified) (zh_hans) – Russian (ru): ")
     assert [text for _, tag, text in reader.texts if tag == "h4"] == [
         "Same answer: 4 of 8 facts (2 right, 2 wrong)",
         "Different answers: 2 of 8 facts",
@@ -395,9 +386,11 @@ def test_cells_are_ordered_and_named_as_chosen(tmp_path, run, browser):
     page.select_option("#order", "script")
     assert page.locator(names).all_text_contents()[:3] == [
         "Russian",
-        "Simplified Chinese",
+        "Chinese (simplified)",
         "English",
     ]
+    page.select_option("#order", "family")  # Germanic, Slavic; Sino-Tibetan
+    assert page.locator(names).all_text_contents()[:2] == ["English", "Russian"]
     page.select_option("#order", "given")
     page.select_option("#labels", "codes")
     assert page.locator(names).all_text_contents()[:3] == ["en", "ru", "zh_hans"]

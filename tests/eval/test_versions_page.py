@@ -68,6 +68,35 @@ def test_the_command_writes_the_whole_page(tmp_path):
     assert f"report: {tmp_path / 'p.html'}" in result.output
 
 
+def test_the_pictures_have_the_values_of_the_page(tmp_path):
+    found = compare_versions(find_versions(*write_versions(tmp_path, two_forms=True)), **OPTIONS)
+    pictures, values = write_versions_page(found, OPTIONS, None), as_json(found)
+    for language in ("mean", "en", "ru"):
+        rows = [values["ranks"][f"recall@{k}"]["macro"][language] for k in range(1, 5)]
+        for series in pictures[f"recall-{language}"].series:
+            assert series.values == [row[series.name] for row in rows]
+            assert series.bounds == [row[f"{series.name}_ci"] for row in rows]
+    for series in pictures["ranks"].series:
+        boxes = [values["boxes"][language][series.name] for language in ("en", "ru")]
+        assert series.values == [box["median"] for box in boxes]
+        assert series.bounds == [(box["q1"], box["q3"]) for box in boxes]
+    part = values["by_relation"]["en"]["figures"]
+    name = next(name for name in part if name != "recall@1")
+    points = pictures[f"changes-en+{name}"].points
+    assert [(p.label, p.x, p.y) for p in points] == [
+        (relation, x, part["recall@1"][relation]) for relation, x in part[name].items()
+    ]
+
+
+def test_the_command_saves_a_picture_of_two_wordings(tmp_path):
+    runs = [str(run.folder) for run in write_versions(tmp_path)]
+    options = ["--resamples", "99", "--figure", str(tmp_path / "p.png"), "--draw"]
+    result = CliRunner().invoke(app, ["compare", *runs, *options, "recall-ru"])
+    assert f"figure: {tmp_path / 'p.png'} (recall-ru)" in result.output.replace("\n", "")
+    result = CliRunner().invoke(app, ["compare", *runs, *options, "recall"])
+    assert "unknown --draw 'recall'; did you mean" in str(result.exception)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_a_browser_draws_all_pictures(tmp_path):

@@ -28,7 +28,7 @@ Check out the configuration reference at https://huggingface.co/docs/hub/spaces-
 
 
 def answer_create(call: Call) -> Answer:
-    """Create a repository; the first commit contains `.gitattributes`, and a README for a Space."""
+    """Create a repository; the first commit has `.gitattributes`, and for a Space a README."""
     token, asked = require_token(call), call.fields()
     kind, namespace = asked.get("type") or "model", asked.get("organization") or token.user
     name = f"{namespace}/{asked['name']}"
@@ -57,6 +57,8 @@ def begin(call: Call, repository: Repository, sdk: str) -> None:
             raise HubError(HTTPStatus.BAD_REQUEST, "", '"sdk" is required')
         repository.sdk = sdk
         files["README.md"] = keep_text(call, SPACE_CARD.format(title=title, sdk=sdk))
+        if sdk == "static":
+            files |= {name: keep_text(call, name) for name in ("index.html", "style.css")}
     repository.write("main", files, "initial commit", "", "system")
 
 

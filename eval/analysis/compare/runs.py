@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.results.compute import read_facts
+from polyprobe.eval.results.declaration import LANGUAGE, RunFigure
 from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.figures import HEADLINE, LANGUAGE, SEPARATE, RunFigure
+from polyprobe.eval.results.figures import HEADLINE, SEPARATE
 from polyprobe.eval.results.options import (
     DEFAULTS,
     MetricOptions,

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.results.compute import find_need, read_chosen, read_facts
+from polyprobe.eval.results.declaration import PAIR, RunFigure
 from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.figures import BY_NAME, PAIR, SEPARATE, RunFigure
+from polyprobe.eval.results.figures import BY_NAME, SEPARATE
 from polyprobe.eval.results.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.eval.run.choice import Choice
 from polyprobe.eval.run.folder import Run

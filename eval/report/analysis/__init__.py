@@ -1,1 +1,1 @@
-"""Pages of analyses of runs."""
+"""The HTML pages of analyses."""

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from rich.table import Table
 from rich.text import Text
 
-from polyprobe.eval.results.figures import BY_NAME, PAIR, SEPARATE, WAY
+from polyprobe.eval.results.declaration import PAIR, WAY
+from polyprobe.eval.results.figures import BY_NAME, SEPARATE
 from polyprobe.eval.results.table import format_interval, number, short_title
 from polyprobe.system.errors import PolyprobeError, check_option
 

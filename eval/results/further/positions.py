@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.run.folder import EFFECTS
 from polyprobe.eval.scoring.options import LETTERS
 from polyprobe.metrics.shared.intervals import estimate_figure, mean_of
 from polyprobe.metrics.shared.rows import take
-
-from .facts import ScoredFacts
 
 
 def has_positions(facts: ScoredFacts) -> bool:

@@ -1,0 +1,105 @@
+"""`polyprobe board`: many runs as one table and one page."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from polyprobe.eval.analysis.board import check_folder, check_table
+from polyprobe.schema.names import split_list
+
+from .options import DrawnName, FigureFile, import_evaluate, save_chosen, say
+
+
+def board(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Run folders; those of one model on one language each are one row."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the page index.html with tables, a static Space for `polyprobe push`."
+        ),
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            help="A figure, best first; name; or parameters.",
+            show_default="the first figure shown",
+        ),
+    ] = None,
+    figures: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns, comma-separated, such as accuracy,recall_at_k.recall@5.",
+            show_default="headline figures that all runs have",
+        ),
+    ] = None,
+    parameters: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="TSV of model and number of parameters, where run.json has none, or others.",
+        ),
+    ] = None,
+    despite_differences: Annotated[
+        bool,
+        typer.Option(
+            "--despite-differences",
+            help="Show runs that differ in more than the model, with the differences.",
+        ),
+    ] = False,
+    table: Annotated[
+        Path | None,
+        typer.Option("--table", metavar="FILE", help="Write the table: .csv, .tex or .md."),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")
+    ] = None,
+    figure: FigureFile = None,
+    draw: DrawnName = None,
+) -> None:
+    """Show many runs as one table: means, intervals, sizes, and slopes for each doubling.
+
+    It reads results.json alone. Runs that differ in dataset, rows, languages, protocol or options
+    are refused.
+    """
+    if output:
+        check_folder(output)
+    if table:
+        check_table(table)
+    import_evaluate()
+    from polyprobe.eval.analysis.board.board import make_board
+    from polyprobe.eval.analysis.board.pictures import list_pictures
+    from polyprobe.eval.analysis.board.table import (
+        FORMATS,
+        as_json,
+        board_table,
+        list_notes,
+        list_trends,
+        make_table,
+    )
+    from polyprobe.eval.report.analysis.board import write_board
+    from polyprobe.system.files import write_text
+
+    found = make_board(runs, sort, split_list(figures), parameters, despite_differences)
+    console = Console()
+    console.print(board_table(found, console.width))
+    head, rows = list_trends(found)
+    if rows:
+        console.print(make_table(head, rows))
+    for line in list_notes(found):
+        say(line)
+    if table:
+        write_text(table, FORMATS[table.suffix](found), "choose another --table")
+    if json_file:
+        text = json.dumps(as_json(found), indent=1, ensure_ascii=False) + "\n"
+        write_text(json_file, text, "choose another --json")
+    if figure:
+        save_chosen(list_pictures(found), figure, draw, "given", "codes")
+    if output:
+        write_board(found, output)
+        say(f"board: {output / 'index.html'}")

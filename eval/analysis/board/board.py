@@ -1,0 +1,184 @@
+"""A board: models in order, the figures that all of them have, trends over the models."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import NamedTuple
+
+from polyprobe.eval.results.declaration import RunFigure
+from polyprobe.eval.results.figures import FIGURES, HEADLINE, describe
+from polyprobe.system.errors import PolyprobeError, check_option, one_line, unknown
+
+from .comparable import find_differing, list_loading, refuse_differing
+from .entries import Entry, read_entries
+from .trends import Correlation, Slope, correlate, fit_doublings
+
+# Shown beside the headline figures if all runs have them.
+OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
+NAME, PARAMETERS = "name", "parameters"
+
+
+class Board(NamedTuple):
+    """Rows and columns of a leaderboard.
+
+    Attributes:
+        entries: in the order of `sort`.
+        figures: the figures that all entries have, by name in results.json.
+        shown: names of the columns of short tables.
+        sort: name of the figure that orders the rows, or `name` or `parameters`.
+        differing: setting → its value in each entry, of the settings that make figures
+            incomparable; empty unless that is permitted.
+        loading: what else the entries differ in, one text for each setting.
+    """
+
+    entries: Sequence[Entry]
+    figures: Mapping[str, RunFigure]
+    shown: Sequence[str]
+    sort: str
+    differing: Mapping[str, Sequence[str]]
+    loading: Sequence[str]
+
+    @property
+    def data(self) -> str:
+        """Return the dataset and configuration, or several."""
+        return ", ".join(dict.fromkeys(entry.settings.data_name for entry in self.entries))
+
+    @property
+    def languages(self) -> list[str]:
+        """Return the languages of all entries."""
+        return [*dict.fromkeys(x for entry in self.entries for x in entry.settings.languages)]
+
+    def column(self, name: str) -> list[float | None]:
+        """Return the means of a figure, or the parameters."""
+        if name == PARAMETERS:
+            return [entry.parameters for entry in self.entries]
+        return [entry.values[name].mean for entry in self.entries]
+
+    def slope(self, name: str) -> Slope | None:
+        """Return the change of a figure with the size of the model, see `fit_doublings`."""
+        return fit_doublings(self.column(PARAMETERS), self.column(name))
+
+    def correlation(self, name: str) -> Correlation | None:
+        """Return the correlation of a figure with accuracy; None of accuracy itself."""
+        if name == "accuracy" or "accuracy" not in self.figures:
+            return None
+        return correlate(self.column(name), self.column("accuracy"))
+
+
+def make_board(
+    folders: Sequence[Path],
+    sort: str | None = None,
+    figures: Sequence[str] = (),
+    parameters: Path | None = None,
+    despite: bool = False,
+) -> Board:
+    """Return the board of run folders, from results.json alone.
+
+    Args:
+        folders: of runs of one dataset, protocol and choice of rows; see `read_entries`.
+        sort: a figure, best first; `name`, or `parameters`, fewest first. Default: the first shown.
+        figures: the columns of short tables, besides `sort`; default: the headline figures that all
+            runs have.
+        parameters: a table of sizes, see `read_parameters`.
+        despite: whether runs that differ in more than the model are shown, with the differences.
+
+    Raises:
+        PolyprobeError: runs that cannot be compared or have no common figure, an unknown figure, or
+            see `read_entries` and `read_parameters`.
+    """
+    entries = read_entries(folders)
+    if not despite:
+        refuse_differing(entries, find_differing(entries))
+    known = _list_figures(entries)
+    for name in figures:
+        check_option("--figures", name, known)
+    default = [x for x in (*(figure.name for figure in HEADLINE), *OF_PROTOCOLS) if x in known]
+    sort = sort or (figures or default or [*known])[0]
+    check_option("--sort", sort, [*known, NAME, PARAMETERS])
+    shown = [*dict.fromkeys([*(figures or default), *([sort] if sort in known else [])])]
+    entries = _sort(_add_parameters(entries, parameters), sort, known)
+    return Board(entries, known, shown, sort, find_differing(entries), list_loading(entries))
+
+
+def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
+    """Return the figures that all entries have and not all lack a value of.
+
+    `accuracy` of free predictions is X-FACTR's.
+    """
+    common = {
+        name
+        for name in set.intersection(*({*entry.values} for entry in entries))
+        if any(entry.values[name].mean is not None for entry in entries)
+    }
+    kinds = {entry.settings.kind for entry in entries}
+    found = {figure.name: figure for figure in FIGURES if figure.name in common}
+    if kinds == {"predictions"} and "accuracy" in found:
+        found["accuracy"] = describe("accuracy", "predictions")
+        found.pop("factual_accuracy.all", None)
+    if not found:
+        raise PolyprobeError(
+            "the runs have no figure in common; run `polyprobe metrics` on each, with the same "
+            "--figures or without"
+        )
+    return found
+
+
+def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -> list[Entry]:
+    """Return the entries in order, those without a value last."""
+    if by == NAME:
+        return sorted(entries, key=lambda entry: entry.name.casefold())
+    falling = by != PARAMETERS and not figures[by].lower_is_better
+
+    def place(entry: Entry) -> tuple[bool, float]:
+        value = entry.parameters if by == PARAMETERS else entry.values[by].mean
+        return value is None, 0 if value is None else -value if falling else value
+
+    return sorted(entries, key=place)
+
+
+def _add_parameters(entries: Sequence[Entry], file: Path | None) -> list[Entry]:
+    """Return the entries with the numbers of a file, which come before those of run.json."""
+    given = read_parameters(file) if file else {}
+    names = [(x.name, x.settings.model_name, x.settings.model) for x in entries]
+    for name in given:
+        if not any(name in known for known in names):
+            raise unknown("model", name, str(file), [entry.name for entry in entries])
+    found = (next((given[x] for x in known if x in given), None) for known in names)
+    return [
+        entry if number is None else entry._replace(parameters=number)
+        for entry, number in zip(entries, found, strict=True)
+    ]
+
+
+def read_parameters(file: Path) -> dict[str, float]:
+    """Return the numbers of parameters by model: a tab-separated name and number in each line.
+
+    A first line whose second field is `parameters` is a heading.
+
+    Raises:
+        PolyprobeError: a file that cannot be read, or a line with another number of fields, with a
+            number that is not above 0, or with a name that occurred before.
+    """
+    try:
+        lines = [*csv.reader(file.read_text(encoding="utf-8").splitlines(), delimiter="\t")]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise PolyprobeError(f"cannot read --parameters {file}: {one_line(error)}") from error
+    found: dict[str, float] = {}
+    for number, line in enumerate(lines, 1):
+        if not line or (number == 1 and line[1:] == [PARAMETERS]):
+            continue
+        name, value = line if len(line) == 2 else ("", "")
+        try:
+            count = float(value)
+        except ValueError:
+            count = 0.0
+        if not name or not isfinite(count) or count <= 0:
+            raise PolyprobeError(
+                f"{file}, line {number}: expected a model, a tab and its number of parameters, "
+                "such as bloom-560m and 559214592"
+            )
+        if name in found:
+            raise PolyprobeError(f"{file}, line {number}: {name} occurs twice")
+        found[name] = count
+    return found

@@ -1,0 +1,186 @@
+"""The rows of a board: the figures of a model from results.json of one run or several."""
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from polyprobe.eval.results.figures import (
+    BY_NAME,
+    JOINT,
+    LANGUAGE,
+    OF_MODULES,
+    PAIR,
+    SEPARATE,
+)
+from polyprobe.eval.results.table import of_languages
+from polyprobe.eval.run.folder import Run, Settings
+from polyprobe.eval.run.naming import name_runs, split_signature
+from polyprobe.system.errors import PolyprobeError
+
+Bounds = list[float] | None
+
+
+class Value(NamedTuple):
+    """A figure of a model.
+
+    Attributes:
+        mean: unweighted over languages or pairs; None: undefined.
+        interval: 95% of the mean, [low, high]; None: unknown.
+        languages: value by language, of a figure of pairs the mean over its pairs.
+        halves: half the width of the 95% interval of each language or pair that has one.
+    """
+
+    mean: float | None
+    interval: Bounds = None
+    languages: Mapping[str, float | None] = {}
+    halves: Mapping[str, float] = {}
+
+    @property
+    def plus_minus(self) -> float | None:
+        """Return the mean of `halves`, as in table 2 of Polyglot or Not (Schott et al. 2023)."""
+        return fmean(self.halves.values()) if self.halves else None
+
+
+class Entry(NamedTuple):
+    """A row of a board: a model, with its figures of one run or several.
+
+    Attributes:
+        name: unique and short, see `name_runs`.
+        folders: of the runs.
+        settings: of the first run, with configurations, languages and fingerprints of all.
+        results: of each run, without the values of pairs.
+        values: by figure.
+        parameters: of the model; None: unknown.
+    """
+
+    name: str
+    folders: Sequence[Path]
+    settings: Settings
+    results: Sequence[Mapping[str, Any]]
+    values: Mapping[str, Value]
+    parameters: float | None
+
+
+def read_entries(folders: Sequence[Path]) -> list[Entry]:
+    """Return a row for each model.
+
+    Runs of a model on one language each, or on one configuration, are one row if no language is in
+    two of them, since many datasets have a configuration for each language. Such a row has the
+    figures of languages only, and no interval of their mean: the runs were not resampled together.
+
+    Raises:
+        PolyprobeError: not a run folder, or results.json is missing, damaged or of older scores.
+    """
+    groups = group_runs([Run(folder) for folder in folders])
+    names = name_runs([group[0] for group in groups])
+    with _without_collector():
+        return [_make_entry(name, group) for name, group in zip(names, groups, strict=True)]
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Stop the search for cycles: JSON has none, and its many objects make the search slow."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the runs of each row, in the order of the first ones."""
+    groups: list[list[Run]] = []
+    for run in runs:
+        group = next((group for group in groups if _continues(group, run)), None)
+        if group is None:
+            groups.append([run])
+        else:
+            group.append(run)
+    return groups
+
+
+def _continues(group: Sequence[Run], run: Run) -> bool:
+    """Return whether a run has further languages of the same model, dataset and protocol."""
+    new, parts = run.settings(), [other.settings() for other in group]
+    known = {x for one in parts for x in one.languages}
+    alone = all(len(one.languages) == 1 for one in (*parts, new))
+    same = alone or all(one.config == new.config for one in parts)
+    return same and not known & {*new.languages} and _identity(parts[0]) == _identity(new)
+
+
+def _identity(settings: Settings) -> tuple[str, dict[str, str]]:
+    parts = split_signature(settings.signature)
+    return settings.dataset, {k: x for k, x in parts.items() if k not in ("data", "languages")}
+
+
+def _make_entry(name: str, runs: Sequence[Run]) -> Entry:
+    found = [_read_figures(run) for run in runs]
+    settings = [run.settings() for run in runs]
+    joint = replace(
+        settings[0],
+        config="+".join(sorted({one.config or "default" for one in settings})),
+        languages=[x for one in settings for x in one.languages],
+        fingerprint={x: y for one in settings for x, y in one.fingerprint.items()},
+    )
+    values = found[0][1] if len(found) == 1 else _join([values for _, values in found])
+    folders, results = [run.folder for run in runs], [results for results, _ in found]
+    return Entry(name, folders, joint, results, values, joint.parameters)
+
+
+def _read_figures(run: Run) -> tuple[dict[str, Any], dict[str, Value]]:
+    """Return results.json without its largest parts, and the value of each figure."""
+    results = run.read_results()
+    try:
+        values = dict(_read_values(results))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise PolyprobeError(f"{run.folder}/results.json has no figures; {run.remedy}") from error
+    kept = ("languages", "n_queries", "subset", "options", "signature")
+    return {name: results[name] for name in kept if name in results}, values
+
+
+def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+    bounds = results.get("intervals", {})
+    for figure in (figure for figure in SEPARATE if figure.name in results["mean"]):
+        yield (
+            figure.name,
+            Value(
+                results["mean"][figure.name],
+                bounds.get("mean", {}).get(figure.name),
+                of_languages(results, figure) if figure.per in (LANGUAGE, PAIR) else {},
+                _halve(bounds.get(figure.name, {})),
+            ),
+        )
+    for figure in (figure for figure in JOINT if figure.name in results):
+        yield figure.name, Value(results[figure.name], results.get(f"{figure.name}_ci"))
+    for module, figures in OF_MODULES.items():
+        found = results.get(module, {})
+        for key, figure in figures.items():
+            values = {x: of_x.get(key) for x, of_x in found.items() if key in of_x}
+            if values:
+                ends = {x: of_x.get(f"{key}_ci") for x, of_x in found.items()}
+                yield figure.name, Value(_mean(values), None, values, _halve(ends))
+
+
+def _halve(bounds: Mapping[str, Bounds]) -> dict[str, float]:
+    return {name: (ends[1] - ends[0]) / 2 for name, ends in bounds.items() if ends}
+
+
+def _mean(values: Mapping[str, float | None]) -> float | None:
+    known = [value for value in values.values() if value is not None]
+    return fmean(known) if known else None
+
+
+def _join(found: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """Return the figures of languages that all runs of a row have."""
+    joined = {}
+    for name in (name for name in found[0] if BY_NAME[name].per == LANGUAGE):
+        parts = [values[name] for values in found if name in values]
+        if len(parts) == len(found):
+            languages = {x: value for part in parts for x, value in part.languages.items()}
+            halves = {x: half for part in parts for x, half in part.halves.items()}
+            joined[name] = Value(_mean(languages), None, languages, halves)
+    return joined

@@ -1,0 +1,60 @@
+"""The pictures of a board."""
+
+from math import nan
+
+from polyprobe.eval.pictures.picture import Bars, Picture, Point, Points, Series
+
+from .board import PARAMETERS, Board
+from .table import is_share
+
+
+def list_pictures(board: Board) -> dict[str, Picture]:
+    """Return the pictures by name.
+
+    `FIGURE-size` is a shown figure over the parameters with its line, if some are known (figure 4
+    of Qi et al. 2023); `FIGURE` its bars with intervals; `FIGURE-accuracy` its points over
+    accuracy.
+    """
+    sizes = {f"{name}-size": _over_size(board, name) for name in board.shown}
+    bars = {name: _bars(board, name) for name in board.shown}
+    others = [x for x in board.shown if x != "accuracy" and "accuracy" in board.figures]
+    pairs = {f"{name}-accuracy": _over(board, name, "accuracy") for name in others}
+    known = any(x is not None for x in board.column(PARAMETERS))
+    return {**(sizes if known else {}), **bars, **pairs}
+
+
+def _over_size(board: Board, name: str) -> Points:
+    slope, figure = board.slope(name), board.figures[name]
+    title = figure.title
+    if slope:
+        scale, unit = (100, " points") if is_share(figure) else (1, "")
+        low, change, high = (f"{scale * x:+z.2f}" for x in (slope.low, slope.slope, slope.high))
+        title += f": {change}{unit} per doubling ({low} to {high}), {slope.n} models"
+    line = (slope.slope, slope.intercept) if slope else None
+    return Points(title, _points(board, PARAMETERS, name), PARAMETERS, figure.title, line, True)
+
+
+def _over(board: Board, name: str, other: str) -> Points:
+    found, (x, y) = board.correlation(name), (board.figures[other].title, board.figures[name].title)
+    title = f"{y} and {x}"
+    if found:
+        title += f": r = {found.r:z.3f} ({found.low:z.3f} to {found.high:z.3f}), {found.n} models"
+    return Points(title, _points(board, other, name), x, y)
+
+
+def _points(board: Board, x: str, y: str) -> list[Point]:
+    values = zip(board.entries, board.column(x), board.column(y), strict=True)
+    return [
+        Point(entry.name, one, other)
+        for entry, one, other in values
+        if one is not None and other is not None
+    ]
+
+
+def _bars(board: Board, name: str) -> Bars:
+    figure = board.figures[name]
+    found = [entry.values[name] for entry in board.entries]
+    values = [nan if value.mean is None else value.mean for value in found]
+    series = Series(figure.title, values, [value.interval for value in found])
+    labels = [entry.name for entry in board.entries]
+    return Bars(f"{figure.title} on {board.data}", labels, [series], figure.title)

@@ -1,0 +1,170 @@
+"""The group of each language or fact of a run."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.eval.analysis.compare.sentences.gender import read_genders, read_lines
+from polyprobe.eval.run.dataset import load_again
+from polyprobe.eval.run.folder import Settings
+from polyprobe.schema.identity import split_fact
+from polyprobe.schema.languages import list_traits
+from polyprobe.system.errors import PolyprobeError
+
+from . import OF_FACTS, OF_LANGUAGES, check_by
+
+CONTINENT = "P30"
+GENDERS = ("female", "male")  # of the file; `none` is no group
+
+
+class Labels(NamedTuple):
+    """Groups of languages or of facts.
+
+    Attributes:
+        groups: label of each language, or of each row of the run; None: in no group.
+        of_languages: whether they are groups of languages.
+        note: how many have a group.
+    """
+
+    groups: list[str | None]
+    of_languages: bool
+    note: str
+
+
+def find_labels(by: str, table: pa.Table, settings: Settings, gender: Path | None = None) -> Labels:
+    """Return the groups of a run.
+
+    Continents are those of the subjects, from the dataset's own facts of P30, as `geofacts` has
+    them: the object's name in English if the dataset has it, else in the run's first language; the
+    first object of several. Genders are those of the subjects in a file, see `read_genders`.
+
+    Args:
+        by: a name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of an id and its group: codes of
+            languages, ids of facts, or ids of subjects or objects.
+        table: the chosen rows of the run, of any language.
+        settings: of the run.
+        gender: the file of genders.
+
+    Raises:
+        PolyprobeError: an unknown name, languages or facts without what the groups are of, or a
+            file that cannot be read or matches nothing.
+    """
+    check_by(by)
+    if (by == "gender") != (gender is not None):
+        raise PolyprobeError(
+            "--by gender and --gender FILE go together; give both, or leave --gender out"
+        )
+    if by in OF_LANGUAGES:
+        traits = list_traits(settings.languages, by)
+        return _label(settings.languages, traits, "languages", by, of_languages=True)
+    if by not in OF_FACTS:
+        return _match(Path(by), table, settings.languages)
+    if by == "relation":
+        relations = table["relation"].to_pylist()
+        return Labels(relations, False, f"{len({*relations})} relations")
+    ends = _split(table, by)
+    if by in ("subject", "object"):
+        found = ends[by]
+        return Labels([*found], False, f"{len({*found})} {by}s")
+    if gender:
+        known = {entity: x for entity, x in read_genders(gender).items() if x in GENDERS}
+        return _label(ends["subject"], known, "subjects", gender.name)
+    return _label(ends["subject"], _find_continents(settings), "subjects", by)
+
+
+def _split(table: pa.Table, by: str) -> dict[str, list[str]]:
+    """Return the subject and the object of each row."""
+    facts = table["fact_id"].to_pylist()
+    parts = [split_fact(fact) for fact in facts]
+    for fact, found in zip(facts, parts, strict=True):
+        if found is None:
+            raise PolyprobeError(
+                f"--by {by}: the fact id {fact!r} names no subject and object; use --by relation, "
+                "or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
+            )
+    known = [found for found in parts if found]
+    return {"subject": [x[1] for x in known], "object": [x[2] for x in known]}
+
+
+def _find_continents(settings: Settings) -> dict[str, str]:
+    """Return the continent of each subject of the dataset's facts of P30."""
+    language = "en" if "en" in settings.languages else settings.languages[0]
+    table = load_again(settings, [language])[language]
+    columns = (table[name].to_pylist() for name in ("fact_id", "candidates", "answers"))
+    found: dict[str, str] = {}
+    for fact, candidates, answers in zip(*columns, strict=True):
+        parts = split_fact(fact)
+        if parts and parts[0] == CONTINENT:
+            found.setdefault(parts[1], candidates[answers[0]])
+    if not found:
+        raise PolyprobeError(
+            f"--by continent: {settings.data_name} has no facts of {CONTINENT} (continent); give a "
+            "TSV file of subject ids and continents instead"
+        )
+    return found
+
+
+def _label(
+    keys: Sequence[str],
+    known: Mapping[str, str],
+    kind: str,
+    source: str,
+    of_languages: bool = False,
+) -> Labels:
+    """Return the groups of keys, in any of which at least one is.
+
+    Raises:
+        PolyprobeError: none is.
+    """
+    groups = [known.get(key) for key in keys]
+    distinct = dict(zip(keys, groups, strict=True))
+    matched = sum(group is not None for group in distinct.values())
+    if not matched:
+        raise PolyprobeError(
+            f"{source}: none of the {len(distinct):,} {kind} of the run, such as {keys[0]!r}, is "
+            f"among its {len(known):,} ids; check the ids"
+        )
+    return Labels(groups, of_languages, f"{source}: {matched:,} of {len(distinct):,} {kind}")
+
+
+def _match(file: Path, table: pa.Table, languages: Sequence[str]) -> Labels:
+    """Return the groups of a file, of what most of its ids are: the first of several."""
+    known = _read_groups(file)
+    facts = table["fact_id"].to_pylist()
+    codes = {key.replace("-", "_"): group for key, group in known.items()}
+    sources = {"languages": (languages, codes), "facts": (facts, known)}
+    if all(map(split_fact, facts)):
+        ends = _split(table, "subject")
+        sources |= {f"{name}s": (ids, known) for name, ids in ends.items()}
+    counts = {kind: len({*keys} & {*groups}) for kind, (keys, groups) in sources.items()}
+    kind = max(counts, key=lambda name: counts[name])
+    if not counts[kind]:
+        shown = ", ".join(repr(keys[0]) for keys, _ in sources.values())
+        raise PolyprobeError(
+            f"{file}: none of its {len(known):,} ids, such as {next(iter(known))!r}, is one of the "
+            f"run's {', '.join(sources)} (such as {shown}); check the ids"
+        )
+    keys, groups = sources[kind]
+    found = _label(keys, groups, kind, file.name, kind == "languages")
+    return found._replace(note=f"{found.note}, by {counts[kind]:,} of its {len(known):,} ids")
+
+
+def _read_groups(file: Path) -> dict[str, str]:
+    """Return the group of each id of a TSV file."""
+    known: dict[str, str] = {}
+    for number, line in enumerate(read_lines(file, "--by"), start=1):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) != 2 or not all(cells):
+            raise PolyprobeError(
+                f"{file}, line {number}: {line[:80]!r}; expected an id, a tab and its group"
+            )
+        if known.setdefault(cells[0], cells[1]) != cells[1]:
+            raise PolyprobeError(
+                f"{file}, line {number}: {cells[0]} is in {known[cells[0]]!r} before and in "
+                f"{cells[1]!r} here; keep one"
+            )
+    if not known:
+        raise PolyprobeError(f"{file} is empty; expected lines of an id, a tab and its group")
+    return known

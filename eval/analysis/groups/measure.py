@@ -1,0 +1,337 @@
+"""Right and wrong by group of languages or facts, with intervals and tests."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe.eval.results.compute import mark_right, read_chosen, read_facts
+from polyprobe.eval.results.options import BOOTSTRAP, Bootstrap, clusters_within, read_clusters
+from polyprobe.eval.results.predictions import mark_predictions
+from polyprobe.eval.results.relations import pick_facts, split_figures
+from polyprobe.eval.run.choice import ALL_ROWS, Choice
+from polyprobe.eval.run.folder import Run
+from polyprobe.metrics.joint.groups import (
+    N_PERMUTATIONS,
+    ChiSquare,
+    Pair,
+    Permutation,
+    compare_counts,
+    compare_pairs,
+    permute_groups,
+    share_errors,
+)
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    estimate_figure,
+    index_labels,
+    mean_of,
+    sum_by,
+)
+from polyprobe.schema.identity import split_fact
+from polyprobe.system.errors import PolyprobeError
+
+from .labels import Labels, find_labels
+
+ALL = "all"  # languages together
+RIGHT, RANKC = "right", "rankc"
+NOTHING = "no fact of a group was asked; choose other rows or groups"
+MOST_PAIRED, MOST_PERMUTED = 50, 10  # groups whose pairs are tested, and also permuted
+
+
+class Group(NamedTuple):
+    """The figures of a group.
+
+    Attributes:
+        name: its label.
+        size: number of its facts, or languages.
+        right, wrong: rows (facts in each language); fractions where candidates tie at rank 1.
+        share: right of all its rows.
+        ci: 95% bootstrap interval of the share, over facts; None for a single one.
+        change: see `share_errors`; None if nothing is wrong.
+        rankc: mean RankC over pairs of languages; None without rankings to compare.
+        rankc_ci: its 95% interval.
+    """
+
+    name: str
+    size: int
+    right: float
+    wrong: float
+    share: float
+    ci: list[float] | None
+    change: float | None
+    rankc: float | None = None
+    rankc_ci: list[float] | None = None
+
+
+class Grouped(NamedTuple):
+    """The groups of all languages together or of one, and their tests.
+
+    Attributes:
+        groups: in the order of first occurrence.
+        test: of the table of right and wrong rows.
+        permutation: of the labels of whole units.
+        pairs: tests of two groups, by their places; none for fewer than 3 groups or more than
+            `MOST_PAIRED`; not permuted for more than `MOST_PERMUTED`.
+        n_units: number of units that were permuted.
+    """
+
+    groups: list[Group]
+    test: ChiSquare
+    permutation: Permutation
+    pairs: list[Pair]
+    n_units: int
+
+
+class Outcome(NamedTuple):
+    """The groups of a run.
+
+    Attributes:
+        by: what they are of: a name, or a file.
+        labels: of the languages or rows.
+        unit: what was permuted whole: `fact`, `subject` or `language`.
+        found: `all`, or each language → its groups.
+        bootstrap: of the intervals.
+        signature: of the run.
+        choice: of its rows.
+        left_out: rows of the dataset that were left out, by reason.
+    """
+
+    by: str
+    labels: Labels
+    unit: str
+    found: dict[str, Grouped]
+    bootstrap: Bootstrap
+    signature: str
+    choice: Choice
+    left_out: dict[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures and tests; pairs have the names of their groups."""
+        return {
+            "signature": self.signature,
+            "subset": None if self.choice == ALL_ROWS else self.choice.as_json(),
+            "by": self.by,
+            "of": "languages" if self.labels.of_languages else "facts",
+            "labels": self.labels.note,
+            "unit": self.unit,
+            "resampling": self.bootstrap._asdict(),
+            "left_out": self.left_out,
+            "found": {name: _as_json(grouped) for name, grouped in self.found.items()},
+        }
+
+
+def _as_json(found: Grouped) -> dict[str, Any]:
+    names = [group.name for group in found.groups]
+    pairs = [
+        {
+            "groups": [names[row.first], names[row.second]],
+            **row.test._asdict(),
+            "p_adjusted": row.p_adjusted,
+            "permutation": row.permutation and row.permutation._asdict(),
+            "permuted_p_adjusted": row.permuted_p_adjusted,
+        }
+        for row in found.pairs
+    ]
+    return {
+        "groups": [group._asdict() for group in found.groups],
+        **found.test._asdict(),
+        "permutation": found.permutation._asdict() | {"n_units": found.n_units},
+        "pairs": pairs,
+    }
+
+
+class Draws(NamedTuple):
+    """Options of intervals and permutations; `clusters` has the unit of each row, None: facts."""
+
+    n_resamples: int
+    seed: int
+    clusters: Sequence[str] | None
+
+
+def group_run(
+    run: Run,
+    by: str,
+    *,
+    gender: Path | None = None,
+    unit: str = "auto",
+    each_language: bool = False,
+    choice: Choice = ALL_ROWS,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> Outcome:
+    """Return right and wrong by group, with intervals and tests.
+
+    Right is what the run's protocol calls right (`mark_right`, `mark_predictions`).
+
+    Args:
+        run: a finished run.
+        by: see `find_labels`.
+        gender: see `find_labels`.
+        unit: rows whose labels are permuted together: all of a fact, of a subject or of a
+            language. `auto`: languages for groups of these, else the subject if the fact ids name
+            it, each has one group and a group several of them, else the fact.
+        each_language: groups of facts in each language apart.
+        choice: of the run's rows.
+        bootstrap: of the intervals; the seed is also that of the permutations.
+
+    Raises:
+        PolyprobeError: see `find_labels` and `read_chosen`; a unit that has several groups.
+    """
+    settings = run.settings()
+    tables, left_out = read_chosen(run, choice)
+    first = next(iter(tables.values()))
+    labels = find_labels(by, first, settings, gender)
+    if each_language and labels.of_languages:
+        raise PolyprobeError(f"--each-language needs groups of facts; --by {by} is of languages")
+    unit, units = _choose_unit(unit, labels, first)
+    figures: dict[str, Figure] = {}
+    if settings.kind == "predictions":
+        right = mark_predictions(tables)
+    else:
+        facts = read_facts(run, tables)
+        right = mark_right(facts, settings.scoring)
+        if facts.rankc.shape[1]:  # the mean over pairs of the facts' values: one column, not 1,378
+            values = facts.rankc.mean(axis=1, keepdims=True)
+            figures[RANKC] = mean_of([RANKC], values, np.ones(len(values)), share=True)
+    bootstrap = bootstrap.resolve(first, len(tables))
+    read = clusters_within if by == "relation" else read_clusters
+    draws = Draws(bootstrap.n_resamples or 0, bootstrap.seed, read(first, bootstrap.clusters))
+    marks = np.column_stack(list(right.values()))
+    reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
+    unasked = dict(zip(right, np.isnan(marks).sum(axis=0).tolist(), strict=True))
+    left_out |= {f"{reason} in {language}": n for language, n in unasked.items() if n}
+    if labels.of_languages:
+        found = {ALL: group_languages(marks, labels.groups, draws)}
+    elif each_language:
+        columns = zip(right, marks.T, strict=True)
+        found = {
+            language: group_facts(column[:, None], labels.groups, units, {}, draws)
+            for language, column in columns
+            if unasked[language] < len(marks)
+        }
+    else:
+        found = {ALL: group_facts(marks, labels.groups, units, figures, draws)}
+    return Outcome(by, labels, unit, found, bootstrap, settings.signature, choice, left_out)
+
+
+def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[str]]:
+    """Return the unit and that of each row; languages need none."""
+    if labels.of_languages or unit == "language":
+        if unit not in ("auto", "language") or not labels.of_languages:
+            kind = "languages" if labels.of_languages else "facts"
+            raise PolyprobeError(f"--unit {unit}: the groups are of {kind}; leave it out")
+        return "language", []
+    facts = table["fact_id"].to_pylist()
+    parts = [split_fact(fact) for fact in facts]
+    subjects = [found[1] for found in parts if found]
+    divided = _find_divided(subjects, labels.groups) if len(subjects) == len(facts) else "none"
+    if unit == "subject" and divided:
+        reason = f"{divided!r} has several groups" if subjects else "the fact ids name none"
+        raise PolyprobeError(f"--unit subject: {reason}; use --unit fact")
+    several = len({*subjects}) > len({*labels.groups} - {None})  # else each would be a group
+    if unit == "subject" or (unit == "auto" and not divided and several):
+        return "subject", subjects
+    return "fact", facts
+
+
+def _find_divided(units: Sequence[str], groups: Sequence[str | None]) -> str | None:
+    """Return a unit of several groups; None if there is none."""
+    known: dict[str, str] = {}
+    rows = ((unit, group) for unit, group in zip(units, groups, strict=True) if group is not None)
+    return next((unit for unit, group in rows if known.setdefault(unit, group) != group), None)
+
+
+def group_facts(
+    marks: np.ndarray,
+    groups: Sequence[str | None],
+    units: Sequence[str],
+    figures: Mapping[str, Figure],
+    draws: Draws,
+) -> Grouped:
+    """Return the groups of facts.
+
+    Args:
+        marks: probability that each fact is right [facts, languages]; NaN: not asked.
+        groups: of each fact; those without, and those that are not asked, are left out.
+        units: of each fact, permuted together.
+        figures: RankC, of all facts; empty without.
+        draws: options of intervals and permutations.
+    """
+    asked = ~np.isnan(marks)
+    inside = np.array([group is not None for group in groups])
+    rows = np.flatnonzero(asked.any(axis=1) & inside).tolist()
+    if not rows:
+        raise PolyprobeError(NOTHING)
+    right, n = np.nan_to_num(marks).sum(axis=1)[rows], asked.sum(axis=1)[rows]
+    names = [str(groups[row]) for row in rows]
+    measured = {
+        RIGHT: mean_of([RIGHT], right[:, None], n[:, None], share=True),
+        **{name: pick_facts(figure, np.array(rows)) for name, figure in figures.items()},
+    }
+    clusters = draws.clusters and [draws.clusters[row] for row in rows]
+    found = split_figures(measured, names, clusters, draws.n_resamples, draws.seed)
+    labels, codes = index_labels(names, len(rows), "groups")
+    own_units = index_labels([units[row] for row in rows], len(rows), "units")[1]
+    table = np.column_stack([right, n - right])
+    starts = np.unique(own_units, return_index=True)[1]
+    counts = sum_by(codes, table)
+    sizes = np.bincount(codes).tolist()
+    made = []
+    for label, size, own in zip(labels, sizes, counts, strict=True):
+        means, bounds = found[str(label)]["mean"], found[str(label)]["intervals"]
+        rankc = (means.get(RANKC), bounds.get(RANKC))
+        made.append(_make_group(str(label), size, own, bounds.get(RIGHT), *rankc))
+    return _test(made, sum_by(own_units, table), codes[starts], draws.seed)
+
+
+def group_languages(marks: np.ndarray, groups: Sequence[str | None], draws: Draws) -> Grouped:
+    """Return the groups of languages; arguments as above, `groups` of each language."""
+    asked = ~np.isnan(marks)
+    columns = [i for i, group in enumerate(groups) if group is not None and asked[:, i].any()]
+    if not columns:
+        raise PolyprobeError(NOTHING)
+    labels, codes = index_labels([groups[i] for i in columns], len(columns), "groups")
+    right = sum_by(codes, np.nan_to_num(marks).T[columns]).T  # [facts, groups]
+    n = sum_by(codes, asked.T[columns].astype(np.float64)).T
+    figure = mean_of([str(place) for place in range(len(labels))], right, n, share=True)
+    found = estimate_figure(figure, **draws._asdict())
+    units = np.column_stack([np.nansum(marks, axis=0), asked.sum(axis=0)])[columns]
+    units[:, 1] -= units[:, 0]
+    sizes, counts = np.bincount(codes).tolist(), sum_by(codes, units)
+    made = [
+        _make_group(str(label), sizes[place], counts[place], found.get(f"{place}_ci"))
+        for place, label in enumerate(labels)
+    ]
+    return _test(made, units, codes, draws.seed)
+
+
+def _make_group(
+    name: str,
+    size: int,
+    counts: np.ndarray,
+    ci: list[float] | None,
+    rankc: float | None = None,
+    rankc_ci: list[float] | None = None,
+) -> Group:
+    """Return a group of right and wrong counts [2], whose change depends on the other groups."""
+    right, wrong = counts.tolist()
+    return Group(name, size, right, wrong, right / (right + wrong), ci, None, rankc, rankc_ci)
+
+
+def _test(groups: Sequence[Group], units: np.ndarray, codes: np.ndarray, seed: int) -> Grouped:
+    """Return the groups with their changes and the tests of their units [units, 2]."""
+    counts = np.array([[group.right, group.wrong] for group in groups])
+    changes = [None if np.isnan(x) else x for x in share_errors(counts).tolist()]
+    pairs = []
+    if 2 < len(groups) <= MOST_PAIRED:
+        n = N_PERMUTATIONS if len(groups) <= MOST_PERMUTED else 0
+        pairs = compare_pairs(units, codes, n, seed)
+    return Grouped(
+        [x._replace(change=change) for x, change in zip(groups, changes, strict=True)],
+        compare_counts(counts),
+        permute_groups(units, codes, seed=seed),
+        pairs,
+        len(units),
+    )

@@ -1,0 +1,57 @@
+"""Pictures of the view by template, for files."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polyprobe.eval.pictures.picture import Bars, Picture, Series
+from polyprobe.eval.results.further.templates import BETWEEN, EFFECTS, QUANTITIES, WITHIN
+from polyprobe.eval.results.table import of_languages
+
+
+def list_template_pictures(results: Mapping[str, Any]) -> dict[str, Picture]:
+    """Return the pictures of a run with several templates; none of another run.
+
+    `ceiling`: RankC within each language and with others. With the view by template also `split`,
+    the shares of the inconsistency, and `templates`, the accuracies of the worst and best template.
+    """
+    if WITHIN.name not in results:
+        return {}
+    found = {"ceiling": _draw_ceiling(results)}
+    if "templates" in results:
+        found |= {"split": _draw_split(results), "templates": _draw_spread(results)}
+    return found
+
+
+def _draw_ceiling(results: Mapping[str, Any]) -> Picture:
+    languages: Sequence[str] = results["languages"]
+    bounds = results.get("intervals", {}).get(WITHIN.name, {})
+    own = [results[WITHIN.name][x] for x in languages]
+    series = [_make_series("within the language", own, [bounds.get(x) for x in languages])]
+    if results.get(BETWEEN.name):
+        others = of_languages(results, BETWEEN)
+        series.append(_make_series("with the other languages", [others[x] for x in languages]))
+    return Bars("RankC of different templates", languages, series, "RankC")
+
+
+def _draw_split(results: Mapping[str, Any]) -> Picture:
+    effects = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
+    found = {x: results["templates"][x] for x in QUANTITIES if x in results["templates"]}
+    series = [
+        _make_series(QUANTITIES[x], [of[y] for y in effects], [of[f"{y}_ci"] for y in effects])
+        for x, of in found.items()
+    ]
+    return Bars("Split of the inconsistency", [*effects.values()], series, "share")
+
+
+def _draw_spread(results: Mapping[str, Any]) -> Picture:
+    of = results["templates"]["by_language"]
+    series = [
+        _make_series(f"{kind} template", [of[x][kind] for x in of]) for kind in ("worst", "best")
+    ]
+    return Bars("Accuracy by template, mean over relations", [*of], series, "accuracy")
+
+
+def _make_series(
+    name: str, values: Sequence[float | None], bounds: Sequence[list[float] | None] = ()
+) -> Series:
+    return Series(name, [float("nan") if value is None else value for value in values], bounds)

@@ -1,0 +1,215 @@
+"""Right and wrong by group, and whether the groups differ.
+
+Schott et al. (2023, figure 1) count the rows of 20 languages that a model completes right or wrong,
+by the script of the language, and test the 2 x 2 table with Pearson's chi-squared. That test takes
+the rows as independent, but rows in 20 languages ask for one fact, and rows of a language have one
+model's skill in it: where such rows are alike, its p-values are far too small. Here the statistic
+also has the p-value of a permutation of whole units: the group is drawn for all rows of a fact, of
+a subject, or of a language at once.
+
+>>> counts = np.array([[30.0, 10.0], [20.0, 20.0]])
+>>> round(compare_counts(counts).chi2, 3), round(compare_counts(counts).p, 3)  # Yates: 2 x 2
+(4.32, 0.038)
+>>> share_errors(counts).round(1).tolist()  # 10 of 30 errors are in half of the rows
+[-33.3, 33.3]
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, gammaln
+from scipy.stats import random_table
+
+from polyprobe.metrics.shared.intervals import sum_by
+
+from .significance import correct
+
+N_PERMUTATIONS = 10_000
+_CELLS = 2**22  # of tables that are held at once
+_YATES = 0.5
+
+
+class ChiSquare(NamedTuple):
+    """Pearson's test of a table [groups, 2]; None where undefined.
+
+    Attributes:
+        chi2: the statistic, with Yates' correction for 2 x 2.
+        dof: degrees of freedom, groups - 1.
+        p: of the chi-squared distribution.
+        cramers_v: sqrt(chi2 / (N (min(groups, 2) - 1))), from 0 to 1.
+        least_expected: the smallest expected count; the distribution is inexact below 5.
+    """
+
+    chi2: float | None
+    dof: int
+    p: float | None
+    cramers_v: float | None
+    least_expected: float | None
+
+
+class Permutation(NamedTuple):
+    """The statistic among those of permuted labels.
+
+    Attributes:
+        p: share of the assignments with a statistic at least as large; None where undefined.
+        n: number of assignments, all distinct ones if `exact`, else random ones.
+        exact: whether all were enumerated.
+    """
+
+    p: float | None
+    n: int
+    exact: bool
+
+
+class Pair(NamedTuple):
+    """The test of two groups; `p_adjusted` are Holm's over all pairs.
+
+    `permutation` and its `permuted_p_adjusted` are None where no labels were permuted.
+    """
+
+    first: int
+    second: int
+    test: ChiSquare
+    p_adjusted: float | None
+    permutation: Permutation | None
+    permuted_p_adjusted: float | None
+
+
+def find_chi2(counts: np.ndarray) -> np.ndarray:
+    """Return Pearson's statistic of tables [..., groups, 2]; NaN if a margin is 0.
+
+    Counts may be fractions: a fact that ties at rank 1 is right with a probability, and enters the
+    table with this expectation. As in `scipy.stats.chi2_contingency`, Yates' correction of 2 x 2
+    moves a count by no more than its distance from the expected one.
+    """
+    expected = _expect(counts)
+    gaps = np.abs(counts - expected)
+    if counts.shape[-2] == 2:
+        gaps -= np.minimum(_YATES, gaps)
+    parts = np.full(gaps.shape, np.nan)
+    np.divide(gaps**2, expected, out=parts, where=expected > 0)
+    return parts.sum(axis=(-2, -1))
+
+
+def _expect(counts: np.ndarray) -> np.ndarray:
+    rows, columns = counts.sum(axis=-1, keepdims=True), counts.sum(axis=-2, keepdims=True)
+    return rows * columns / np.maximum(counts.sum(axis=(-2, -1), keepdims=True), 1e-300)
+
+
+def compare_counts(counts: np.ndarray) -> ChiSquare:
+    """Return Pearson's test of right and wrong counts [groups, 2].
+
+    Undefined for one group, and where nothing or everything is right.
+    """
+    dof = len(counts) - 1
+    chi2 = float(find_chi2(counts)) if dof else np.nan
+    if np.isnan(chi2):
+        return ChiSquare(None, dof, None, None, None)
+    v = float(np.sqrt(chi2 / counts.sum()))  # min(groups, 2) - 1 is 1
+    return ChiSquare(chi2, dof, float(chdtrc(dof, chi2)), v, float(_expect(counts).min()))
+
+
+def share_errors(counts: np.ndarray) -> np.ndarray:
+    """Return by how many percent each group's share of the errors exceeds its share of the rows.
+
+    100 (e_g / E - n_g / N) / (n_g / N) of counts [groups, 2] (right, wrong); NaN without errors.
+    """
+    rates = counts[:, 1] / counts.sum(axis=1)
+    errors, rows = counts[:, 1].sum(), counts.sum()
+    return 100 * (rates * rows / errors - 1) if errors else np.full(len(counts), np.nan)
+
+
+def permute_groups(
+    units: np.ndarray, codes: np.ndarray, n: int = N_PERMUTATIONS, seed: int = 0
+) -> Permutation:
+    """Return the p-value of `find_chi2` when the labels are permuted over whole units.
+
+    All distinct assignments of labels to units are enumerated if there are at most `n`; the p-value
+    is then exact. Otherwise n are drawn, and p = (b + 1) / (n + 1) for b statistics at least as
+    large as the observed one.
+
+    Args:
+        units: right and wrong rows of each unit [units, 2].
+        codes: number of the unit's group, 0 … groups - 1, each with a unit.
+        n: number of assignments at most.
+        seed: of the draws.
+    """
+    sizes = np.bincount(codes)
+    if len(sizes) < 2 or np.isnan(observed := find_chi2(sum_by(codes, units))):
+        return Permutation(None, 0, False)
+    exact = bool(gammaln(len(codes) + 1) - gammaln(sizes + 1).sum() <= np.log(n) + 1e-9)
+    tables = _list_tables(units, sizes) if exact else _draw_tables(units, sizes, n, seed)
+    null = np.concatenate([find_chi2(part) for part in tables])
+    # equal statistics must count as equal, whatever the order in which their rows were summed
+    reached = int((null >= observed * (1 - 1e-9) - 1e-9).sum())
+    more = 0 if exact else 1
+    return Permutation((reached + more) / (len(null) + more), len(null), exact)
+
+
+def _list_tables(units: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the tables [assignments, groups, 2] of all distinct assignments."""
+    orders = np.array([*_list_orders(range(len(units)), sizes.tolist())])
+    yield np.add.reduceat(units[orders], sizes.cumsum() - sizes, axis=1)
+
+
+def _list_orders(units: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the units of the first group, of the second one, and so on, in all distinct ways."""
+    if len(sizes) == 1:
+        yield [*units]
+        return
+    for chosen in combinations(units, sizes[0]):
+        rest = [unit for unit in units if unit not in chosen]
+        yield from ([*chosen, *order] for order in _list_orders(rest, sizes[1:]))
+
+
+def _draw_tables(units: np.ndarray, sizes: np.ndarray, n: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield tables [draws, groups, 2] of random assignments.
+
+    How many units with equal rows each group gets is a random table with fixed margins; where that
+    is larger than the list of units, the list is shuffled.
+    """
+    random, starts = np.random.default_rng(seed), sizes.cumsum() - sizes
+    distinct, times = np.unique(units, axis=0, return_counts=True)
+    shuffled = len(sizes) * len(times) > len(units)
+    if len(times) == 1:  # scipy 1.17 draws negative cells of a single column
+        distinct, times = distinct.repeat(2, axis=0), np.append(times, 0)
+    step = max(1, _CELLS // (len(units) if shuffled else len(sizes) * len(times)))
+    for start in range(0, n, step):
+        size = min(step, n - start)
+        if shuffled:
+            orders = random.permuted(np.tile(np.arange(len(units)), (size, 1)), axis=1)
+            yield np.add.reduceat(units[orders], starts, axis=1)
+        else:
+            yield random_table.rvs(sizes, times, size=size, random_state=random) @ distinct
+
+
+def compare_pairs(
+    units: np.ndarray, codes: np.ndarray, n: int = N_PERMUTATIONS, seed: int = 0
+) -> list[Pair]:
+    """Return the tests of all pairs of groups, p-values corrected by Holm; arguments as above.
+
+    Labels are permuted over the units of the two groups alone; n = 0: they are not permuted.
+    """
+    counts = sum_by(codes, units)
+    pairs = [*combinations(range(len(counts)), 2)]
+    tests = [compare_counts(counts[[*pair]]) for pair in pairs]
+    permuted: list[Permutation | None] = [None] * len(pairs)
+    for place, (_, second) in enumerate(pairs if n else ()):
+        rows = np.isin(codes, pairs[place])
+        permuted[place] = permute_groups(units[rows], (codes[rows] == second).astype(int), n, seed)
+    adjusted = _correct([test.p for test in tests])
+    own = _correct([found and found.p for found in permuted])
+    return [
+        Pair(*pair, test, p, permutation, permuted_p)
+        for pair, test, p, permutation, permuted_p in zip(
+            pairs, tests, adjusted, permuted, own, strict=True
+        )
+    ]
+
+
+def _correct(values: Sequence[float | None]) -> list[float | None]:
+    """Return p-values after Holm; None stays None."""
+    p = np.array([np.nan if value is None else value for value in values])
+    return [None if np.isnan(value) else value for value in correct(p, "holm").tolist()]

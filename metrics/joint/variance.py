@@ -1,0 +1,224 @@
+"""Split the inconsistency of answers into language, template and their interplay with the fact.
+
+A fact f is asked in languages l with wordings w. Its answers are random effects around a mean
+(generalizability theory: Brennan 2001, chapters 2 and 3; Searle, Casella and McCulloch 1992):
+
+    y[f, l, w] = mean + fact + language + template + fact x language + residual
+
+`template` is the effect of a wording, in all languages or in one, `residual` its interplay with
+the fact: whether the k-th template of one language translates that of another one does not matter.
+y has an entry for each outcome, its probability, and 1 - y y' is the probability that two answers
+differ. So each component is the sum of variances over outcomes, and an expected disagreement is the
+sum of the components that two questions do not share:
+
+    same fact, same language, another wording      template + residual
+    same fact, another language and wording        language + fact x language + template + residual
+
+The second is the inconsistency, and languages have a share of 1 less the ratio of the two. The
+estimates are unbiased, and below 0 where disagreements happen to be so: mean disagreements of five
+kinds of pairs, solved for the components (Koch 1967, Technometrics 9), which in a complete design
+are those of the analysis of variance.
+
+>>> en, fr = np.eye(3)[[0, 1, 2, 2]], np.eye(3)[[0, 0, 1, 1]]  # 2 facts x 2 wordings
+>>> measure_disagreement([en, fr], np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])).tolist()
+[0.25, 0.75, 1.0, 1.0, 0.75]
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from polyprobe.metrics.shared.intervals import sum_by
+from polyprobe.metrics.shared.rows import Rows
+
+COMPONENTS = ("fact", "language", "template", "fact_language", "residual")
+SHARES = ("languages", "templates", *COMPONENTS[1:])
+NAMES = ("within", "between", *COMPONENTS, *(f"share_{name}" for name in SHARES))
+GROUPS, _FEWEST = 20, 8  # of facts; units of an interval
+_LEVEL = 0.95
+
+
+class Asked(NamedTuple):
+    """The answers to the questions of a relation, row i the same question in every language.
+
+    Attributes:
+        outcomes: probabilities [rows, outcomes] of each language.
+        facts: number of each row's fact, from 0.
+        wordings: number of each row's wording, from 0; those of one fact differ.
+        units: label of each row, such as its subject; facts with one label are left out together.
+    """
+
+    outcomes: Sequence[np.ndarray | csr_array]
+    facts: np.ndarray
+    wordings: np.ndarray
+    units: np.ndarray
+
+    def take(self, rows: np.ndarray) -> "Asked":
+        """Return some of the rows."""
+        return Asked([part[rows] for part in self.outcomes], *(part[rows] for part in self[1:]))
+
+
+def split_inconsistency(
+    relations: Sequence[Asked], n_resamples: int = 1_000, seed: int = 0
+) -> dict[str, Any]:
+    """Return the components of all relations, which weigh the same, with 95% intervals.
+
+    Of eight relations or more the intervals are for other relations, with their own templates. Of
+    fewer they are for other facts, with these relations and templates: units are then the
+    pseudo-values (Tukey 1958) of leaving out one group of facts in turn.
+
+    Returns:
+        Each of `NAMES` (None if undefined, as with one language) and `NAME_ci` (None without an
+        interval): `within` and `between`, the disagreements
+        within a language and between languages; the COMPONENTS; their shares of `between`,
+        `share_languages` that of language and fact x language, `share_templates` that of template
+        and residual. `unit`, `relation` or `fact`, and `n_relations`; `n_left_out`, those without
+        two facts or two wordings of a fact.
+    """
+    values = np.stack([measure_disagreement(*asked[:3]) for asked in relations])
+    defined = np.isfinite(values).sum(axis=1)
+    kept = np.flatnonzero((defined == defined.max()) & np.isfinite(values[:, 0]))
+    counts = {"n_relations": len(kept), "n_left_out": len(values) - len(kept)}
+    by_relation = len(kept) >= _FEWEST
+    unit = {"unit": "relation" if by_relation else "fact", **counts}
+    units = values[kept]
+    if not len(kept):
+        units = np.full((1, 5), np.nan)
+    elif not by_relation:
+        units = _leave_facts_out([relations[i] for i in kept.tolist()], units.mean(axis=0))
+    point = find_components((values[kept] if len(kept) else units).mean(axis=0))
+    bounds = np.full((len(NAMES), 2), np.nan)
+    if n_resamples and len(units) >= _FEWEST:
+        bounds = bound_means(units, n_resamples, seed)
+    return {**_report(point, bounds), **unit}
+
+
+def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
+    """Return the probability of each outcome [rows, outcomes]: that its candidate is first.
+
+    Tied candidates share a row's probability. `outcomes` are the numbers, from 0, of all
+    candidates, one row after the other.
+    """
+    starts = rows.sizes.cumsum() - rows.sizes
+    best = rows.flat == np.repeat(np.maximum.reduceat(rows.flat, starts), rows.sizes)
+    counts = np.add.reduceat(best, starts, dtype=np.intp)
+    ends: np.ndarray = np.append(0, counts.cumsum())
+    shape = (len(starts), outcomes.max() + 1)
+    return csr_array((np.repeat(1 / counts, counts), outcomes[best], ends), shape=shape)
+
+
+def measure_disagreement(
+    outcomes: Sequence[np.ndarray | csr_array], facts: np.ndarray, wordings: np.ndarray
+) -> np.ndarray:
+    """Return the mean disagreement of five kinds of pairs of a relation's answers, see `Asked`.
+
+    Returns:
+        [5], NaN where there is no pair: in one language, of the same fact; in two languages and
+        wordings, of the same fact; in one language, of the same wording of two facts; in one
+        language, of two facts and wordings; in two languages, of two facts and wordings.
+    """
+    if not len(facts):
+        return np.full(5, np.nan)
+    count, size = len(outcomes), wordings.max() + 1
+    answers = vstack([csr_array(part) for part in outcomes])
+    language: np.ndarray = np.repeat(np.arange(count), len(facts))
+    fact, wording = np.tile(facts, count), np.tile(wordings, count)
+    own = np.square(answers.data).sum()
+
+    def pairs(codes: np.ndarray) -> np.ndarray:
+        """Return the pairs of questions with equal codes: their number, and how many agree."""
+        agreeing = np.square(sum_by(codes, answers).data).sum() - own
+        return np.array([(np.bincount(codes) ** 2).sum() - len(codes), agreeing]) / 2
+
+    within, alike = pairs(fact * count + language), pairs(wording * count + language)
+    between = pairs(fact) - within - pairs(fact * size + wording)
+    apart = pairs(language) - within - alike
+    same_wording = pairs(wording) - alike  # in two languages
+    others = pairs(np.zeros_like(fact)) - pairs(language) - between - same_wording
+    n, agreeing = np.stack([within, between, alike, apart, others], axis=1)
+    return 1 - np.divide(agreeing, n, out=np.full(5, np.nan), where=n > 0)
+
+
+def find_components(disagreement: np.ndarray) -> np.ndarray:
+    """Return the values of NAMES [..., 13] from disagreements [..., 5]; NaN where undefined."""
+    above, below = _divide(disagreement)
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+
+
+def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return numerators and denominators of NAMES [..., 13]: all but the shares are over 1."""
+    within, between, alike, apart, others = np.moveaxis(disagreement, -1, 0)
+    template, language = apart - alike, others - apart
+    residual, fact_language = within - template, between - within - language
+    fact = alike - fact_language - residual
+    effects = [language, template, fact_language, residual]
+    shares = [between - within, within, *effects]
+    above = np.stack([within, between, fact, *effects, *shares], axis=-1)
+    below = np.ones_like(above)
+    below[..., -len(SHARES) :] = between[..., None]
+    return above, below
+
+
+def _leave_facts_out(relations: Sequence[Asked], whole: np.ndarray) -> np.ndarray:
+    """Return pseudo-values [groups, 5] of the mean over relations, `whole`."""
+    labels = np.concatenate([asked.units for asked in relations])
+    places = np.unique(labels, return_inverse=True)[1] % GROUPS
+    parts = np.split(places, np.cumsum([len(asked.units) for asked in relations])[:-1])
+    count = places.max() + 1
+    without = np.stack(
+        [
+            np.mean(
+                [
+                    measure_disagreement(*asked.take(np.flatnonzero(part != group))[:3])
+                    for asked, part in zip(relations, parts, strict=True)
+                ],
+                axis=0,
+            )
+            for group in range(count)
+        ]
+    )
+    return count * whole - (count - 1) * without
+
+
+def bound_means(units: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+    """Return the intervals [13, 2] of the values of NAMES, from units [n, 5] of equal weight.
+
+    value ± q s, with s the linearised standard error of a ratio of means and q the 95% quantile of
+    |t| in a bootstrap of the units (symmetric bootstrap-t: Hall 1988), which is above Student's in
+    skewed samples. NaN if too many resamples are of equal units.
+    """
+    above, below = _divide(units)
+    drawn = np.random.default_rng(seed).multinomial(
+        len(units), np.full(len(units), 1 / len(units)), n_resamples
+    )
+    value, error = _estimate(np.ones((1, len(units))), above, below)
+    values, errors = _estimate(drawn, above, below)
+    t = np.where(values == value, 0, np.inf)
+    np.divide(np.abs(values - value), errors, out=t, where=errors > 0)
+    limit = np.quantile(t, _LEVEL, axis=0, method="higher")
+    half = np.where(np.isfinite(limit), limit, np.nan) * error[0]
+    return np.stack([value[0] - half, value[0] + half], axis=1)
+
+
+def _estimate(
+    counts: np.ndarray, above: np.ndarray, below: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ratios of sums and standard errors [resamples, k], units counted [resamples, n]."""
+    size = counts[0].sum()
+    base = counts @ below
+    ratio = np.divide(counts @ above, base, out=np.full_like(base, np.nan), where=base > 0)
+    squares = [counts @ (one * other) for one, other in ((above, above), (above, below))]
+    rest = squares[0] - 2 * ratio * squares[1] + ratio**2 * (counts @ below**2)
+    error = np.sqrt(np.maximum(rest, 0) * size / (size - 1))
+    return ratio, np.divide(error, base, out=np.zeros_like(base), where=base > 0)
+
+
+def _report(point: np.ndarray, bounds: np.ndarray) -> dict[str, Any]:
+    """Return NAME and NAME_ci of each value; None for NaN."""
+    found: dict[str, Any] = {}
+    for name, value, ends in zip(NAMES, point.tolist(), bounds.tolist(), strict=True):
+        found[name] = None if np.isnan(value) else value
+        found[f"{name}_ci"] = None if np.isnan([value, *ends]).any() else ends
+    return found

@@ -1,0 +1,108 @@
+"""A board as a static Space: its files, its checks, pushes to the stand-in Hub."""
+
+import json
+
+import pytest
+
+from polyprobe.cli.publish import find_kind
+from polyprobe.eval.analysis.board.board import make_board
+from polyprobe.eval.report.analysis.board import FILES, write_board
+from polyprobe.publish.checks import STAGES, check_source
+from polyprobe.publish.install import install_folder
+from polyprobe.publish.source import read_source
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.publish.push.clients import api
+from polyprobe.tests.publish.push.folders import edit
+from polyprobe.tests.publish.push.test_push import contents, held, messages, run
+from tests.eval.boards import write_table_5
+
+__all__ = ["api"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_board(make_board(write_table_5(tmp_path / "runs")), tmp_path / "leaderboard")
+    return tmp_path / "leaderboard"
+
+
+def change_figure(folder):
+    found = json.loads((folder / "board.json").read_text(encoding="utf-8"))
+    found["models"][0]["figures"]["accuracy"]["mean"] = 1.0
+    (folder / "board.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+SPOILED = {
+    "incomplete-board-card": (
+        lambda folder: edit(folder / "README.md", "sdk: static", "sdk: gradio"),
+        "sdk is 'gradio'; expected 'static'",
+    ),
+    "missing-app": (
+        lambda folder: (folder / "index.html").unlink(),
+        "app_file is 'index.html': no such file",
+    ),
+    "other-page": (change_figure, "the page is not of the figures in board.json; make it again"),
+}
+
+
+def test_every_check_has_a_board_that_fails_it():
+    assert {code for stage in STAGES["board"] for code in stage} == {*SPOILED}
+
+
+@pytest.mark.parametrize("code", SPOILED)
+def test_a_board_that_is_not_fit(code, folder):
+    assert check_source(read_source(folder))["sdk"] == "static"
+    spoil, message = SPOILED[code]
+    spoil(folder)
+    with pytest.raises(PolyprobeError, match=message) as raised:
+        check_source(read_source(folder))
+    assert "\n" not in str(raised.value)
+
+
+def test_damaged_figures_are_refused(folder):
+    (folder / "board.json").write_text("{", encoding="utf-8")
+    with pytest.raises(PolyprobeError, match=r"board.json or the page cannot be read"):
+        check_source(read_source(folder))
+
+
+def test_a_push_and_the_same_again(api, hub, folder, capsys):
+    """The Hub's own page of a new static Space is replaced; its style.css stays, without effect."""
+    run(folder, "me/board")
+    assert api.repo_info("me/board", repo_type="space").sdk == "static"
+    assert held(api, "me/board", "space") == contents(folder) | {"style.css": b"style.css"}
+    assert messages(api, "me/board", "space")[0].startswith("leaderboard of polyprobe ")
+    assert f"use: {hub.url}/spaces/me/board" in capsys.readouterr().out
+    hub.clear()
+    run(folder, "me/board")
+    assert hub.uploaded() == []
+    assert "nothing to upload, all 5 files are there" in capsys.readouterr().out
+
+
+def test_a_new_space_may_hold_what_the_hub_put_there(api, folder):
+    api.create_repo("me/board", repo_type="space", space_sdk="static")
+    run(folder, "me/board")
+    assert {*held(api, "me/board", "space")} == {*FILES, "style.css"}
+
+
+def test_the_space_of_another_is_not_overwritten(api, folder):
+    api.create_repo("me/board", repo_type="space", space_sdk="static")
+    page = {"path_or_fileobj": b"mine", "path_in_repo": "index.html"}
+    api.upload_file(**page, repo_id="me/board", repo_type="space")
+    with pytest.raises(PolyprobeError, match="has files that are not from a push"):
+        run(folder, "me/board")
+
+
+def test_a_dry_run_lists_the_files_and_what_is_left_out(api, hub, folder, capsys):
+    (folder / "notes.txt").write_text("mine")
+    run(folder, "me/board", dry_run=True)
+    shown = capsys.readouterr().out
+    for name in FILES:
+        assert f"A {name}  {(folder / name).stat().st_size:,} bytes" in shown
+    assert "note: not uploaded, not part of a board: notes.txt" in shown
+    assert "me/board, a new repository: 5 files added" in shown
+    assert {request.method for request in hub.requests} == {"GET"}
+
+
+def test_a_board_is_no_dataset(folder):
+    assert find_kind(folder) == "board"
+    with pytest.raises(PolyprobeError, match="is a board, which cannot be installed"):
+        install_folder(folder)
