@@ -10,7 +10,7 @@ from rich.console import Console
 from polyprobe.eval.analysis.board import check_folder, check_table
 from polyprobe.schema.names import split_list
 
-from .options import DrawnName, FigureFile, import_evaluate, save_chosen, say
+from .options import DrawnName, FigureFile, check_drawn, import_evaluate, save_chosen, say
 
 
 def board(
@@ -71,6 +71,7 @@ def board(
         check_folder(output)
     if table:
         check_table(table)
+    check_drawn(figure, draw, "given", "codes")
     import_evaluate()
     from polyprobe.eval.analysis.board.board import make_board
     from polyprobe.eval.analysis.board.pictures import list_pictures

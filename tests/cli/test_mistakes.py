@@ -64,6 +64,8 @@ MISTAKES = {
     "report r": "give --output FILE.html for the report, or --figure for a picture",
     "report r --output r.html --draw rankc": "--draw, --order and --names are for --figure FILE",
     "compare a b --names names": "--draw, --order and --names are for --figure FILE; give that too",
+    "groups r --by script --draw all": "--draw, --order and --names are for --figure FILE",
+    "board r --draw accuracy": "--draw, --order and --names are for --figure FILE",
     "report r --figure r.gif": "--figure r.gif: expected a name that ends in .svg, .pdf or .png",
     "report r --figure r.svg --order scripts": "unknown --order 'scripts'; did you mean 'script'?",
     "report r --figure r.svg --names iso": "unknown --names 'iso'; known: codes, names",
