@@ -20,6 +20,7 @@ from .options import (
     Order,
     Relations,
     Seed,
+    check_drawn,
     checked,
     import_evaluate,
     parse_choice,
@@ -110,6 +111,7 @@ def relate(
     Pearson and Spearman as in the papers, and Mantel's test, because pairs share languages.
     """
     splits = parse_splits(languages)
+    check_drawn(figure, draw, order, names)
     import_evaluate()
     from polyprobe.eval.analysis.relate.outcome import list_pictures, relate_run
     from polyprobe.eval.report.analysis.relate import write_relations

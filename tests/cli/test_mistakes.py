@@ -65,6 +65,7 @@ MISTAKES = {
     "report r --output r.html --draw rankc": "--draw, --order and --names are for --figure FILE",
     "compare a b --names names": "--draw, --order and --names are for --figure FILE; give that too",
     "groups r --by script --draw all": "--draw, --order and --names are for --figure FILE",
+    "relate r --with script --order family": "--draw, --order and --names are for --figure FILE",
     "board r --draw accuracy": "--draw, --order and --names are for --figure FILE",
     "report r --figure r.gif": "--figure r.gif: expected a name that ends in .svg, .pdf or .png",
     "report r --figure r.svg --order scripts": "unknown --order 'scripts'; did you mean 'script'?",
