@@ -1,7 +1,6 @@
 """URIEL's similarities: made-up tables in the layout of lang2vec, and published values."""
 
 import re
-import sys
 import zipfile
 from importlib.util import find_spec
 from math import acos, pi
@@ -65,14 +64,14 @@ def package(tmp_path, monkeypatch):
     }
     folder = tmp_path / "madeup" / "data"
     folder.mkdir(parents=True)
-    (folder.parent / "__init__.py").write_text("")
+    (tmp_path / "madeup-1.dist-info").mkdir()
+    (tmp_path / "madeup-1.dist-info" / "METADATA").write_text("Name: madeup\nVersion: 1\n")
     for file, (feats, data) in tables.items():
         values = np.array(data, dtype=np.float32)[..., None]
         np.savez(folder / f"{file}.npz", langs=names, feats=feats, data=values, sources=["X"])
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(uriel, "PACKAGE", "madeup")
-    yield {file: np.array(data, dtype=float) for file, (_, data) in tables.items()}
-    del sys.modules["madeup"]
+    return {file: np.array(data, dtype=float) for file, (_, data) in tables.items()}
 
 
 def test_shared_nodes_of_a_made_up_family(package):

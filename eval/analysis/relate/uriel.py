@@ -10,12 +10,12 @@ computed online; the package has the vectors only, from which they follow but fo
 """
 
 from collections.abc import Collection, Sequence
-from importlib.resources import as_file, files
+from importlib.metadata import PackageNotFoundError, distribution
 
 import numpy as np
 
 from polyprobe.schema.languages import find_language
-from polyprobe.system.extras import require
+from polyprobe.system.extras import missing as lacks
 
 from .pairs import Similarity
 
@@ -40,9 +40,11 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
     Raises:
         PolyprobeError: lang2vec is not installed.
     """
-    require(f"--with {name}", PACKAGE)
     codes = [_list_codes(split, name) for split in languages]
-    paths = _read_vectors(*TABLES[name], {code for own in codes for code in own})
+    try:
+        paths = _read_vectors(*TABLES[name], {code for own in codes for code in own})
+    except PackageNotFoundError:
+        raise lacks(f"--with {name}", PACKAGE) from None
     width = len(next(iter(paths.values()), ()))
     vectors: np.ndarray = np.full((len(languages), width), np.nan, np.float32)
     missing = {}
@@ -64,8 +66,12 @@ def _list_codes(split: str, name: str) -> list[str]:
 
 
 def _read_vectors(file: str, prefix: str, codes: Collection[str]) -> dict[str, np.ndarray]:
-    """Return ISO 639-3 code → values of the features, of those with a value that is not 0."""
-    with as_file(files(PACKAGE) / "data" / f"{file}.npz") as path, np.load(path) as table:
+    """Return ISO 639-3 code → values of the features, of those with a value that is not 0.
+
+    The package is not imported: its script lang2vec.py, beside the command `polyprobe`, hides it.
+    """
+    path = distribution(PACKAGE).locate_file(f"{PACKAGE}/data/{file}.npz")
+    with np.load(str(path)) as table:
         chosen = np.char.startswith(table["feats"], prefix)
         rows = [(row, code) for row, code in enumerate(table["langs"].tolist()) if code in codes]
         data = table["data"]
