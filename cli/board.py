@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from polyprobe.eval.analysis.board import check_folder, check_table
 from polyprobe.schema.names import split_list
 
-from .options import DrawnName, FigureFile, import_evaluate, save_chosen, say
+from .options import DrawnName, FigureFile, check_drawn, import_evaluate, save_chosen, say
 
 
 def board(
@@ -66,6 +67,11 @@ def board(
     It reads results.json alone. Runs that differ in dataset, rows, languages, protocol or options
     are refused.
     """
+    if output:
+        check_folder(output)
+    if table:
+        check_table(table)
+    check_drawn(figure, draw, "given", "codes")
     import_evaluate()
     from polyprobe.eval.analysis.board.board import make_board
     from polyprobe.eval.analysis.board.pictures import list_pictures
@@ -77,14 +83,9 @@ def board(
         list_trends,
         make_table,
     )
-    from polyprobe.eval.report.analysis.board import check_folder, write_board
-    from polyprobe.system.errors import check_option
+    from polyprobe.eval.report.analysis.board import write_board
     from polyprobe.system.files import write_text
 
-    if output:
-        check_folder(output)
-    if table:
-        check_option("--table: ending", table.suffix, FORMATS)
     found = make_board(runs, sort, split_list(figures), parameters, despite_differences)
     console = Console()
     console.print(board_table(found, console.width))

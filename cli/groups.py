@@ -19,6 +19,7 @@ from .options import (
     Relations,
     Resamples,
     Seed,
+    check_drawn,
     checked,
     import_evaluate,
     one_of,
@@ -74,6 +75,7 @@ def groups(
     Tests: Pearson's chi-squared, which takes all rows as independent, and a permutation of the
     labels of whole facts, subjects or languages, which does not.
     """
+    check_drawn(figure, draw, order, names)
     import_evaluate()
     from polyprobe.eval.analysis.groups.measure import group_run
     from polyprobe.eval.analysis.groups.table import list_pictures, render

@@ -56,7 +56,7 @@ TAGS = {  # of a zip
 OF_ROWS = ("relation", "subject", "object")
 ASKED = ("subject", "candidates", "flags")
 UNSURE = "unsure"
-DRAWS = Draws(1000, 0, None)
+DRAWS = Draws(0, 0, None)  # no intervals
 
 
 class Accuracy(NamedTuple):
@@ -243,7 +243,9 @@ def read_tags(path: Path, by: str) -> dict[str, str]:
     """Return the tag of each English subject from a zip or a TSV file, without `unsure` ones."""
     names, lines = _read_table(path, TAGS[by])
     if [*names] != ["entity", by]:
-        raise PolyprobeError(f"{path} has the columns {', '.join(names)}; expected entity, {by}")
+        raise PolyprobeError(
+            f"{path} has the columns {', '.join(names)}; expected entity, {by}: give them by --tags"
+        )
     return {line["entity"]: line[by] for line in lines if line[by] != UNSURE}
 
 

@@ -1,1 +1,1 @@
-"""What is made of finished runs: comparisons, and the tokens of a dataset."""
+"""What is made of finished runs: comparisons, groups, relations of languages, boards, tokens."""

@@ -30,7 +30,7 @@ FRAMES = ["#2f7bff", "#ff3b30"]
 SMALL = 6  # points, of many labels
 INK, LINE, EMPTY = "#1b1f24", "#d0d7de", "#f5f6f8"
 WRITTEN = 16  # at most, languages of a heat map with values in its cells
-NAMED = 60  # at most, points with labels
+NAMED, CROWD = 60, 200  # at most, points with labels, and points of full size
 SCALE, ROW = 2.2, 0.135  # inches, of the colour scale, and of one of many rows
 _MARKERS, _HATCHES = "osD^vPX", ("", "////", "....", "xxxx", "----", "oooo")
 _STYLE = {
@@ -240,7 +240,9 @@ def _draw_points(figure: "Figure", points: Points, labels: Sequence[str]) -> Non
         drawn = axes.scatter(
             [point.x for point in of_group],
             [point.y for point in of_group],
-            s=16,
+            s=16 if len(labels) <= CROWD else 6,
+            alpha=1 if len(labels) <= CROWD else 0.5,
+            linewidth=0,
             color=BARS[index % len(BARS)],
             marker=_MARKERS[index // len(BARS) % len(_MARKERS)],
             label=group,
@@ -259,7 +261,7 @@ def _draw_points(figure: "Figure", points: Points, labels: Sequence[str]) -> Non
         across = np.geomspace(low, high) if points.log2 else np.array([low, high])
         up = slope * (np.log2(across) if points.log2 else across) + intercept
         axes.set(xlim=(low, high), ylim=axes.get_ylim())
-        axes.plot(across, up, color=INK, lw=1, ls="--")
+        axes.plot(across, up, color=INK, lw=1, ls="--", zorder=4)
     axes.grid(color=LINE, lw=0.6)
     axes.set_xlabel(points.x)
     axes.set_ylabel(points.y)

@@ -1,7 +1,8 @@
 """The order of languages in pictures and pages, and their labels."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -45,16 +46,24 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
     """Return the order of average linkage, similar languages side by side.
 
     The distance of two languages is the highest value less theirs; a pair without a value counts as
-    the lowest. Clusters stay together; their order is not always the one with the least distances
-    of neighbours (scipy issue 11227).
+    the lowest, one with a value in each direction has their mean. Clusters stay together; their
+    order is not always the one with the least distances of neighbours (scipy issue 11227).
     """
-    found = [values["-".join(pair)] for pair in combinations(languages, 2)]
+    found = [
+        _mean([values.get(f"{one}-{two}"), values.get(f"{two}-{one}")])
+        for one, two in combinations(languages, 2)
+    ]
     known = [value for value in found if value is not None]
     if len(languages) < 3 or not known:
         return [*range(len(languages))]
     distances = np.array([max(known) - (min(known) if x is None else x) for x in found])
     order: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=True)).tolist()
     return order
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
 
 
 def arrange(picture: Picture, order: str) -> Picture:
@@ -84,7 +93,7 @@ def _order_labels(labels: Sequence[str], order: str, heat: Heat | None = None) -
                 "--order similarity is for heat maps of pairs of languages; choose another --order"
             )
         matrix = heat.values if heat.similar is None else heat.similar
-        pairs = combinations(range(len(labels)), 2)
+        pairs = permutations(range(len(labels)), 2)
         values = {
             f"{labels[i]}-{labels[j]}": None if np.isnan(matrix[i, j]) else float(matrix[i, j])
             for i, j in pairs

@@ -259,10 +259,11 @@ function drawPoints(place, points, { x: across, y: up, line: fitted, log2 }) {
     parts.push(line(...start, ...end, { class: "fitted", stroke: "var(--bar-1)",
       "stroke-dasharray": "6 4", "stroke-width": 2 }));
   }
+  const size = points.length > 200 ? { r: 2.5, opacity: 0.5 } : { r: 4 };
   for (const { x: column, y: row, tip, name, group } of points) {
     const [cx, cy] = [x(at(column)), y(row)];
     const end = cx + 6 + widest([name ?? ""]) > width;
-    parts.push(svg("circle", { class: "point", cx, cy, r: 4, fill: colour(group),
+    parts.push(svg("circle", { class: "point", cx, cy, ...size, fill: colour(group),
       "data-tip": tip }));
     if (name && points.length <= 40) {
       parts.push(label(cx + (end ? -6 : 6), cy - 8, name, { "text-anchor": end ? "end" : "start" }));

@@ -3,8 +3,10 @@
 import io
 import re
 import zipfile
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
@@ -223,6 +225,8 @@ PEOPLE = ("P20", "P1303", "P108", "P103", "P39", "P413", "P937", "P641", "P106",
         ("bloom-7b", "location", 532.916, 6),
         ("m-bert-base", "gender", 111.873, 1),
         ("bloom-7b", "gender", 71.083, 1),
+        ("m-bert-base", "relation", 11069.223, 31),
+        ("bloom-7b", "relation", 9610.281, 31),
     ],
 )
 def test_chi_squared_of_groups(built, model, by, chi2, dof):
@@ -232,17 +236,38 @@ def test_chi_squared_of_groups(built, model, by, chi2, dof):
     unit, found = find_groups(built, ids, errors, by, N_ROWS, tags)
     assert (round(found.test.chi2, 3), found.test.dof) == (chi2, dof)
     counts, english = {}, read_english(built)
-    rows = dict(zip(english["dataset_id"], english["subject"], strict=True))
+    labels = dict(
+        zip(english["dataset_id"], english["subject" if tags else "relation"], strict=True)
+    )
     for language, own in ids.items():
-        lost = len(own) - N_ROWS.get(language, len(own)) if by not in TAGS else 0
         for row in own:
-            label = tags.get(rows[row]) if tags else getattr(find_language(language), by)
+            label = tags.get(labels[row]) if tags else labels[row]
+            label = label if unit != "language" else getattr(find_language(language), by)
             counts.setdefault(label, [0, 0])[row in errors[language]] += 1
-        if lost:
-            counts[label][0] -= lost
+    if unit == "language":
+        counts["Latn" if by == "script" else "Germanic"][0] -= len(ids["en"]) - N_ROWS["en"]
     counts.pop(None, None)
     assert found.test.chi2 == pytest.approx(chi2_contingency([*counts.values()]).statistic)
-    assert unit == ("subject" if tags else "language")
+    units = {"script": "language", "branch": "language", "relation": "fact"}
+    assert unit == units.get(by, "subject")
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+@pytest.mark.parametrize(("model", "reached"), [("m-bert-base", 2), ("bloom-7b", 259)])
+def test_all_assignments_of_scripts(built, model, reached):
+    """How many choices of 4 of the 20 languages have a larger statistic, or that of Cyrillic."""
+    errors, ids = read_errors(ERRORS)[model], read_ids(built)
+    _, found = find_groups(built, ids, errors, "script", N_ROWS, {})
+    rows = np.array([N_ROWS.get(x, len(own)) for x, own in ids.items()])
+    wrong = np.array([len(errors[x]) for x in ids])
+    table = np.column_stack([rows - wrong, wrong])
+    null = []
+    for chosen in combinations(range(20), 4):
+        one = table[[*chosen]].sum(axis=0)
+        null.append(chi2_contingency([one, table.sum(axis=0) - one]).statistic)
+    assert sum(value >= found.test.chi2 - 1e-6 for value in null) == reached
+    assert found.permutation == (pytest.approx(reached / 4845), 4845, True)
 
 
 @pytest.mark.upstream

@@ -35,6 +35,9 @@ def run(line):
 """
 EVAL = "eval geolm --dataset geofacts --output r "
 MISTAKES = {
+    "board r --table t.xls": "--table t.xls: expected a name that ends in .csv, .tex or .md",
+    "board r --output b.html": "--output b.html: a board is a folder, which has index.html",
+    "board r --figure f.gif": "--figure f.gif: expected a name that ends in .svg, .pdf or .png",
     EVAL + "--sample -5": "Invalid value for '--sample': .* 1; see polyprobe eval --help",
     EVAL + "--limit 0": "Invalid value for '--limit': ",
     EVAL + "--limit 2 --sample 2": "--limit and --sample were both given; choose one",
@@ -61,6 +64,8 @@ MISTAKES = {
     "report r": "give --output FILE.html for the report, or --figure for a picture",
     "report r --output r.html --draw rankc": "--draw, --order and --names are for --figure FILE",
     "compare a b --names names": "--draw, --order and --names are for --figure FILE; give that too",
+    "groups r --by script --draw all": "--draw, --order and --names are for --figure FILE",
+    "board r --draw accuracy": "--draw, --order and --names are for --figure FILE",
     "report r --figure r.gif": "--figure r.gif: expected a name that ends in .svg, .pdf or .png",
     "report r --figure r.svg --order scripts": "unknown --order 'scripts'; did you mean 'script'?",
     "report r --figure r.svg --names iso": "unknown --names 'iso'; known: codes, names",

@@ -3,6 +3,7 @@
 from itertools import combinations
 from statistics import fmean
 
+from polyprobe.eval.results.figures import PAIR, SEPARATE
 from polyprobe.eval.run.folder import Run, Settings
 
 # Table 5 of Qi, Fernández and Bisazza (2023): mean RankC and mean accuracy in percent.
@@ -69,8 +70,8 @@ def write_many(folder, languages, rng, models=30):
     """Write runs with random figures and intervals of all languages and pairs."""
     pairs = ["-".join(pair) for pair in combinations(languages, 2)]
     names = {"accuracy": languages}
-    names |= dict.fromkeys(("rankc", "rankc_adjusted", "rankc_subject", "coverlap"), pairs)
-    names |= dict.fromkeys(("agreement", "rbo", "kendall_tau_b", "rankc_difference"), pairs)
+    of_pairs = (f.name for f in SEPARATE if f.per == PAIR and not f.asked)
+    names |= dict.fromkeys(of_pairs, pairs)
     found = []
     for number in range(models):
         figures = {x: {name: float(rng.random()) for name in of} for x, of in names.items()}

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.stats import linregress, pearsonr
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
+from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.analysis.board.board import make_board, read_parameters
 from polyprobe.eval.analysis.board.pictures import list_pictures
 from polyprobe.eval.analysis.board.table import (
@@ -89,6 +91,8 @@ def test_equal_values_have_a_slope_of_zero_and_no_correlation():
     found = fit_doublings([1e9, 2e9, 4e9], [0.5, 0.5, 0.5])
     assert (found.slope, found.low, found.high, found.r, found.p) == (0, 0, 0, None, None)
     assert correlate([0.5, 0.5, 0.5], [0.1, 0.2, 0.3]) is None
+    assert correlate([0.1, 0.2, 0.3], [0.2, 0.4, 0.6])[:4] == pytest.approx((3, 1, -1, 1))
+    assert correlate([0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.6, 0.8])[:4] == pytest.approx((4, 1, 1, 1))
 
 
 def test_means_intervals_and_languages_are_those_of_results_json(tmp_path):
@@ -228,6 +232,15 @@ def test_rows_are_sorted_and_undefined_ones_are_last(tmp_path):
         order(figures=["rankc"])
 
 
+def test_figures_without_a_value_in_any_run_are_no_columns(tmp_path):
+    facts = write_facts(tmp_path / "facts")
+    run = write_run(tmp_path / "r", facts, {"en": SCORES["en"]})
+    assert "rankc" in run.read_results()["mean"]
+    board = make_board([run.folder], sort="recall_at_k.recall@5")
+    assert not {"rankc", "coverlap"} & {*board.figures}
+    assert board.shown == ["accuracy", "recall_at_k.recall@5"]  # with the figure of the order
+
+
 def test_figures_that_a_run_lacks_are_no_columns(tmp_path):
     one = write_typed(tmp_path / "a", "a", SEVERAL)
     other = write_typed(tmp_path / "b", "b", {"accuracy": SEVERAL["accuracy"]})
@@ -261,6 +274,18 @@ def test_parameters_of_a_file_come_before_those_of_run_json(tmp_path):
     file.write_text("b\t7\nd\t8\n", encoding="utf-8")
     with pytest.raises(PolyprobeError, match=r"unknown model 'd' in .*sizes.tsv;.*available: a, b"):
         make_board(runs, parameters=file)
+
+
+def test_a_run_of_an_older_version_gets_its_parameters_when_it_goes_on(tmp_path):
+    evaluate = partial(evaluate_model, "geolm", "geofacts", limit=3, output=tmp_path)
+    evaluate(languages="en")
+    model = load_scorer("geolm").model
+    counted = sum({id(x): x.numel() for x in model.parameters()}.values())
+    assert Run(tmp_path).settings().parameters == counted
+    reseal(tmp_path, without=("parameters",))
+    assert Run(tmp_path).settings().parameters is None
+    evaluate(languages="en,es")
+    assert make_board([tmp_path]).column("parameters") == [counted]
 
 
 @pytest.mark.parametrize(
@@ -336,9 +361,8 @@ def test_pictures_have_slopes_intervals_and_correlations(bmlama_board, tmp_path)
     assert next(iter(pictures)) == "accuracy-size"
     over = pictures["rankc-size"]
     assert over.log2
-    millions = np.log2([560, 1100, 1700, 3000, 7100])
     clc = [TABLE_5[f"BLOOM-{size}"][0] / 100 for size in BLOOM]
-    assert over.line == pytest.approx(linregress(millions, clc)[:2])
+    assert over.line == pytest.approx(linregress(np.log2([*BLOOM.values()]), clc)[:2])
     assert [point.label for point in over.points] == [
         f"BLOOM-{size}" for size in ("7.1b", "3b", "1.7b", "1.1b", "560m")
     ]
@@ -371,7 +395,9 @@ def test_the_command_writes_its_files(tmp_path):
         assert done.exit_code == 0, done.output
         assert "BLOOM-560m" in file.read_text(encoding="utf-8")
     done = CliRunner().invoke(app, ["board", *runs, "--table", "table.xls"])
-    assert "unknown --table: ending '.xls'" in str(done.exception)
+    assert (
+        str(done.exception) == "--table table.xls: expected a name that ends in .csv, .tex or .md"
+    )
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.txt").write_text("all")

@@ -141,6 +141,20 @@ def test_a_browser_sorts_by_any_column(folder, browser):
     heading(page, "model").click()
     assert names(page) == sorted(TABLE_5, key=str.lower)
     assert page.locator("#board [aria-sort=ascending]").inner_text().startswith("model")
+    heading(page, "accuracy").click()
+    page.locator("summary", has_text="Choose figures").click()
+    page.locator("#figures input[value=accuracy]").uncheck()  # the order: then by name
+    assert names(page) == sorted(TABLE_5, key=str.lower)
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_a_browser_shows_a_single_run(tmp_path, browser):
+    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), {"en": SCORES["en"]})
+    write_board(make_board([run.folder]), tmp_path / "board")
+    page = open_page(browser, tmp_path / "board" / "index.html")
+    assert names(page) == names(page, "languages") == ["synthetic"]
+    assert page.locator("#slope").inner_text() == "A slope needs three models of different size."
 
 
 @NEEDS_CHROMIUM

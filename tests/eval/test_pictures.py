@@ -131,6 +131,13 @@ def test_distances_are_ordered_by_the_similarity_beside_them():
     assert ordered.similar == pytest.approx(1 - ordered.values, nan_ok=True)
 
 
+def test_both_directions_of_a_pair_count():
+    random = np.random.default_rng(2)
+    heat = make_heat(LANGUAGES[:9])._replace(values=random.uniform(0, 1, (9, 9)))
+    both = heat._replace(values=(heat.values + heat.values.T) / 2)
+    assert arrange(heat, "similarity").rows == arrange(both, "similarity").rows
+
+
 def test_bars_and_rectangles_are_ordered_too():
     bars = arrange(BARS, "family")
     assert bars.labels == ["en", "fr", "ru"]

@@ -78,7 +78,8 @@ def make_board(
     Args:
         folders: of runs of one dataset, protocol and choice of rows; see `read_entries`.
         sort: a figure, best first; `name`, or `parameters`, fewest first. Default: the first shown.
-        figures: the columns of short tables; default: the headline figures that all runs have.
+        figures: the columns of short tables, besides `sort`; default: the headline figures that all
+            runs have.
         parameters: a table of sizes, see `read_parameters`.
         despite: whether runs that differ in more than the model are shown, with the differences.
 
@@ -93,16 +94,23 @@ def make_board(
     for name in figures:
         check_option("--figures", name, known)
     default = [x for x in (*(figure.name for figure in HEADLINE), *OF_PROTOCOLS) if x in known]
-    shown = [*(figures or default)]
-    sort = sort or shown[0]
+    sort = sort or (figures or default or [*known])[0]
     check_option("--sort", sort, [*known, NAME, PARAMETERS])
+    shown = [*dict.fromkeys([*(figures or default), *([sort] if sort in known else [])])]
     entries = _sort(_add_parameters(entries, parameters), sort, known)
     return Board(entries, known, shown, sort, find_differing(entries), list_loading(entries))
 
 
 def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
-    """Return the figures of all entries; `accuracy` of free predictions is X-FACTR's."""
-    common = set.intersection(*({*entry.values} for entry in entries))
+    """Return the figures that all entries have and not all lack a value of.
+
+    `accuracy` of free predictions is X-FACTR's.
+    """
+    common = {
+        name
+        for name in set.intersection(*({*entry.values} for entry in entries))
+        if any(entry.values[name].mean is not None for entry in entries)
+    }
     kinds = {entry.settings.kind for entry in entries}
     found = {figure.name: figure for figure in FIGURES if figure.name in common}
     if kinds == {"predictions"} and "accuracy" in found:

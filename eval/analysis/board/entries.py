@@ -1,6 +1,8 @@
 """The rows of a board: the figures of a model from results.json of one run or several."""
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -75,7 +77,18 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """
     groups = group_runs([Run(folder) for folder in folders])
     names = name_runs([group[0] for group in groups])
-    return [_make_entry(name, group) for name, group in zip(names, groups, strict=True)]
+    with _without_collector():
+        return [_make_entry(name, group) for name, group in zip(names, groups, strict=True)]
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Stop the search for cycles: JSON has none, and its many objects make the search slow."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def group_runs(runs: Sequence[Run]) -> list[list[Run]]:

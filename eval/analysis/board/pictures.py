@@ -1,13 +1,11 @@
 """The pictures of a board."""
 
-from math import log2, nan
+from math import nan
 
 from polyprobe.eval.pictures.picture import Bars, Picture, Point, Points, Series
 
 from .board import PARAMETERS, Board
 from .table import is_share
-
-MILLION = 1e6
 
 
 def list_pictures(board: Board) -> dict[str, Picture]:
@@ -32,9 +30,8 @@ def _over_size(board: Board, name: str) -> Points:
         scale, unit = (100, " points") if is_share(figure) else (1, "")
         low, change, high = (f"{scale * x:+z.2f}" for x in (slope.low, slope.slope, slope.high))
         title += f": {change}{unit} per doubling ({low} to {high}), {slope.n} models"
-    points = [p._replace(x=p.x / MILLION) for p in _points(board, PARAMETERS, name)]
-    line = (slope.slope, slope.intercept + slope.slope * log2(MILLION)) if slope else None
-    return Points(title, points, "parameters in millions", figure.title, line, True)
+    line = (slope.slope, slope.intercept) if slope else None
+    return Points(title, _points(board, PARAMETERS, name), PARAMETERS, figure.title, line, True)
 
 
 def _over(board: Board, name: str, other: str) -> Points:

@@ -8,10 +8,11 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from polyprobe.eval.analysis.latex import escape, join_cells, percent
 from polyprobe.eval.results.declaration import RunFigure
-from polyprobe.eval.results.latex import escape, join_cells, percent
 from polyprobe.eval.results.table import format_interval, format_p_value, number
 
+from . import TABLES
 from .board import Board
 
 PLUS_MINUS = (
@@ -217,4 +218,4 @@ def _list_found(board: Board, find: Callable[[str], Any]) -> dict[str, Any]:
     return {name: value._asdict() for name, value in found.items() if value}
 
 
-FORMATS = {".csv": write_csv, ".tex": write_latex, ".md": write_markdown}
+FORMATS = dict(zip(TABLES, (write_csv, write_latex, write_markdown), strict=True))

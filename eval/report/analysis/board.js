@@ -26,11 +26,12 @@ function chosen() {
 
    columns: [{ key, name, says, value (of a row), text, rising }]; the first one has words. */
 function fillTable(place, columns, rows, state) {
-  const by = columns.find(({ key }) => key === state.by) ?? columns[0];
+  const found = columns.find(({ key }) => key === state.by);
+  const [by, rising] = found ? [found, state.rising] : [columns[0], true];
   const order = (one, other) => {
     const [a, b] = [by.value(one), by.value(other)];
     if (!known(a) || !known(b)) return known(b) - known(a);
-    return (a < b ? -1 : a > b ? 1 : 0) * (state.rising ? 1 : -1);
+    return (a < b ? -1 : a > b ? 1 : 0) * (rising ? 1 : -1);
   };
   const heads = columns.map((column, i) => {
     const button = make("button", { class: "sort", type: "button", title: column.says ?? "" },
@@ -41,7 +42,7 @@ function fillTable(place, columns, rows, state) {
       fillTable(place, columns, rows, state);
     });
     return make("th", { class: i ? "figure-cell" : "", scope: "col",
-      ...(column === by ? { "aria-sort": state.rising ? "ascending" : "descending" } : {}) }, button);
+      ...(column === by ? { "aria-sort": rising ? "ascending" : "descending" } : {}) }, button);
   });
   const lines = [...rows].sort(order).map((row) => make("tr", {}, ...columns.map((column, i) =>
     make("td", i ? { class: "figure-cell" } : {}, column.text(row)))));
@@ -112,14 +113,13 @@ function regress(points) {
     half: QUANTILES[n - 3] * Math.sqrt(rest / (n - 2) / xx) };
 }
 
-/* The points of two figures; parameters are in millions; many names would hide each other. */
+/* The points of two figures; many names would hide each other. */
 function pointsOf(x, y) {
   const models = chosen().filter((model) => known(meanOf(model, x)) && known(meanOf(model, y)));
   return models.map((model) => {
     const [across, up] = [meanOf(model, x), meanOf(model, y)];
-    const [first, scale] = x === "parameters" ? [`${size(across)} parameters`, 1e6]
-      : [`${titleOf(x)} ${show(across)}`, 1];
-    return { x: across / scale, y: up, name: models.length > NAMED ? "" : model.name, group: "",
+    const first = x === "parameters" ? `${size(across)} parameters` : `${titleOf(x)} ${show(across)}`;
+    return { x: across, y: up, name: models.length > NAMED ? "" : model.name, group: "",
       tip: `${model.name}\n${first}\n${titleOf(y)} ${show(up)}` };
   });
 }
@@ -135,7 +135,7 @@ function drawSize() {
     `${signed(scale * found.slope)}${unit} per doubling of the parameters (95%: ` +
     `${signed(scale * (found.slope - found.half))} to ${signed(scale * (found.slope + found.half))}), ` +
     `r = ${show(found.r)}, ${points.length} models.`;
-  drawPoints(byId("size"), points, { x: "parameters in millions", y: titleOf(name), log2: true,
+  drawPoints(byId("size"), points, { x: "parameters", y: titleOf(name), log2: true,
     line: found && [found.slope, found.intercept] });
 }
 

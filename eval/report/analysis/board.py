@@ -7,6 +7,7 @@ from typing import Any
 from huggingface_hub.utils import yaml_dump
 from scipy.stats import t
 
+from polyprobe.eval.analysis.board import JSON, PAGE, REMEDY, check_folder
 from polyprobe.eval.analysis.board.board import Board
 from polyprobe.eval.analysis.board.entries import Entry
 from polyprobe.eval.analysis.board.table import (
@@ -22,26 +23,12 @@ from polyprobe.eval.analysis.board.table import (
     write_markdown,
 )
 from polyprobe.eval.report.page import write_page
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
 
-PAGE, CARD, TABLE, LATEX, JSON = "index.html", "README.md", "board.csv", "board.tex", "board.json"
+CARD, TABLE, LATEX = "README.md", "board.csv", "board.tex"
 FILES = (PAGE, CARD, TABLE, LATEX, JSON)
-REMEDY = "choose another --output"
 DIGITS = 5  # significant ones of the values that the page draws
-
-
-def check_folder(folder: Path) -> None:
-    """Refuse a file, and a folder of something else.
-
-    Raises:
-        PolyprobeError: the folder has files and no board.
-    """
-    if folder.suffix == ".html" or folder.is_file():
-        raise PolyprobeError(f"--output {folder}: a board is a folder, which has {PAGE}")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / JSON).is_file():
-        raise PolyprobeError(f"{folder} is not empty and holds no {JSON}; {REMEDY}")
 
 
 def write_board(board: Board, folder: Path) -> None:
@@ -54,6 +41,9 @@ def write_board(board: Board, folder: Path) -> None:
     title = f"{len(board.entries)} models on {board.data}"
     found = as_json(board)
     files = {TABLE: write_csv(board), LATEX: write_latex(board)}
+    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    for name, content in {JSON: text, **files, CARD: _make_card(board, title)}.items():
+        write_text(folder / name, content, REMEDY)
     of_languages = {
         x for entry in board.entries for x in board.figures if entry.values[x].languages
     }
@@ -89,9 +79,6 @@ def write_board(board: Board, folder: Path) -> None:
             ("±", f"{PLUS_MINUS.partition(';')[0].removeprefix('±: ').capitalize()}."),
         ],
     )
-    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    for name, content in {**files, JSON: text, CARD: _make_card(board, title)}.items():
-        write_text(folder / name, content, REMEDY)
 
 
 def _select(board: Board, place: int) -> dict[str, Any]:

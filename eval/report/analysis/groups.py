@@ -1,6 +1,8 @@
 """Write the groups of a run as one HTML file that opens without a network."""
 
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from polyprobe.eval.analysis.groups.measure import ALL, Outcome
 from polyprobe.eval.analysis.groups.table import (
@@ -36,13 +38,13 @@ def write_groups(run: Run, outcome: Outcome, output: Path) -> None:
         PolyprobeError: the file cannot be written, or has another ending than .html.
     """
     settings, [name] = run.settings(), name_runs([run])
-    parts = [
+    parts: list[dict[str, Any]] = [
         {
             "name": "all languages" if key == ALL else key,
             "id": f"groups-{key}",
             "test": describe_test(found.test, found.permutation, outcome.unit, found.n_units),
-            "least": min(found.groups, key=lambda group: group.share),
-            "most": max(found.groups, key=lambda group: group.share),
+            "least": min(found.groups, key=attrgetter("share")),
+            "most": max(found.groups, key=attrgetter("share")),
             "groups": list_groups(outcome, found),
             "pairs": list_pairs(found),
         }
