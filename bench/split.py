@@ -4,8 +4,8 @@
 
 Answers do not come from the random effects that the estimates assume: each candidate has a latent
 score with heavy tails, whose parts have other scales in each relation, and the candidate with the
-highest score is the answer. True values are those of 20,000 relations, from which samples are
-drawn, or of 4,000 facts of each relation where three relations are fixed.
+highest score is the answer. True values are those of 6,000 relations, from which samples are
+drawn, or of 2,000 facts of each relation where three relations are fixed.
 """
 
 import time
@@ -27,7 +27,7 @@ from polyprobe.metrics.joint.variance import (
     split_inconsistency,
 )
 
-RUNS, RELATIONS, LARGE, N_RESAMPLES = 1_000, 20_000, 4_000, 1_000
+RUNS, RELATIONS, LARGE, N_RESAMPLES = 500, 6_000, 2_000, 1_000
 LANGUAGES, SIZES, FIXED, FACTS = 4, (8, 20, 37), 3, 40
 SHOWN = (*NAMES[:7], "share_languages", "share_template", "share_residual")
 QUANTITIES = ("answer", "right")
