@@ -126,6 +126,7 @@ FIGURES = (
         lambda second: mean_of(
             name_pairs(second.languages), second.donor_rankc, second.asked, share=True
         ),
+        lower_is_better=None,
         conditional=True,
         twice=True,
         matched=True,
@@ -147,6 +148,7 @@ FIGURES = (
         "Share of facts whose right answer comes first in another subject's sentence.",
         LANGUAGE,
         lambda second: mean_of(second.languages, second.donor_right, second.asked, share=True),
+        lower_is_better=None,
         conditional=True,
         twice=True,
     ),
