@@ -1,6 +1,5 @@
 """`polyprobe audit`: count the defects of a dataset."""
 
-import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError, unknown
 
-from .options import check_dataset, import_evaluate, parse_splits
+from .options import JsonFile, check_dataset, import_evaluate, parse_splits, write_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,9 +31,7 @@ def audit(
             "configurations without --config.",
         ),
     ] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
-    ] = None,
+    json_file: JsonFile = None,
     html_file: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write the figures as an HTML page."),
@@ -61,8 +58,7 @@ def audit(
     found = audit_tables(tables, f"{Path(dataset).resolve().name}/{config or 'default'}")
     Console().print(audit_table(found))
     if json_file:
-        text = json.dumps(to_json(found), ensure_ascii=False, indent=1) + "\n"
-        write_text(json_file, text, "choose another file")
+        write_json(json_file, to_json(found))
     if html_file:
         write_text(html_file, render_page(found), "choose another file")
 
@@ -75,7 +71,6 @@ def show_templates(
     from polyprobe.schema.card import list_splits, read_card
     from polyprobe.schema.columns import split_name
     from polyprobe.schema.locate import locate
-    from polyprobe.system.files import write_text
 
     folder, counts = Path(locate(dataset)), {}
     card = folder / "README.md"
@@ -97,8 +92,7 @@ def show_templates(
         )
     Console().print(templates_table(counts, f"Templates of {Path(dataset).resolve().name}"))
     if json_file:
-        text = json.dumps(templates_json(counts), ensure_ascii=False, indent=1) + "\n"
-        write_text(json_file, text, "choose another file")
+        write_json(json_file, templates_json(counts))
 
 
 def read_tables(

@@ -1,6 +1,5 @@
 """`polyprobe board`: many runs as one table and one page."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,16 @@ from rich.console import Console
 from polyprobe.eval.analysis.board import check_folder, check_table
 from polyprobe.schema.names import split_list
 
-from .options import DrawnName, FigureFile, check_drawn, import_evaluate, save_chosen, say
+from .options import (
+    DrawnName,
+    FigureFile,
+    JsonFile,
+    check_drawn,
+    import_evaluate,
+    save_chosen,
+    say,
+    write_json,
+)
 
 
 def board(
@@ -56,9 +64,7 @@ def board(
         Path | None,
         typer.Option("--table", metavar="FILE", help="Write the table: .csv, .tex or .md."),
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")
-    ] = None,
+    json_file: JsonFile = None,
     figure: FigureFile = None,
     draw: DrawnName = None,
 ) -> None:
@@ -97,8 +103,7 @@ def board(
     if table:
         write_text(table, FORMATS[table.suffix](found), "choose another --table")
     if json_file:
-        text = json.dumps(as_json(found), indent=1, ensure_ascii=False) + "\n"
-        write_text(json_file, text, "choose another --json")
+        write_json(json_file, as_json(found))
     if figure:
         save_chosen(list_pictures(found), figure, draw, "given", "codes")
     if output:

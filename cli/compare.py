@@ -1,12 +1,10 @@
 """`polyprobe compare`: test whether two runs differ on the same facts."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from polyprobe.eval.analysis.compare.sentences import COMPARED
 from polyprobe.system.errors import PolyprobeError, check_option
@@ -16,6 +14,7 @@ from .options import (
     DrawnName,
     Exclude,
     FigureFile,
+    JsonFile,
     LanguageNames,
     Order,
     Relations,
@@ -27,6 +26,8 @@ from .options import (
     parse_choice,
     save_chosen,
     say,
+    show,
+    write_json,
 )
 
 VersionOption = partial(
@@ -84,9 +85,7 @@ def compare(
     by_relation: Annotated[
         bool, typer.Option("--by-relation", help="Also test the means of each relation.")
     ] = False,
-    output: Annotated[
-        Path | None, typer.Option("--json", help="Write the full comparison as JSON.")
-    ] = None,
+    output: JsonFile = None,
     page: Annotated[
         Path | None, typer.Option("--output", help="Write an HTML report to this file.")
     ] = None,
@@ -149,7 +148,6 @@ def compare(
     from polyprobe.eval.analysis.compare.sentences.quality import REFERENCE_FREE, Comet
     from polyprobe.eval.report import check_output, write_comparison
     from polyprobe.eval.run.folder import Run
-    from polyprobe.system.files import write_text
 
     if page:
         check_output(page)
@@ -177,12 +175,9 @@ def compare(
         seed=seed,
         clusters=cluster,
     )
-    console = Console()
-    for part in outcome.render():
-        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+    show(outcome.render())
     if output:
-        text = json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n"
-        write_text(output, text, "choose another --json")
+        write_json(output, outcome.as_json())
     if (page or figure) and isinstance(outcome, Outcome):  # more than two runs have no page
         pictures = write_comparison((runs[0], runs[1]), outcome, page, choice)
         if page:

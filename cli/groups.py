@@ -1,11 +1,9 @@
 """`polyprobe groups`: figures of a run by groups of facts or languages, with tests."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from polyprobe.eval.analysis.groups import OF_FACTS, OF_LANGUAGES, UNITS, check_by
 
@@ -14,6 +12,7 @@ from .options import (
     DrawnName,
     Exclude,
     FigureFile,
+    JsonFile,
     LanguageNames,
     Order,
     Relations,
@@ -26,6 +25,8 @@ from .options import (
     parse_choice,
     save_chosen,
     say,
+    show,
+    write_json,
 )
 
 
@@ -59,9 +60,7 @@ def groups(
     cluster: Cluster = "auto",
     relations: Relations = None,
     exclude: Exclude = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
-    ] = None,
+    json_file: JsonFile = None,
     page: Annotated[
         Path | None, typer.Option("--output", help="Write an HTML page to this file.")
     ] = None,
@@ -83,7 +82,6 @@ def groups(
     from polyprobe.eval.report.page import check_output
     from polyprobe.eval.results.options import Bootstrap
     from polyprobe.eval.run.folder import Run
-    from polyprobe.system.files import write_text
 
     if page:
         check_output(page)
@@ -96,12 +94,9 @@ def groups(
         choice=parse_choice(relations, exclude),
         bootstrap=Bootstrap(resamples, seed, cluster),
     )
-    console = Console()
-    for part in render(found):
-        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+    show(render(found))
     if json_file:
-        text = json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n"
-        write_text(json_file, text, "choose another --json")
+        write_json(json_file, found.as_json())
     if page:
         write_groups(Run(run), found, page)
         say(f"page: {page}")

@@ -1,12 +1,13 @@
 """Options that several commands share, their checks, and their output of one line."""
 
+import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from polyprobe.eval.pictures import LABELS, ORDERS
 from polyprobe.eval.results import CLUSTERS
@@ -104,6 +105,9 @@ Exclude = Annotated[
     typer.Option(help="Leave out rows of these relations or with these flags (default: none)."),
 ]
 
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")
+]
 FigureFile = Annotated[
     Path | None,
     typer.Option(
@@ -200,3 +204,18 @@ def parse_choice(relations: str | None, exclude: str | None) -> "Choice":
 def say(line: str) -> None:
     """Print one line without wrapping."""
     Console().print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def show(parts: Iterable[RenderableType]) -> None:
+    """Print tables, and lines without wrapping."""
+    console = Console()
+    for part in parts:
+        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+
+
+def write_json(file: Path, data: Any) -> None:
+    """Write the file of --json."""
+    from polyprobe.system.files import write_text
+
+    text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+    write_text(file, text, "choose another --json")

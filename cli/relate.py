@@ -1,11 +1,9 @@
 """`polyprobe relate`: what goes with the consistency of two languages."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from polyprobe.eval.analysis.relate import FILLED, NAMES
 from polyprobe.schema.names import split_list
@@ -16,6 +14,7 @@ from .options import (
     DrawnName,
     Exclude,
     FigureFile,
+    JsonFile,
     LanguageNames,
     Order,
     Relations,
@@ -27,6 +26,8 @@ from .options import (
     parse_splits,
     save_chosen,
     say,
+    show,
+    write_json,
 )
 
 
@@ -95,9 +96,7 @@ def relate(
     cluster: Cluster = "auto",
     relations: Relations = None,
     exclude: Exclude = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
-    ] = None,
+    json_file: JsonFile = None,
     page: Annotated[
         Path | None, typer.Option("--output", metavar="FILE", help="Write an HTML page.")
     ] = None,
@@ -118,7 +117,6 @@ def relate(
     from polyprobe.eval.report.page import check_output
     from polyprobe.eval.run.folder import Run
     from polyprobe.system.extras import explain_missing_extras
-    from polyprobe.system.files import write_text
 
     if page:
         check_output(page)
@@ -137,12 +135,9 @@ def relate(
             seed=seed,
             clusters=cluster,
         )
-    console = Console()
-    for part in found.render():
-        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+    show(found.render())
     if json_file:
-        text = json.dumps(found.as_json(), ensure_ascii=False, indent=1) + "\n"
-        write_text(json_file, text, "choose another --json")
+        write_json(json_file, found.as_json())
     if figure:
         save_chosen(list_pictures(found), figure, draw, order, names)
     if page:

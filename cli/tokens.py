@@ -1,7 +1,5 @@
 """`polyprobe tokens`: how many tokens a model's tokenizer makes of the names of a dataset."""
 
-import json
-from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +10,7 @@ from rich.text import Text
 
 from polyprobe.eval.scoring.options import check_model, check_revision
 
-from .options import check_dataset, checked, one_of, parse_splits
+from .options import JsonFile, check_dataset, checked, one_of, parse_splits, write_json
 
 if TYPE_CHECKING:
     from polyprobe.eval.analysis.tokens import TokenCounts
@@ -56,9 +54,7 @@ def tokens(
     revision: Annotated[
         str | None, typer.Option(help="Branch, tag or commit of the model.")
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")
-    ] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""
     splits = parse_splits(languages)
@@ -66,7 +62,6 @@ def tokens(
     from polyprobe.schema.identity import fingerprint
     from polyprobe.schema.load import find_default, load_facts
     from polyprobe.system.extras import explain_missing_extras
-    from polyprobe.system.files import write_text
 
     tables = load_facts(dataset, config, splits, own_candidates=True)
     with explain_missing_extras("counting tokens"):
@@ -86,8 +81,7 @@ def tokens(
             "texts": texts,
             "languages": {name: counts.as_json() for name, counts in found.items()},
         }
-        text = json.dumps(made, ensure_ascii=False, indent=1) + "\n"
-        write_text(json_file, text, "choose another --json")
+        write_json(json_file, made)
 
 
 def tokens_table(found: "dict[str, TokenCounts]") -> Table:
