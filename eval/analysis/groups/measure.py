@@ -230,7 +230,8 @@ def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[
     if unit == "subject" and divided:
         reason = f"{divided!r} has several groups" if subjects else "the fact ids name none"
         raise PolyprobeError(f"--unit subject: {reason}; use --unit fact")
-    several = len({*subjects}) > len({*labels.groups} - {None})  # else each would be a group
+    known = [x for x, group in zip(subjects, labels.groups, strict=False) if group is not None]
+    several = len({*known}) > len({*labels.groups} - {None})  # else each would be a group
     if unit == "subject" or (unit == "auto" and not divided and several):
         return "subject", subjects
     return "fact", facts
