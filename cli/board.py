@@ -87,9 +87,9 @@ def board(
         board_table,
         list_notes,
         list_trends,
-        make_table,
     )
     from polyprobe.eval.report.analysis.board import write_board
+    from polyprobe.eval.results.table import make_table
     from polyprobe.system.files import write_text
 
     found = make_board(runs, sort, split_list(figures), parameters, despite_differences)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from polyprobe.eval.analysis.relate import FILLED, NAMES
+from polyprobe.eval.analysis.relate import FILLED, NAMES, check_with
 from polyprobe.schema.names import split_list
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.errors import PolyprobeError
 
 from .options import (
     Cluster,
@@ -31,14 +31,18 @@ from .options import (
 )
 
 
-def check_with(texts: str) -> None:
+def check_items(texts: str) -> None:
     """Refuse items that are neither names nor files or folders."""
     items = split_list(texts)
     if not items:
         raise PolyprobeError(f"--with is empty; name one or more of {', '.join(NAMES)}")
     for item in items:
-        if not Path(item).exists():
-            check_option("--with", item, [*NAMES, "FILE.tsv", "RUN"])
+        check_with(item)
+
+
+def check_given(item: str) -> None:
+    """Refuse what is neither a name nor a file or folder."""
+    check_with(item, "--given")
 
 
 def relate(
@@ -48,7 +52,7 @@ def relate(
         typer.Option(
             "--with",
             metavar="WHAT[,WHAT]",
-            callback=checked(check_with),
+            callback=checked(check_items),
             help=f"{', '.join(NAMES)}; a TSV file of languages or pairs and numbers; another run "
             "folder.",
         ),
@@ -60,7 +64,7 @@ def relate(
     given: Annotated[
         str | None,
         typer.Option(
-            callback=checked(check_with),
+            callback=checked(check_given),
             metavar="WHAT",
             help="Also the correlations without what one more similarity explains.",
         ),

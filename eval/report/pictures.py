@@ -20,7 +20,7 @@ _PARTS = {"": "all answers", "_single": "of one token", "_multi": "of several to
 
 
 def list_pictures(parts: Sequence[RunPart], between: Sequence[Between]) -> dict[str, Picture]:
-    """Return the pictures of a report by name, see docs/reading.md; the page's first one first."""
+    """Return the pictures of a report by name, see docs/running.md; the page's first one first."""
     found: dict[str, Picture] = {}
     many = len(parts) > 1
     for place, part in enumerate(parts, start=1):

@@ -299,3 +299,14 @@ def _notes_of_modules(results: dict[str, Any]) -> Iterator[str]:
             means = {key: _mean(values.get(key) for values in found.values()) for key in asked}
             cells = (f"{key} {number(value)}" for key, value in means.items())
             yield f"{module} mean: {', '.join(cells)}"
+
+
+def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Table:
+    """Return a table for the terminal whose first columns are words."""
+    table = Table(header_style="bold", highlight=False, box=None, pad_edge=False)
+    for place, name in enumerate(head):
+        side = "left" if place < words else "right"
+        table.add_column(Text(name), justify=side, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table

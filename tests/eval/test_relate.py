@@ -207,7 +207,7 @@ def call(*arguments):
     [
         (["--with", "scripts"], "unknown --with 'scripts'; did you mean 'script'? known: subwords"),
         (["--with", ","], "--with is empty; name one or more of subwords"),
-        (["--with", "script", "--given", "sript"], "unknown --with 'sript'; did you mean"),
+        (["--with", "script", "--given", "sript"], "unknown --given 'sript'; did you mean"),
         (["--with", "script", "--of", "rank"], "unknown --of 'rank'; did you mean 'rankc'?"),
         (["--with", "script", "--languages", "en,xx"], "unknown language 'xx' in "),
         (["--with", "script", "--languages", "en,es"], "needs 3 languages or more; got en, es"),

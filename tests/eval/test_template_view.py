@@ -303,3 +303,16 @@ def test_a_dataset_that_is_gone_is_named(tmp_path):
     assert said.exit_code == 1
     assert "Traceback" not in said.output
     assert find_results(run, FEW)["rankc_templates"]  # needs no dataset
+
+
+def test_relations_with_templates_of_one_name_have_their_own_sentences(tmp_path):
+    def number_templates(language, made):
+        return [
+            row._replace(prompt=f"{row.relation}, {row.prompt}", template_id=row.template_id[-1])
+            for row in use_templates(language, made)
+        ]
+
+    found = find_results(make_run(tmp_path, spoil=number_templates), FEW, options=ASKED)
+    for row in found["templates"]["rows"]:
+        assert row["text"].startswith(f"{row['relation']}, ")
+        assert row["template"] in ("0", "1", "2")

@@ -161,7 +161,7 @@ def read_parameters(file: Path) -> dict[str, float]:
             number that is not above 0, or with a name that occurred before.
     """
     try:
-        lines = [*csv.reader(file.read_text(encoding="utf-8").splitlines(), delimiter="\t")]
+        lines = [*csv.reader(file.read_text(encoding="utf-8-sig").splitlines(), delimiter="\t")]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise PolyprobeError(f"cannot read --parameters {file}: {one_line(error)}") from error
     found: dict[str, float] = {}

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.table import Table
-from rich.text import Text
 
 from polyprobe.eval.analysis.latex import escape, join_cells, percent
 from polyprobe.eval.results.declaration import RunFigure
-from polyprobe.eval.results.table import format_interval, format_p_value, number
+from polyprobe.eval.results.table import format_interval, format_p_value, make_table, number
 
 from . import TABLES
 from .board import Board
@@ -29,16 +28,6 @@ def board_table(board: Board, width: int = 80) -> Table:
     if width < _WIDE:
         rows = [[cell.partition("\n")[0].replace(" ± ", "\n±") for cell in row] for row in rows]
     return make_table(head, rows)
-
-
-def make_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table for a rich console, with its first column aligned left."""
-    table = Table(header_style="bold", highlight=False, box=None, pad_edge=False)
-    for place, name in enumerate(head):
-        table.add_column(Text(name), justify="right" if place else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def list_cells(

@@ -1,12 +1,11 @@
 """Groups in the terminal and on a page, and as pictures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.table import Table
-from rich.text import Text
 
 from polyprobe.eval.pictures.picture import Bars, Series
-from polyprobe.eval.results.table import format_interval, format_p_value, number
+from polyprobe.eval.results.table import format_interval, format_p_value, make_table, number
 from polyprobe.eval.run.choice import ALL_ROWS, describe
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
 
@@ -88,16 +87,6 @@ def render(outcome: Outcome) -> Iterator[Table | str]:
             yield f"{len(rows) - PAIRS:,} further pairs are in --json and --output"
     yield from list_notes(outcome)
     yield from list_cautions(outcome)
-
-
-def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Table:
-    """Return a table for the terminal whose first columns are words."""
-    table = Table(header_style="bold", highlight=False, box=None, pad_edge=False)
-    for place, name in enumerate(head):
-        table.add_column(name, justify="left" if place < words else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def list_notes(outcome: Outcome) -> Iterator[str]:

@@ -25,10 +25,11 @@ from polyprobe.metrics.joint.relate import (
 )
 from polyprobe.metrics.shared.intervals import choose_resamples
 from polyprobe.metrics.shared.rows import name_pairs
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, check_option
 
 from . import FILLED, SUBWORDS
 from .pairs import (
+    EXPLAINED,
     Pairs,
     Similarity,
     find_known,
@@ -178,6 +179,7 @@ def relate_run(
     Raises:
         PolyprobeError: any mistake that the caller can correct, in one line.
     """
+    check_option("--of", of, EXPLAINED)  # before anything slow
     wanted = [*items, given] if given else [*items]
     if by_query and SUBWORDS not in wanted:
         raise PolyprobeError(f"--by-query is for --with {SUBWORDS}; add it, or leave it out")

@@ -137,7 +137,7 @@ def spread(values: np.ndarray, size: int) -> np.ndarray:
 
 def flatten(table: np.ndarray, places: Sequence[int]) -> np.ndarray:
     """Return the values of the pairs of some languages, in the order of `combinations`."""
-    one, other = np.array([*combinations(places, 2)]).T
+    one, other = np.array([*combinations(places, 2)], dtype=np.intp).reshape(-1, 2).T
     return np.asarray(table[one, other])
 
 

@@ -10,9 +10,8 @@ from polyprobe.eval.run.choice import Choice
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import name_runs
 from polyprobe.schema.languages import TRAITS, find_language
-from polyprobe.system.errors import check_option
 
-from . import ACCURACIES, ACCURACY, DISTANCES, NAMES, SUBWORDS
+from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
 from .pairs import Pairs, Similarity, measure_pairs, read_rows
 from .tables import read_table
 from .uriel import NO_CODE, read_uriel
@@ -26,12 +25,6 @@ OF_ACCURACIES = {
         lambda one, other: np.abs(one - other),
     ),
 }
-
-
-def check_with(item: str) -> None:
-    """Refuse what is neither a name nor a file or folder."""
-    if not Path(item).exists():
-        check_option("--with", item, [*NAMES, "FILE.tsv", "RUN"])
 
 
 def find_similarities(

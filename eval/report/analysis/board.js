@@ -105,11 +105,12 @@ function regress(points) {
   const mean = (key) => points.reduce((sum, point) => sum + point[key], 0) / n;
   const [x, y] = [mean("x"), mean("y")];
   const sum = (f) => points.reduce((total, point) => total + f(point.x - x, point.y - y), 0);
+  const varies = (key) => points.some((point) => point[key] !== points[0][key]);
+  if (n < 3 || !varies("x")) return null;
   const [xx, yy, xy] = [sum((a) => a * a), sum((a, b) => b * b), sum((a, b) => a * b)];
-  if (n < 3 || !xx) return null;
   const slope = xy / xx;
   const rest = Math.max(0, yy - slope * xy);
-  return { slope, intercept: y - slope * x, r: yy ? xy / Math.sqrt(xx * yy) : null,
+  return { slope, intercept: y - slope * x, r: varies("y") ? xy / Math.sqrt(xx * yy) : null,
     half: QUANTILES[n - 3] * Math.sqrt(rest / (n - 2) / xx) };
 }
 
@@ -143,8 +144,9 @@ function drawPair() {
   const [x, y] = ["pair-x", "pair-y"].map((id) => byId(id).value);
   const points = pointsOf(x, y);
   const found = regress(points);
-  byId("correlation").textContent = found ? `r = ${show(found.r)}, ${points.length} models.` :
-    "A correlation needs three models.";
+  byId("correlation").textContent = known(found?.r) ?
+    `r = ${show(found.r)}, ${points.length} models.` :
+    "A correlation needs three models with different values.";
   drawPoints(byId("pair"), points, { x: titleOf(x), y: titleOf(y), log2: false, line: null });
 }
 

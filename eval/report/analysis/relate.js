@@ -25,7 +25,7 @@ function drawScatter() {
 function drawTable(place, title, values) {
   const order = DATA.orders[byId("order").value];
   const known = values.filter((value) => value !== null);
-  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
   const cells = order.flatMap((one, row) => order.map((two, column) => {
     const value = one === two ? null : values[pairIndex(one, two)];
     return { row, column, value, tip: `${labelOf(one)} – ${labelOf(two)}\n${title} ${show(value)}`,

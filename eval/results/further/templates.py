@@ -46,12 +46,13 @@ class Templates(NamedTuple):
 
     Attributes:
         names: template of each row, by language.
-        texts: (template, its sentence with SUBJECT in the subject's place) by language.
+        texts: sentence of each relation's template, with SUBJECT in the subject's place, by
+            language.
         candidates: numbers of all candidates, one row after the other; equal ones are one.
     """
 
     names: dict[str, list[str]]
-    texts: dict[str, dict[str, str]]
+    texts: dict[str, dict[tuple[str, str], str]]
     candidates: np.ndarray
 
 
@@ -82,15 +83,19 @@ def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[st
     return [str(place + 1) for _, place in keys]
 
 
-def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[str, str]:
-    """Return each template's sentence, without the subject of its first row if it is written."""
+def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Return the sentence of each relation's template, from its first row.
+
+    Two relations may have templates of one name; a written subject becomes SUBJECT.
+    """
     prompts = table["prompt"].to_pylist()
     known = "subject" in table.column_names
     subjects = table["subject"].to_pylist() if known else [None] * len(prompts)
-    texts: dict[str, str] = {}
-    for name, prompt, subject in zip(names, prompts, subjects, strict=True):
-        if name not in texts:
-            texts[name] = prompt.replace(subject, SUBJECT, 1) if subject else prompt
+    keys = zip(table["relation"].to_pylist(), names, strict=True)
+    texts: dict[tuple[str, str], str] = {}
+    for key, prompt, subject in zip(keys, prompts, subjects, strict=True):
+        if key not in texts:
+            texts[key] = prompt.replace(subject, SUBJECT, 1) if subject else prompt
     return texts
 
 
@@ -172,13 +177,14 @@ def _list_templates(
         axis=1
     )
     others = np.bincount(fact)[fact] - 1
+    relation = facts.table["relation"][int(rows[0])].as_py()
     names = [templates.names[language][row] for row in rows.tolist()]
     for name, places in list_rows(names).items():
         several = places[others[places] > 0]
         same = alike[several] / others[several]
         yield {
             "template": name,
-            "text": templates.texts[language][name],
+            "text": templates.texts[language][relation, name],
             "n": len(places),
             "accuracy": float(right[places].mean()),
             "consistency": float(same.mean()) if len(same) else None,

@@ -78,7 +78,7 @@ class Words(NamedTuple):
 def read_lines(file: Path, option: str) -> list[str]:
     """Return the lines of an option's text file."""
     try:
-        return file.read_text(encoding="utf-8").splitlines()
+        return file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise PolyprobeError(f"cannot read {option} {file}: {reason}") from error
