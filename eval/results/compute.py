@@ -32,6 +32,7 @@ from .further.calibration import calibrate_candidates
 from .further.paraphrases import has_paraphrases, measure_paraphrases
 from .further.popularity import measure_popularity, read_popularity
 from .further.positions import has_positions, measure_positions, share_read
+from .further.relations import estimate_relations
 from .further.templates import measure_templates, read_templates
 from .options import (
     BOOTSTRAP,
@@ -43,7 +44,6 @@ from .options import (
     read_clusters,
 )
 from .predictions import mark_predictions, summarize_predictions
-from .relations import estimate_relations
 
 Estimates = dict[str, dict[str, Any]]
 SEVERAL = "a dataset with several templates of a fact"

@@ -18,7 +18,7 @@ from polyprobe.metrics.shared.rows import name_pairs, take
 
 from .facts import count_correct
 from .further.calibration import calibrate_predictions
-from .relations import split_figures
+from .further.relations import split_figures
 
 _MATCHED = ["relation", "prompt", "answer_forms", "prediction", "single_token"]
 ROUNDING = 1e-4  # nats between two readings of one filling in other batches

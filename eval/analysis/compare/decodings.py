@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from scipy.special import bdtr
 
-from polyprobe.eval.results.relations import list_rows
+from polyprobe.eval.results.further.relations import list_rows
 from polyprobe.eval.results.table import format_p_value
 from polyprobe.metrics.joint.significance import correct
 

@@ -10,6 +10,7 @@ from polyprobe.eval.results.compute import read_facts
 from polyprobe.eval.results.declaration import LANGUAGE, RunFigure
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import HEADLINE, SEPARATE
+from polyprobe.eval.results.further.relations import list_rows, pick_facts
 from polyprobe.eval.results.options import (
     DEFAULTS,
     MetricOptions,
@@ -18,7 +19,6 @@ from polyprobe.eval.results.options import (
     resolve_clusters,
 )
 from polyprobe.eval.results.predictions import find_overlaps, mark_accuracy, mark_predictions
-from polyprobe.eval.results.relations import list_rows, pick_facts
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, Chosen, choose, list_names
 from polyprobe.eval.run.fillings import choose_again
 from polyprobe.eval.run.folder import Run, read_aligned

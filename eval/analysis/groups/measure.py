@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.eval.results.compute import mark_right, read_chosen, read_facts
+from polyprobe.eval.results.further.relations import pick_facts, split_figures
 from polyprobe.eval.results.options import BOOTSTRAP, Bootstrap, clusters_within, read_clusters
 from polyprobe.eval.results.predictions import mark_predictions
-from polyprobe.eval.results.relations import pick_facts, split_figures
 from polyprobe.eval.run.choice import ALL_ROWS, Choice
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.groups import (

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import BY_NAME
-from polyprobe.eval.results.relations import list_rows
+from polyprobe.eval.results.further.relations import list_rows
 from polyprobe.eval.results.table import format_interval, number, of_languages
 from polyprobe.eval.run.dataset import load_again
 from polyprobe.eval.run.folder import Run

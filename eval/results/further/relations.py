@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from polyprobe.eval.results.facts import ScoredFacts
+from polyprobe.eval.results.figures import BY_NAME, HEADLINE, choose_figures
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, index_labels
 from polyprobe.metrics.shared.rows import take
-
-from .facts import ScoredFacts
-from .figures import BY_NAME, HEADLINE, choose_figures
 
 REPORTED = (*HEADLINE, BY_NAME["accuracy_gain"])
 
