@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from polyprobe.eval.analysis.comparable import find_differing
 from polyprobe.eval.analysis.compare.runs import Comparison
 from polyprobe.eval.pictures.order import ORDERS, name_labels, order_languages
 from polyprobe.eval.results.declaration import ALL, LANGUAGE, RunFigure
@@ -16,7 +17,6 @@ from polyprobe.eval.results.further.templates import (
     list_split,
     list_templates,
 )
-from polyprobe.eval.results.options import describe_options
 from polyprobe.eval.results.table import (
     format_interval,
     format_p_value,
@@ -279,14 +279,4 @@ def select_differences(two: Between, parts: Sequence[RunPart]) -> dict[str, Any]
 
 def list_cautions(parts: Sequence[RunPart]) -> list[str]:
     """Return in what the runs differ beside the model, which makes means incomparable."""
-    asked: dict[str, set[Any]] = {
-        "dataset": {(p.settings.dataset, p.settings.config) for p in parts},
-        "languages": {tuple(sorted(p.results["languages"])) for p in parts},
-        "facts": {
-            (p.settings.limit, p.settings.sample, p.results["n_queries"], *p.chosen_rows)
-            for p in parts
-        },
-        "scoring": {(p.settings.scoring, p.settings.bos, p.settings.chat is None) for p in parts},
-        "options": {describe_options(p.results) for p in parts},
-    }
-    return [name for name, values in asked.items() if len(values) > 1]
+    return [*find_differing([part.settings for part in parts], [[part.results] for part in parts])]

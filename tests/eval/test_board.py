@@ -182,11 +182,11 @@ def test_options_choices_and_facts_must_agree_too(tmp_path):
         "options": {"options": {"weights": "norm1"}},
         "part": {"subset": {"relations": ["P36"], "exclude": []}},
         "facts": {"n_queries": 99},
-        "other languages": {},
+        "languages": {},
     }
     first = write_typed(tmp_path / "a", "a", SEVERAL)
     for name, values in more.items():
-        figures = {"accuracy": {"en": 0.5}} if name == "other languages" else SEVERAL
+        figures = {"accuracy": {"en": 0.5}} if name == "languages" else SEVERAL
         other = write_typed(tmp_path / name, "b", figures, values)
         with pytest.raises(PolyprobeError, match=f"they differ in {name} "):
             make_board([first, other])

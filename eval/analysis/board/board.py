@@ -6,11 +6,11 @@ from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
+from polyprobe.eval.analysis.comparable import find_differing, list_loading, refuse_differing
 from polyprobe.eval.results.declaration import RunFigure
 from polyprobe.eval.results.figures import FIGURES, HEADLINE, describe
 from polyprobe.system.errors import PolyprobeError, check_option, one_line, unknown
 
-from .comparable import find_differing, list_loading, refuse_differing
 from .entries import Entry, read_entries
 from .trends import Correlation, Slope, correlate, fit_doublings
 
@@ -89,7 +89,7 @@ def make_board(
     """
     entries = read_entries(folders)
     if not despite:
-        refuse_differing(entries, find_differing(entries))
+        refuse_differing([entry.name for entry in entries], _differ(entries))
     known = _list_figures(entries)
     for name in figures:
         check_option("--figures", name, known)
@@ -98,7 +98,13 @@ def make_board(
     check_option("--sort", sort, [*known, NAME, PARAMETERS])
     shown = [*dict.fromkeys([*(figures or default), *([sort] if sort in known else [])])]
     entries = _sort(_add_parameters(entries, parameters), sort, known)
-    return Board(entries, known, shown, sort, find_differing(entries), list_loading(entries))
+    loading = list_loading([entry.settings for entry in entries])
+    return Board(entries, known, shown, sort, _differ(entries), loading)
+
+
+def _differ(entries: Sequence[Entry]) -> dict[str, list[str]]:
+    settings = [entry.settings for entry in entries]
+    return find_differing(settings, [entry.results for entry in entries])
 
 
 def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:

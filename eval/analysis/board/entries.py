@@ -73,8 +73,14 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
     figures of languages only, and no interval of their mean: the runs were not resampled together.
 
     Raises:
-        PolyprobeError: not a run folder, or results.json is missing, damaged or of older scores.
+        PolyprobeError: a folder given twice, not a run folder, or results.json is missing, damaged
+            or of older scores.
     """
+    places = [folder.resolve() for folder in folders]
+    if twice := [
+        folder for place, folder in zip(places, folders, strict=True) if places.count(place) > 1
+    ]:
+        raise PolyprobeError(f"{twice[-1]} was given twice; give each run once")
     groups = group_runs([Run(folder) for folder in folders])
     names = name_runs([group[0] for group in groups])
     with _without_collector():

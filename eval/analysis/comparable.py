@@ -1,7 +1,7 @@
-"""In what the runs of a board differ beside the model."""
+"""In what runs that are shown together differ beside the model."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from polyprobe.eval.results.options import describe_options
@@ -11,49 +11,56 @@ from polyprobe.eval.run.naming import OF_MODELS, compare_settings
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError
 
-from .entries import Entry
-
+Results = Mapping[str, Any]
 RELEASED = "contrastive-released"
 NAMED = 3  # rows with one value that a message names
 KNOWN = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshake", "chat", "bos"}
 
 
-def find_differing(entries: Sequence[Entry]) -> dict[str, list[str]]:
-    """Return setting → its value in each row, of the settings that make figures incomparable."""
-    settings = [entry.settings for entry in entries]
-    own = OF_MODELS | {"scoring"}
-    found = {x: y for x, y in compare_settings(settings).items() if x not in own}
+def find_differing(
+    settings: Sequence[Settings], results: Sequence[Sequence[Results]]
+) -> dict[str, list[str]]:
+    """Return setting → its value in each row, of the settings that make figures incomparable.
+
+    Args:
+        settings: of each row.
+        results: of each row, of one run or several.
+    """
+    others = OF_MODELS | {"scoring"}
+    found = {x: y for x, y in compare_settings(settings).items() if x not in others}
     read = {
         "scoring": _list_scorings(settings),
         "bos": [_read_bos(one) for one in settings],
         "chat": [_read_chat(one) for one in settings],
-        "part": [_join(entry, _read_part) or "all" for entry in entries],
-        "options": [_join(entry, describe_options) or "default" for entry in entries],
-        "facts": [f"{sum(part['n_queries'] for part in entry.results):,}" for entry in entries],
+        "part": [_join(own, _read_part) or "all" for own in results],
+        "options": [_join(own, describe_options) or "default" for own in results],
+        "facts": [f"{sum(part['n_queries'] for part in own):,}" for own in results],
     }
+    if "other languages" in found:
+        found["languages"] = found.pop("other languages")
     return found | {name: values for name, values in read.items() if len({*values}) > 1}
 
 
-def list_loading(entries: Sequence[Entry]) -> list[str]:
+def list_loading(settings: Sequence[Settings]) -> list[str]:
     """Return what the rows differ in that belongs to a model, such as `dtype: float32, float16`."""
-    found = compare_settings([entry.settings for entry in entries])
+    found = compare_settings(settings)
     names = (name for name in found if name in OF_MODELS - KNOWN)
     return [f"{name}: {', '.join(dict.fromkeys(found[name]))}" for name in names]
 
 
-def refuse_differing(entries: Sequence[Entry], differing: Mapping[str, Sequence[str]]) -> None:
-    """Refuse rows that differ.
+def refuse_differing(names: Sequence[str], differing: Mapping[str, Sequence[str]]) -> None:
+    """Refuse rows that differ, by their names.
 
     Raises:
         PolyprobeError: one line with the rows by their values.
     """
     parts = []
-    for name, values in differing.items():
+    for setting, values in differing.items():
         rows: dict[str, list[str]] = {}
-        for entry, value in zip(entries, values, strict=True):
-            rows.setdefault(value, []).append(entry.name)
-        shown = (f"{value} ({_list_some(names)})" for value, names in rows.items())
-        parts.append(f"{name} {' / '.join(shown)}")
+        for name, value in zip(names, values, strict=True):
+            rows.setdefault(value, []).append(name)
+        shown = (f"{value} ({_list_some(same)})" for value, same in rows.items())
+        parts.append(f"{setting} {' / '.join(shown)}")
     if parts:
         raise PolyprobeError(
             f"the runs cannot be compared, they differ in {'; '.join(parts)}; leave some out, or "
@@ -95,11 +102,11 @@ def _read_chat(settings: Settings) -> str:
     return " + ".join(filter(None, said)) or "no messages"
 
 
-def _read_part(results: Mapping[str, Any]) -> str:
+def _read_part(results: Results) -> str:
     subset = results.get("subset")
     return describe(make_choice(**subset)) if subset else ""
 
 
-def _join(entry: Entry, read: Any) -> str:
+def _join(results: Sequence[Results], read: Callable[[Results], str]) -> str:
     """Return the texts of all runs of a row, each once."""
-    return " + ".join(filter(None, dict.fromkeys(map(read, entry.results))))
+    return " + ".join(filter(None, dict.fromkeys(map(read, results))))
