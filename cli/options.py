@@ -148,8 +148,10 @@ LanguageNames = Annotated[
 
 def check_drawn(figure: Path | None, draw: str | None, order: str, names: str) -> None:
     """Refuse the choice of a picture without a file for it."""
-    if figure is None and (draw, order, names) != (None, "given", "codes"):
-        raise PolyprobeError("--draw, --order and --names are for --figure FILE; give that too")
+    usual = {"--draw": (draw, None), "--order": (order, "given"), "--names": (names, "codes")}
+    given = [option for option, (value, default) in usual.items() if value != default]
+    if given and figure is None:
+        raise PolyprobeError(f"{given[0]} is for --figure FILE; give that too")
 
 
 def save_chosen(

@@ -7,12 +7,13 @@ from typing import Any
 from polyprobe.eval.results.options import describe_options
 from polyprobe.eval.run.choice import describe, make_choice
 from polyprobe.eval.run.folder import Settings
-from polyprobe.eval.run.naming import OF_MODELS, compare_settings
+from polyprobe.eval.run.naming import OF_MODELS, compare_settings, split_signature
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError
 
 Results = Mapping[str, Any]
 RELEASED = "contrastive-released"
+USUAL = {"bos": "auto", "chat": "none", "part": "all", "options": "default", "rows": "limit=none"}
 NAMED = 3  # rows with one value that a message names
 KNOWN = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshake", "chat", "bos"}
 
@@ -28,7 +29,31 @@ def find_differing(
     """
     others = OF_MODELS | {"scoring"}
     found = {x: y for x, y in compare_settings(settings).items() if x not in others}
-    read = {
+    if "other languages" in found:
+        found["languages"] = found.pop("other languages")
+    read = _read_settings(settings, results)
+    return found | {name: values for name, values in read.items() if len({*values}) > 1}
+
+
+def find_shared(
+    settings: Sequence[Settings], results: Sequence[Sequence[Results]]
+) -> dict[str, str]:
+    """Return setting → its value, where all rows have one that a reader has to know."""
+    read = _read_settings(settings, results)
+    signed = [split_signature(one.signature) for one in settings]
+    for name in ("rows", "relations", "exclude"):
+        read[name] = [parts.get(name, "") for parts in signed]
+    return {
+        name: values[0]
+        for name, values in read.items()
+        if len({*values}) == 1 and values[0] not in ("", USUAL.get(name))
+    }
+
+
+def _read_settings(
+    settings: Sequence[Settings], results: Sequence[Sequence[Results]]
+) -> dict[str, list[str]]:
+    return {
         "scoring": _list_scorings(settings),
         "bos": [_read_bos(one) for one in settings],
         "chat": [_read_chat(one) for one in settings],
@@ -36,9 +61,6 @@ def find_differing(
         "options": [_join(own, describe_options) or "default" for own in results],
         "facts": [f"{sum(part['n_queries'] for part in own):,}" for own in results],
     }
-    if "other languages" in found:
-        found["languages"] = found.pop("other languages")
-    return found | {name: values for name, values in read.items() if len({*values}) > 1}
 
 
 def list_loading(settings: Sequence[Settings]) -> list[str]:

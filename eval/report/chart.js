@@ -245,7 +245,7 @@ function drawPoints(place, points, { x: across, y: up, line: fitted, log2 }) {
     return [line(64, y(row), width - 16, y(row), { stroke: "var(--line)" }),
       label(56, y(row), SHORT.format(row), { "text-anchor": "end" }),
       label(x(column), bottom + 16, SHORT.format(log2 ? 2 ** column : column),
-        { "text-anchor": "middle" })];
+        { "text-anchor": share < 1 ? "middle" : "end" })];
   });
   keys.forEach((name, i) => parts.push(
     svg("circle", { cx: 72, cy: 10 + 18 * i, r: 4, fill: colour(name) }),

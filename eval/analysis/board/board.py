@@ -4,11 +4,17 @@ import csv
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from polyprobe.eval.analysis.comparable import find_differing, list_loading, refuse_differing
+from polyprobe.eval.analysis.comparable import (
+    find_differing,
+    find_shared,
+    list_loading,
+    refuse_differing,
+)
 from polyprobe.eval.results.declaration import RunFigure
 from polyprobe.eval.results.figures import FIGURES, HEADLINE, describe
+from polyprobe.eval.run.folder import Settings
 from polyprobe.system.errors import PolyprobeError, check_option, one_line, unknown
 
 from .entries import Entry, read_entries
@@ -43,6 +49,16 @@ class Board(NamedTuple):
     def data(self) -> str:
         """Return the dataset and configuration, or several."""
         return ", ".join(dict.fromkeys(entry.settings.data_name for entry in self.entries))
+
+    @property
+    def shared(self) -> dict[str, str]:
+        """Return what all entries are measured with: scoring, facts, a choice of rows, options."""
+        return find_shared(*_read(self.entries))
+
+    @property
+    def described(self) -> str:
+        """Return the data and what is shared in one line."""
+        return "; ".join([self.data, *(f"{name} {value}" for name, value in self.shared.items())])
 
     @property
     def languages(self) -> list[str]:
@@ -89,7 +105,7 @@ def make_board(
     """
     entries = read_entries(folders)
     if not despite:
-        refuse_differing([entry.name for entry in entries], _differ(entries))
+        refuse_differing([entry.name for entry in entries], find_differing(*_read(entries)))
     known = _list_figures(entries)
     for name in figures:
         check_option("--figures", name, known)
@@ -99,12 +115,13 @@ def make_board(
     shown = [*dict.fromkeys([*(figures or default), *([sort] if sort in known else [])])]
     entries = _sort(_add_parameters(entries, parameters), sort, known)
     loading = list_loading([entry.settings for entry in entries])
-    return Board(entries, known, shown, sort, _differ(entries), loading)
+    return Board(entries, known, shown, sort, find_differing(*_read(entries)), loading)
 
 
-def _differ(entries: Sequence[Entry]) -> dict[str, list[str]]:
-    settings = [entry.settings for entry in entries]
-    return find_differing(settings, [entry.results for entry in entries])
+def _read(
+    entries: Sequence[Entry],
+) -> tuple[list[Settings], list[Sequence[Mapping[str, Any]]]]:
+    return [entry.settings for entry in entries], [entry.results for entry in entries]
 
 
 def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:

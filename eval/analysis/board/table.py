@@ -26,6 +26,9 @@ def board_table(board: Board, width: int = 80) -> Table:
     """Return the shown figures for a rich console, with intervals from `_WIDE` characters on."""
     head, rows = list_cells(board, "\n")
     if width < _WIDE:
+        own = slice(3, 3 + len(board.differing))  # in list_notes too
+        for row in (head, *rows):
+            del row[own]
         rows = [[cell.partition("\n")[0].replace(" ± ", "\n±") for cell in row] for row in rows]
     return make_table(head, rows)
 
@@ -99,9 +102,12 @@ def list_trends(board: Board) -> tuple[list[str], list[list[str]]]:
 
 def list_notes(board: Board) -> list[str]:
     """Return what the table means and what its rows differ in, one line each."""
-    notes = [f"{board.data}; sorted by {board.sort}", PLUS_MINUS]
+    notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
     if board.differing:
         notes.append(f"not comparable: the runs differ in {', '.join(board.differing)}")
+        for place, entry in enumerate(board.entries):
+            own = (f"{name} {values[place]}" for name, values in board.differing.items())
+            notes.append(f"{entry.name}: {'; '.join(own)}")
     return [*notes, *(f"the runs also differ in {line}" for line in board.loading)]
 
 
@@ -141,7 +147,7 @@ def write_latex(board: Board) -> str:
         if any(below for *_, below in cells):
             ends = [rf"\scriptsize {below}" if below else "" for *_, below in cells]
             lines.append(join_cells([*[""] * texts, *ends]))
-    caption = escape(f"Means over languages and pairs on {board.data}. {PLUS_MINUS}.")
+    caption = escape(f"Means over languages and pairs on {board.described}. {PLUS_MINUS}.")
     caption = caption.replace("±", r"$\pm$").replace("…", r"\ldots{}")
     lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{caption}}}", r"\end{table*}"]
     return "\n".join(lines) + "\n"
@@ -174,6 +180,7 @@ def as_json(board: Board) -> dict[str, Any]:
     """Return all that the board has: figures by language, trends, signatures of the runs."""
     return {
         "data": board.data,
+        "shared": board.shared,
         "sort": board.sort,
         "shown": [*board.shown],
         "differing": {name: [*values] for name, values in board.differing.items()},

@@ -98,7 +98,8 @@ def list_notes(outcome: Outcome) -> Iterator[str]:
         yield f"{missing:,} of {len(groups):,} {kind} are in no group and left out"
     bootstrap = outcome.bootstrap
     if bootstrap.n_resamples:
-        unit = "facts" if bootstrap.clusters == "none" else f"{bootstrap.clusters}s"
+        within = bootstrap.clusters == outcome.by == "relation"  # see clusters_within
+        unit = "facts" if within or bootstrap.clusters == "none" else f"{bootstrap.clusters}s"
         yield f"95%: bootstrap, {bootstrap.n_resamples:,} resamples of {unit}"
     yield "errors: the group's share of the errors, relative to its share of the rows"
     yield f"p of χ² takes all rows as independent; the permuted p takes whole {outcome.unit}s"

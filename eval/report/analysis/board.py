@@ -38,7 +38,8 @@ def write_board(board: Board, folder: Path) -> None:
         PolyprobeError: see `check_folder`; or a file cannot be written.
     """
     check_folder(folder)
-    title = f"{len(board.entries)} models on {board.data}"
+    n = len(board.entries)
+    title = f"{n} {'model' if n == 1 else 'models'} on {board.data}"
     found = as_json(board)
     files = {TABLE: write_csv(board), LATEX: write_latex(board)}
     text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
