@@ -24,8 +24,8 @@ class LanguageAudit(NamedTuple):
       translation is the same entity; in `not_parallel_strict`, none is.
     - `not_judged`: candidates that cannot be compared.
     - `rows`: {code of CHECKS: rows}.
-    - `positions`: answers at each index, in rows of at least two candidates; `expected`: the same
-      for random positions.
+    - `positions`: answers at each index, in rows of at least two candidates, those of a fact's
+      templates once; `expected`: the same for random positions.
     - `p_value`: of Pearson's chi-square test of the positions, None without answers. The degrees of
       freedom are the number of positions minus 1. The value is rough if fewer than five answers are
       expected at a position.
@@ -99,9 +99,8 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
 
 def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAudit:
     """Return the counts of one language, compared with the reference."""
-    positions, expected = count_positions(split)
+    positions, expected, last = count_positions(split)
     identical = compare_labels(split, reference, judged.not_parallel.tolist())
-    pairs = zip(split.candidates, split.answers, strict=True)
     return LanguageAudit(
         not_parallel=int(judged.not_parallel.sum()),
         not_parallel_strict=int(judged.not_parallel_strict.sum()),
@@ -110,7 +109,7 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAu
         positions=positions,
         expected=expected,
         p_value=float(chisquare(positions, expected).pvalue) if sum(positions) else None,
-        last=sum(len(labels) > 1 and len(labels) - 1 in answers for labels, answers in pairs),
+        last=last,
         labels_identical=identical[True],
         labels_compared=identical.total(),
     )

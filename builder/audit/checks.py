@@ -138,8 +138,8 @@ def compare_labels(split: Split, reference: Split, not_parallel: list[bool]) -> 
     return Counter(theirs == ours for theirs, ours in pairs)
 
 
-def count_positions(split: Split) -> tuple[list[int], list[float]]:
-    """Return the observed and the expected number of answers at each index.
+def count_positions(split: Split) -> tuple[list[int], list[float], int]:
+    """Return the observed and the expected number of answers at each index, and of last ones.
 
     The expected number is that of random positions: for each index, the sum of (answers /
     candidates) over the rows with this index. Rows with fewer than two candidates are excluded. So
@@ -156,4 +156,5 @@ def count_positions(split: Split) -> tuple[list[int], list[float]]:
     for (_, places), size in first.items():
         found[list(places)] += 1
         expected[:size] += len(places) / size
-    return found.tolist(), expected.tolist()
+    last = sum(size - 1 in places for (_, places), size in first.items())
+    return found.tolist(), expected.tolist(), last

@@ -81,6 +81,11 @@ RECIPES = {
             *("nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh"),
         ),
     ),
+    "klar": Recipe(
+        "polyprobe.builder.recipes.klar.build",
+        "facts of BMLAMA-17 in the five questions of KLAR",
+        ("17-repaired", "15-repaired", "17", "15"),
+    ),
     "mpararel": Recipe(
         "polyprobe.builder.recipes.mpararel.build",
         "the tuples and templates of mParaRel, as released",

@@ -22,10 +22,11 @@ DATASETS = {
     "fluent-mlama": ("es", "es-sentence", "vi", "vi-sentence"),
     "polyglot": ("fr",),
     "mpararel": ("en", "is"),
+    "klar": ("17-repaired", "15-repaired", "17", "15"),
     "balanced": ("mpararel-3-5t", "xfactr-2-sentence"),
     "xfactr": ("en", "el", "es"),
 }
-SEVERAL = ("mpararel-3-5t", *DATASETS["mpararel"])  # configurations with several templates
+SEVERAL = ("balanced/mpararel-3-5t", "mpararel", "klar")  # with several templates of a fact
 MONOLINGUAL = ("fluent-mlama", "mpararel", "polyglot", "xfactr")  # a configuration is a language
 CARDS = ("datasets/", "builder/")
 MODELS = {
@@ -49,7 +50,7 @@ def write_datasets(folder: Path) -> None:
             for language in languages:
                 file = folder / name / "data" / config / f"{language}.parquet"
                 made = rows(language, 6)
-                if config in SEVERAL:  # a second template of each fact
+                if name in SEVERAL or f"{name}/{config}" in SEVERAL:
                     made += [x._replace(prompt=f"So {x.prompt}", template_id="2") for x in made]
                 pq.write_table(to_table(made), file)
             splits = "".join(SPLIT.format(language, config) for language in languages)

@@ -175,6 +175,14 @@ def test_second_answers_by_id_of_the_same_subject_under_another_prompt():
     assert audit(changes)["languages"]["en"]["rows_with_second_answer"] == 2
 
 
+def test_answers_in_last_place_count_once_for_the_templates_of_a_fact():
+    rows = [("P17", "", f"{i} [Y]", ["a", "b"], int(i < 2)) for i in range(3)]
+    changes = [("en", row, {"fact_id": "fact"}) for row in (0, 1)]
+    own = audit(changes, rows={"en": rows})["languages"]["en"]
+    assert own["answer_positions"] == [1, 1]
+    assert own["answers_last"] == 1
+
+
 def test_answer_positions_against_chance():
     rows = {
         "en": [("P17", "", f"{i} [Y]", ["a", "b"][: 1 + (i < 8)], int(i < 6)) for i in range(9)]

@@ -1,0 +1,1 @@
+"""KLAR: five questions of each fact."""

@@ -1,0 +1,205 @@
+"""The dataset klar: on a small release, and the whole one against the released files."""
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.recipes.klar import build as recipe
+from polyprobe.builder.sources import klar
+from polyprobe.schema.columns import Row
+from polyprobe.system.download import Repository
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.tests.builder.tiny import pack
+
+CARD = Path(__file__).parents[2] / "datasets" / "klar"
+NAMES = {
+    "en": ("Peru", "Lima", "Chad"),
+    "fa": ("پرو", "لیما", "چاد"),
+    "fr": ("Pérou", "Lima", "Tchad"),
+}
+
+
+def write_relation(language: str, relation: str, templates: int, rows: list[int]) -> bytes:
+    country, city, other = NAMES[language]
+    samples = [
+        {"index": row, "subject": f"{country} {row}", "object": city,
+         "object_candidates": f"{other}, {city}"}
+        for row in rows
+    ]  # fmt: skip
+    asked = [f"{n} <subject>? {language}: <mask>." for n in range(templates)]
+    data = {"relation_id": relation, "prompt_templates": asked, "samples": samples}
+    return json.dumps(data, ensure_ascii=False).encode()
+
+
+def write_release() -> dict[str, dict[str, bytes]]:
+    """Persian has one template of P407 and a further fact of P36."""
+    return {
+        f"data/{language}/": {
+            "capital.json": write_relation(language, "P36", 5, [7, 3] + [9] * (language == "fa")),
+            "language.json": write_relation(language, "P407", 1 if language == "fa" else 5, [0]),
+        }
+        for language in NAMES
+    }
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    release = write_release()
+    sums = {}
+    for folder, contents in release.items():
+        lines = [f"{hashlib.sha256(x).hexdigest()}  {name}\n" for name, x in contents.items()]
+        sums[folder] = hashlib.sha256("".join(lines).encode()).hexdigest()
+    repository = Repository("some/klar", "0123456789abcdef", sums)
+    monkeypatch.setattr(klar, "REPOSITORY", repository)
+    files = {folder + name: x for folder, part in release.items() for name, x in part.items()}
+    pack(tmp_path, repository, files)
+    return tmp_path
+
+
+def test_each_fact_is_asked_in_each_template(mirror):
+    rows = recipe.build("17", mirror)
+    assert list(rows) == ["en", "fa", "fr"]
+    assert [(r.fact_id, r.template_id) for r in rows["fa"]] == [
+        (fact, f"klar:P36:{n}") for fact in ("17:0004", "17:0008") for n in range(5)
+    ]
+    assert rows["fr"][6] == Row(
+        fact_id="17:0008",
+        relation="P36",
+        subject_id="",
+        object_id="",
+        subject="Pérou 7",
+        prompt="1 Pérou 7? fr: [Y].",
+        candidates=["Tchad", "Lima"],
+        candidate_ids=[],
+        answers=[1],
+        answer_forms=["Lima"],
+        template_id="klar:P36:1",
+    )
+
+
+def test_without_the_short_languages_all_relations(mirror):
+    rows = recipe.build("15", mirror)
+    assert list(rows) == ["en", "fr"]
+    facts = ["17:0004"] * 5 + ["17:0008"] * 5 + ["17:0001"] * 5
+    assert [row.fact_id for row in rows["en"]] == facts
+
+
+def test_repaired_rows_have_the_subjects_and_candidates_of_bmlama(mirror, monkeypatch):
+    def repair(config, mirror):
+        assert config == "17-repaired"
+        row = recipe.make_fact(klar.Sample(7, "Perú", "Lima", ["Lima", "Quito"]))._replace(
+            fact_id="P36:Q419:Q2868", repairs=["template", "label"], published_row="17:0008"
+        )
+        return {key: [row] for key in NAMES}
+
+    monkeypatch.setattr(recipe.bmlama, "build", repair)
+    rows = recipe.build("17-repaired", mirror)["fa"]
+    assert [row.prompt for row in rows] == [f"{n} Perú? fa: [Y]." for n in range(5)]
+    [first, *_] = rows
+    assert first.candidates == ["Lima", "Quito"]
+    assert first.answers == [0]
+    assert (first.fact_id, first.published_row) == ("P36:Q419:Q2868", "17:0008")
+    assert first.repairs == ["label"]  # the template is KLAR's
+
+
+def test_a_changed_file_is_refused(mirror, monkeypatch):
+    sums = dict.fromkeys(klar.REPOSITORY.sha256, "00" * 32)
+    monkeypatch.setattr(klar, "REPOSITORY", klar.REPOSITORY._replace(sha256=sums))
+    with pytest.raises(PolyprobeError, match="data/en/"):
+        recipe.build("17", mirror)
+
+
+@pytest.fixture(scope="session")
+def whole(upstream, tmp_path_factory):
+    return build_dataset("klar", (), upstream, tmp_path_factory.mktemp("klar") / "klar")
+
+
+@pytest.fixture(scope="session")
+def released(upstream):
+    """Return {language: {relation: released JSON}}, read again."""
+    (path,) = upstream.glob("jvonrad__Lost-in-Mistranslation@*.zip")
+    found: dict[str, dict] = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            if name.endswith(".json") and "/KLAR-CLC/" in name:
+                data = json.loads(archive.read(name))
+                found.setdefault(name.split("/")[-2], {})[data["relation_id"]] = data
+    return found
+
+
+def read(folder, config, language):
+    return pq.read_table(folder / "data" / config / f"{language}.parquet").to_pylist()
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_rows_are_the_released_ones(whole, released):
+    for config, languages, facts in (("17", 17, 2_445), ("15", 15, 2_619)):
+        paths = sorted((whole / "data" / config).glob("*.parquet"))
+        assert len(paths) == languages
+        for path in paths:
+            made = set()
+            for row in read(whole, config, path.stem):
+                key = (row["relation"], int(row["fact_id"][3:]) - 1, row["subject"])
+                text = (row["prompt"], ", ".join(row["candidates"]))
+                made.add((*key, *text, row["candidates"][row["answers"][0]]))
+            expected = set()
+            english = {x["index"] for of in released["en"].values() for x in of["samples"]}
+            for relation, data in released[path.stem].items():
+                if config == "17" and relation in ("P407", "P740"):
+                    continue
+                for x in data["samples"]:
+                    for template in data["prompt_templates"] if x["index"] in english else ():
+                        before, *after = template.split("<subject>")
+                        prompt = before + "".join(x["subject"] + part for part in after)
+                        text = (prompt.replace("<mask>", "[Y]"), x["object_candidates"])
+                        expected.add((relation, x["index"], x["subject"], *text, x["object"]))
+            assert made == expected
+            assert len(read(whole, config, path.stem)) == 5 * facts
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_repaired_rows_are_those_of_bmlama(whole, bmlama):
+    for language in ("en", "zh", "fa"):
+        own = {row["published_row"]: row for row in read(bmlama, "17-repaired", language)}
+        rows = read(whole, "17-repaired", language)
+        assert len(rows) == 5 * 2_445
+        for row in rows:
+            base = own[row["published_row"]]
+            same = ("fact_id", "subject", "candidates", "candidate_ids", "answers", "flags")
+            assert [row[name] for name in same] == [base[name] for name in same]
+            assert row["subject"] in row["prompt"]
+            assert row["prompt"].count("[Y]") == 1
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_the_defects_on_the_card(released):
+    asked = [data["prompt_templates"] for of in released.values() for data in of.values()]
+    assert len(asked) == 340
+    assert sum(map(len, asked)) == 1_684
+    assert sum(len(texts) - len(set(texts)) for texts in asked) == 33
+    short = {
+        (language, relation)
+        for language, of in released.items()
+        for relation, data in of.items()
+        if len(data["prompt_templates"]) != recipe.N_TEMPLATES
+    }
+    assert short == {(x, name) for x in recipe.SHORT for name in ("P407", "P740")}
+    twice = [text for texts in asked for text in texts if text.count("<subject>") == 2]
+    assert len(twice) == 1
+    sizes = {x: sum(len(of["samples"]) for of in released[x].values()) for x in ("en", "fa", "he")}
+    assert sizes == {"en": 2_619, "fa": 2_619 + 213, "he": 2_619 + 213}
+
+
+@pytest.mark.upstream
+@pytest.mark.acceptance
+def test_the_committed_card_is_the_generated_one(whole):
+    for name in ("README.md", "eval.yaml"):
+        assert (CARD / name).read_bytes() == (whole / name).read_bytes()
