@@ -77,7 +77,7 @@ def board(
         check_folder(output)
     if table:
         check_table(table)
-    check_drawn(figure, draw, "given", "codes")
+    check_drawn(figure, draw)
     import_evaluate()
     from polyprobe.eval.analysis.board.board import make_board
     from polyprobe.eval.analysis.board.pictures import list_pictures
@@ -105,7 +105,7 @@ def board(
     if json_file:
         write_json(json_file, as_json(found))
     if figure:
-        save_chosen(list_pictures(found), figure, draw, "given", "codes")
+        save_chosen(list_pictures(found), figure, draw)
     if output:
         write_board(found, output)
         say(f"board: {output / 'index.html'}")

@@ -13,8 +13,6 @@ from .options import (
     Exclude,
     FigureFile,
     JsonFile,
-    LanguageNames,
-    Order,
     Relations,
     Resamples,
     Seed,
@@ -66,15 +64,13 @@ def groups(
     ] = None,
     figure: FigureFile = None,
     draw: DrawnName = None,
-    order: Order = "given",
-    names: LanguageNames = "codes",
 ) -> None:
     """Count right and wrong by group, and test whether the groups differ.
 
     Tests: Pearson's chi-squared, which takes all rows as independent, and a permutation of the
     labels of whole facts, subjects or languages, which does not.
     """
-    check_drawn(figure, draw, order, names)
+    check_drawn(figure, draw)
     import_evaluate()
     from polyprobe.eval.analysis.groups.measure import group_run
     from polyprobe.eval.analysis.groups.table import list_pictures, render
@@ -101,4 +97,4 @@ def groups(
         write_groups(Run(run), found, page)
         say(f"page: {page}")
     if figure:
-        save_chosen(list_pictures(found), figure, draw, order, names)
+        save_chosen(list_pictures(found), figure, draw)

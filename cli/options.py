@@ -146,7 +146,9 @@ LanguageNames = Annotated[
 ]
 
 
-def check_drawn(figure: Path | None, draw: str | None, order: str, names: str) -> None:
+def check_drawn(
+    figure: Path | None, draw: str | None, order: str = "given", names: str = "codes"
+) -> None:
     """Refuse the choice of a picture without a file for it."""
     usual = {"--draw": (draw, None), "--order": (order, "given"), "--names": (names, "codes")}
     given = [option for option, (value, default) in usual.items() if value != default]
@@ -155,7 +157,11 @@ def check_drawn(figure: Path | None, draw: str | None, order: str, names: str) -
 
 
 def save_chosen(
-    pictures: "Mapping[str, Picture]", file: Path, draw: str | None, order: str, names: str
+    pictures: "Mapping[str, Picture]",
+    file: Path,
+    draw: str | None,
+    order: str = "given",
+    names: str = "codes",
 ) -> None:
     """Save the picture of a name, by default the first, and say so.
 

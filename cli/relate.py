@@ -91,7 +91,7 @@ def relate(
         int,
         typer.Option(
             min=1,
-            max=10_000_000,
+            max=1_000_000,
             help="Number of permutations of the languages, and largest number of bootstrap "
             "resamples.",
         ),

@@ -6,8 +6,6 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from polyprobe.system.errors import PolyprobeError
-
 TRAITS = ("script", "family", "branch")
 
 
@@ -65,18 +63,10 @@ def show_language(split: str) -> str:
 
 
 def list_traits(splits: Sequence[str], trait: str) -> dict[str, str]:
-    """Return the script, family or branch of each language.
+    """Return the script, family or branch of each language that is in the table.
 
-    Raises:
-        PolyprobeError: languages that are not in the table.
-
-    >>> list_traits(["en", "ru", "sr"], "script")
-    {'en': 'Latn', 'ru': 'Cyrl', 'sr': 'Cyrl'}
+    >>> list_traits(["en", "ru", "tlh"], "script")
+    {'en': 'Latn', 'ru': 'Cyrl'}
     """
     found = {split: find_language(split) for split in splits}
-    if missing := [split for split, language in found.items() if language is None]:
-        raise PolyprobeError(
-            f"the {trait} of {', '.join(missing)} is unknown; give a table of languages instead, "
-            "as a TSV file with a line for each language"
-        )
-    return {split: getattr(language, trait) for split, language in found.items()}
+    return {split: getattr(language, trait) for split, language in found.items() if language}

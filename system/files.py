@@ -20,6 +20,21 @@ LOCK = ".lock"
 FOREVER = -1.0
 
 
+def read_tsv(file: Path, option: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line of an option's TSV file; blank lines are skipped.
+
+    Cells are stripped. Quotation marks are ordinary characters.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise PolyprobeError(f"cannot read {option} {file}: {reason}") from error
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, [cell.strip() for cell in line.split("\t")]
+
+
 def part_of(file: Path) -> Path:
     """Return the temporary file that becomes `file`; an interrupted run's rest is replaced."""
     return file.with_name(f".{file.name}.part")

@@ -33,7 +33,7 @@ SUBJECT, MASK = "<subject>", "<mask>"
 class Sample(NamedTuple):
     """A fact: the row of BMLAMA-17 from 0, its subject, object and candidates."""
 
-    index: int
+    row: int
     subject: str
     object: str
     candidates: list[str]

@@ -303,7 +303,7 @@ def find_groups(
         marks[right[n_lost:], column] = 1
     if by in OF_LANGUAGES:
         traits = list_traits([*ids], by)
-        return "language", group_languages(marks, [*traits.values()], DRAWS)
+        return "language", group_languages(marks, [traits.get(language) for language in ids], DRAWS)
     if by in OF_ROWS:
         return "fact", group_facts(marks, english[by], english["dataset_id"], {}, DRAWS)
     groups = [tags.get(subject) for subject in english["subject"]]

@@ -59,8 +59,14 @@ def _read_settings(
         "chat": [_read_chat(one) for one in settings],
         "part": [_join(own, _read_part) or "all" for own in results],
         "options": [_join(own, describe_options) or "default" for own in results],
-        "facts": [f"{sum(part['n_queries'] for part in own):,}" for own in results],
+        "facts": [_count_facts(own) for own in results],
     }
+
+
+def _count_facts(results: Sequence[Results]) -> str:
+    """Return the number of facts of a row's runs, the fewest and the most if they differ."""
+    counts = sorted({part["n_queries"] for part in results})
+    return " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
 
 
 def list_loading(settings: Sequence[Settings]) -> list[str]:

@@ -149,19 +149,22 @@ def permute_groups(
 
 
 def _list_tables(units: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the tables [assignments, groups, 2] of all distinct assignments."""
-    orders = np.array([*_list_orders(range(len(units)), sizes.tolist())])
-    yield np.add.reduceat(units[orders], sizes.cumsum() - sizes, axis=1)
+    """Yield the tables [assignments, groups, 2] of all distinct assignments, the largest last."""
+    small = np.sort(sizes)[:-1]
+    orders = np.array([*_list_orders(range(len(units)), small.tolist())])
+    chosen = np.add.reduceat(units[orders], small.cumsum() - small, axis=1)
+    rest = units.sum(axis=0) - chosen.sum(axis=1, keepdims=True)
+    yield np.concatenate([chosen, rest], axis=1)
 
 
-def _list_orders(units: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
+def _list_orders(units: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield the units of the first group, of the second one, and so on, in all distinct ways."""
-    if len(sizes) == 1:
-        yield [*units]
-        return
     for chosen in combinations(units, sizes[0]):
+        if len(sizes) == 1:
+            yield chosen
+            continue
         rest = [unit for unit in units if unit not in chosen]
-        yield from ([*chosen, *order] for order in _list_orders(rest, sizes[1:]))
+        yield from ((*chosen, *order) for order in _list_orders(rest, sizes[1:]))
 
 
 def _draw_tables(units: np.ndarray, sizes: np.ndarray, n: int, seed: int) -> Iterator[np.ndarray]:

@@ -185,8 +185,8 @@ def _follow(found: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _list_orders(size: int, n: int, seed: int) -> np.ndarray:
     """Return all orders of the languages, if there are no more than n, else n random ones."""
     if factorial(size) <= n:
-        return np.array([*permutations(range(size))], dtype=np.intp)
-    base = np.tile(np.arange(size), (n, 1))
+        return np.array([*permutations(range(size))], dtype=np.int16)
+    base = np.tile(np.arange(size, dtype=np.int16), (n, 1))
     return np.random.default_rng(seed).permuted(base, axis=1)
 
 
@@ -222,7 +222,7 @@ def _permute(
     reached = np.zeros(len(rest))
     step = max(1, _AT_ONCE // len(one))
     for start in range(0, len(orders), step):
-        part = orders[start : start + step].T
+        part: np.ndarray = orders[start : start + step].T.astype(np.intp)
         moved = square.ravel().take(part[first] * size + part[second])  # [pairs, orders]
         left = np.full(moved.shape[1], one @ one)
         if third is not None:

@@ -177,6 +177,15 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path, changes, said):
     assert any(line.startswith("not comparable: the runs differ in") for line in list_notes(board))
 
 
+def test_rows_of_one_and_of_several_runs_have_the_same_facts(tmp_path):
+    figures = {"en": {"accuracy": {"en": 0.5}}, "fr": {"accuracy": {"fr": 0.5}}}
+    parts = [write_typed(tmp_path / x, "a", of) for x, of in figures.items()]
+    whole = write_typed(tmp_path / "whole", "b", {"accuracy": {"en": 0.5, "fr": 0.5}})
+    board = make_board([whole, *parts])
+    assert [entry.name for entry in board.entries] == ["b", "a"]
+    assert not board.differing
+
+
 def test_options_choices_and_facts_must_agree_too(tmp_path):
     more = {
         "options": {"options": {"weights": "norm1"}},

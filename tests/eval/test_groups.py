@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
+from polyprobe.eval.analysis.groups import labels
 from polyprobe.eval.analysis.groups.measure import Draws, group_facts, group_run
 from polyprobe.eval.analysis.groups.table import list_notes, list_pictures, render
 from polyprobe.eval.pictures.picture import Bars
@@ -223,9 +224,36 @@ def test_a_language_that_is_not_asked_is_left_out(place, tmp_path):
     apart = group_run(run, "subject", each_language=True, bootstrap=NONE)
     assert ([*apart.found], apart.left_out) == (["en"], {"not asked in ru": 4})
     assert counts(group_run(run, "script", bootstrap=NONE).found["all"]) == {"Latn": (4, 0)}
-    labels = write(tmp_path, "ru\tx")
+    own = write(tmp_path, "ru\tx")
     with pytest.raises(PolyprobeError, match="no fact of a group was asked; choose other"):
-        group_run(run, labels)
+        group_run(run, own)
+
+
+def test_a_language_without_a_fact_of_a_group_is_left_out(place, tmp_path):
+    asked = [None, True, True, True]
+    tables = {"en": predictions(["gold"] * 4), "ru": predictions(["x"] * 4, single=asked)}
+    run = write_predictions(tmp_path / "run", place / "facts", tables)
+    fact = run.read("en")["fact_id"][0].as_py()
+    own = write(tmp_path, f"{fact}\ta")
+    found = group_run(run, own, each_language=True, bootstrap=NONE)
+    assert [*found.found] == ["en"]
+    assert found.left_out == {"not asked in ru": 1, "in no group in ru": 3}
+    for name in tables:
+        tables[name] = predictions(["x"] * 4, single=asked)
+    nothing = write_predictions(tmp_path / "nothing", place / "facts", tables)
+    with pytest.raises(PolyprobeError, match="no fact of a group was asked"):
+        group_run(nothing, own, each_language=True, bootstrap=NONE)
+
+
+def test_languages_of_unknown_script_are_in_no_group(place, small, monkeypatch):
+    known = {"en": "Latn", "ru": "Cyrl"}
+    monkeypatch.setattr(labels, "list_traits", lambda splits, trait: known)
+    outcome = group_run(small, "script", bootstrap=NONE)
+    assert [group.name for group in outcome.found["all"].groups] == ["Latn", "Cyrl"]
+    assert "1 of 3 languages are in no group and left out" in [*list_notes(outcome)]
+    known.clear()
+    with pytest.raises(PolyprobeError, match="the script of en, ru, zh_hans is unknown; give"):
+        group_run(small, "script", bootstrap=NONE)
 
 
 def test_all_right_has_no_test(place, tmp_path):
@@ -282,7 +310,7 @@ def test_mistakes_are_one_line(many, tmp_path, options):
     ("lines", "expected"),
     [
         (["C0"], ", line 1: 'C0'; expected an id, a tab and its group"),
-        (["C0\t"], ", line 1: 'C0\\t'; expected an id, a tab and its group"),
+        (["C0\t"], ", line 1: 'C0 '; expected an id, a tab and its group"),
         (["C0\ta", "C0\tb"], ", line 2: C0 is in 'a' before and in 'b' here; keep one"),
         ([], " is empty; expected lines of an id, a tab and its group"),
     ],
@@ -308,7 +336,7 @@ def test_fact_ids_without_subjects(many, tmp_path):
     assert (found.unit, found.found["all"].n_units) == ("fact", 40)
     with pytest.raises(PolyprobeError, match="the fact id '17:0000' names no subject and object"):
         group_run(run, "object")
-    with pytest.raises(PolyprobeError, match="--unit subject: the fact ids name none; use"):
+    with pytest.raises(PolyprobeError, match="--unit subject: a fact id names no subject; use"):
         group_run(run, "relation", unit="subject")
 
 

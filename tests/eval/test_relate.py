@@ -97,7 +97,7 @@ def test_given_a_third_table(run):
     for row in found.rows:
         assert row.partial.n == row.found.n
         assert row.partial.r != pytest.approx(row.found.r)
-    with pytest.raises(PolyprobeError, match=r"--given takes one similarity; accuracy is acc.*min"):
+    with pytest.raises(PolyprobeError, match="--given takes one similarity: accuracy_min, acc"):
         relate_run(run, ["script"], given="accuracy")
     with pytest.raises(PolyprobeError, match="--with has accuracy_min twice"):
         relate_run(run, ["accuracy", "accuracy_min"])
@@ -174,6 +174,8 @@ def test_numbers_of_pairs(run, tmp_path):
         ([("en", 1), ("es", "ru", "uk", 2)], ", line 2: 'es ru uk 2'; expected a language"),
         ([("en", 1), ("", 2)], ", line 2: ' 2'; expected a language and a number"),
         ([("en", 1), ("es", "ru", 2)], ": lines of two kinds, or none; expected a language"),
+        ([("en", "1,234"), ("es", 1)], ", line 1: 'en 1,234'; expected a language and a number"),
+        ([('"en', "x"), ("es", "1"), ('"ru', "y")], ", line 3: '\"ru y'; expected a language"),
         ([("language", "n")], ": lines of two kinds, or none; expected a language"),
         ([("en", 1), ("en", 2)], ": two values of en; keep one"),
         ([("en", "es", 1), ("es", "en", 2)], ": two values of es and en; keep one"),
@@ -189,8 +191,16 @@ def test_wrong_tables_are_refused(run, tmp_path, lines, message):
 
 def test_a_file_that_is_no_text_is_refused(run, tmp_path):
     (tmp_path / "own.tsv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(PolyprobeError, match="cannot read .*own.tsv as TSV"):
+    with pytest.raises(PolyprobeError, match="cannot read --with .*own.tsv: not UTF-8"):
         relate_run(run, [str(tmp_path / "own.tsv")])
+
+
+def test_another_run_needs_three_common_languages(run, tmp_path):
+    other = make_run(tmp_path / "other", ["en", "es", "de"])
+    with pytest.raises(PolyprobeError) as error:
+        relate_run(run, [str(other.folder)])
+    expected = f"in common with {run.folder}: en, es, de / {', '.join(LANGUAGES)}"
+    assert expected in str(error.value)
 
 
 def call(*arguments):
@@ -212,6 +222,9 @@ def call(*arguments):
         (["--with", "script", "--languages", "en,xx"], "unknown language 'xx' in "),
         (["--with", "script", "--languages", "en,es"], "needs 3 languages or more; got en, es"),
         (["--with", "script", "--by-query"], "--by-query is for --with subwords; add it"),
+        (["--with", "subwords", "--by-query", "--corpus", "x"], "needs --corpus filled or prompts"),
+        (["--with", "script", "--given", "accuracy"], "takes one similarity: accuracy_min, "),
+        (["--with", "RUN"], "unknown --with 'RUN'; "),
         (["--with", "subwords"], "; name the run's tokenizer by --tokenizer"),
         (["--with", "subwords", "--tokenizer", "geoml"], "unknown model 'geoml'; did you mean"),
         (["--with", "script", "--output", "page.txt"], "expected a name that ends in .html"),

@@ -180,6 +180,18 @@ def test_a_parallel_corpus_in_files(run, tmp_path):
         relate(run, "subwords", corpus=corpus)
 
 
+def test_lines_end_at_line_feeds_alone(run, tmp_path):
+    plain = relate(run, "subwords", corpus=write_corpus(tmp_path / "plain")).rows[0].similarity
+    marked = write_corpus(tmp_path / "marked", en=["\ufeffThe\u2028sea.", "A hill"])
+    found = relate(run, "subwords", corpus=marked).rows[0].similarity
+    assert found.details["vocabulary"]["ru"] == plain.details["vocabulary"]["ru"]
+    spaced = write_corpus(tmp_path / "spaced", en=["The\u2028sea.", "A hill"])
+    assert (
+        relate(run, "subwords", corpus=spaced).rows[0].similarity.details["vocabulary"]
+        == (found.details["vocabulary"])
+    )
+
+
 def test_a_parallel_corpus_in_splits(run, tmp_path):
     for language, lines in SENTENCES.items():
         rows = [f'{{"number": {k}, "text": "{line}"}}\n' for k, line in enumerate(lines)]

@@ -98,6 +98,16 @@ def test_four_of_twenty_languages_are_4845_choices():
     assert found == (2 / 4845, 4845, True)  # the four worst and, with equal sums, the four best
 
 
+def test_one_unit_among_thousands_has_as_many_assignments_as_units():
+    units = np.column_stack([np.arange(3000) % 7, np.full(3000, 3)]).astype(float)
+    codes = (np.arange(3000) == 6).astype(int)  # 6 right, 3 wrong: as extreme as each seventh
+    found = permute_groups(units, codes)
+    assert (found.n, found.exact) == (3000, True)
+    statistics = [find_chi2(np.array([units.sum(axis=0) - unit, unit])) for unit in units[:7]]
+    extreme = sum(value >= statistics[6] for value in statistics)
+    assert found.p == pytest.approx(extreme / 7, abs=1 / 1000)
+
+
 def test_random_assignments_approach_all_of_them():
     codes = np.array([0, 0, 1, 1, 2, 2, 1])
     exact = permute_groups(UNITS, codes).p

@@ -59,7 +59,7 @@ def list_facts(relations: Mapping[str, Relation]) -> Facts:
 
 def name_row(sample: Sample) -> str:
     """Return the id of a fact's row in the published BMLAMA-17."""
-    return f"17:{sample.index + 1:04}"
+    return f"17:{sample.row + 1:04}"
 
 
 def make_fact(sample: Sample) -> Row:

@@ -1,6 +1,5 @@
 """A board: models in order, the figures that all of them have, trends over the models."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -15,7 +14,8 @@ from polyprobe.eval.analysis.comparable import (
 from polyprobe.eval.results.declaration import RunFigure
 from polyprobe.eval.results.figures import FIGURES, HEADLINE, describe
 from polyprobe.eval.run.folder import Settings
-from polyprobe.system.errors import PolyprobeError, check_option, one_line, unknown
+from polyprobe.system.errors import PolyprobeError, check_option, unknown
+from polyprobe.system.files import read_tsv
 
 from .entries import Entry, read_entries
 from .trends import Correlation, Slope, correlate, fit_doublings
@@ -183,15 +183,11 @@ def read_parameters(file: Path) -> dict[str, float]:
         PolyprobeError: a file that cannot be read, or a line with another number of fields, with a
             number that is not above 0, or with a name that occurred before.
     """
-    try:
-        lines = [*csv.reader(file.read_text(encoding="utf-8-sig").splitlines(), delimiter="\t")]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise PolyprobeError(f"cannot read --parameters {file}: {one_line(error)}") from error
     found: dict[str, float] = {}
-    for number, line in enumerate(lines, 1):
-        if not line or (number == 1 and line[1:] == [PARAMETERS]):
+    for number, cells in read_tsv(file, "--parameters"):
+        if number == 1 and cells[1:] == [PARAMETERS]:
             continue
-        name, value = line if len(line) == 2 else ("", "")
+        name, value = cells if len(cells) == 2 else ("", "")
         try:
             count = float(value)
         except ValueError:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.eval.analysis.compare.sentences.gender import read_genders, read_lines
+from polyprobe.eval.analysis.compare.sentences.gender import read_genders
 from polyprobe.eval.run.dataset import load_again
 from polyprobe.eval.run.folder import Settings
 from polyprobe.schema.identity import split_fact
 from polyprobe.schema.languages import list_traits
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import read_tsv
 
 from . import OF_FACTS, OF_LANGUAGES, check_by
 
@@ -37,7 +38,7 @@ def find_labels(by: str, table: pa.Table, settings: Settings, gender: Path | Non
     """Return the groups of a run.
 
     Continents are those of the subjects, from the dataset's own facts of P30, as `geofacts` has
-    them: the object's name in English if the dataset has it, else in the run's first language; the
+    them: the object's name in English if the run has it, else in the run's first language; the
     first object of several. Genders are those of the subjects in a file, see `read_genders`.
 
     Args:
@@ -58,6 +59,11 @@ def find_labels(by: str, table: pa.Table, settings: Settings, gender: Path | Non
         )
     if by in OF_LANGUAGES:
         traits = list_traits(settings.languages, by)
+        if not traits:
+            raise PolyprobeError(
+                f"the {by} of {', '.join(settings.languages)} is unknown; give --by a TSV file of "
+                "languages and their groups instead"
+            )
         return _label(settings.languages, traits, "languages", by, of_languages=True)
     if by not in OF_FACTS:
         return _match(Path(by), table, settings.languages)
@@ -154,11 +160,11 @@ def _match(file: Path, table: pa.Table, languages: Sequence[str]) -> Labels:
 def _read_groups(file: Path) -> dict[str, str]:
     """Return the group of each id of a TSV file."""
     known: dict[str, str] = {}
-    for number, line in enumerate(read_lines(file, "--by"), start=1):
-        cells = [cell.strip() for cell in line.split("\t")]
+    for number, cells in read_tsv(file, "--by"):
         if len(cells) != 2 or not all(cells):
             raise PolyprobeError(
-                f"{file}, line {number}: {line[:80]!r}; expected an id, a tab and its group"
+                f"{file}, line {number}: {' '.join(cells)[:80]!r}; expected an id, a tab "
+                "and its group"
             )
         if known.setdefault(cells[0], cells[1]) != cells[1]:
             raise PolyprobeError(

@@ -89,7 +89,7 @@ class Outcome(NamedTuple):
     """The groups of a run.
 
     Attributes:
-        by: what they are of: a name, or a file.
+        by: what they are of: a name, or that of a file.
         labels: of the languages or rows.
         unit: what was permuted whole: `fact`, `subject` or `language`.
         found: `all`, or each language → its groups.
@@ -206,14 +206,21 @@ def group_run(
         found = {ALL: group_languages(marks, labels.groups, draws)}
     elif each_language:
         columns = zip(right, marks.T, strict=True)
+        inside = np.array([group is not None for group in labels.groups])
         found = {
             language: group_facts(column[:, None], labels.groups, units, {}, draws)
             for language, column in columns
-            if unasked[language] < len(marks)
+            if (inside & ~np.isnan(column)).any()
         }
+        if not found:
+            raise PolyprobeError(NOTHING)
+        rest = {x: len(marks) - unasked[x] for x in right if x not in found}
+        left_out |= {f"in no group in {x}": n for x, n in rest.items() if n}
     else:
         found = {ALL: group_facts(marks, labels.groups, units, figures, draws)}
-    return Outcome(by, labels, unit, found, bootstrap, settings.signature, choice, left_out)
+    return Outcome(
+        Path(by).name, labels, unit, found, bootstrap, settings.signature, choice, left_out
+    )
 
 
 def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[str]]:
@@ -224,16 +231,20 @@ def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[
             raise PolyprobeError(f"--unit {unit}: the groups are of {kind}; leave it out")
         return "language", []
     facts = table["fact_id"].to_pylist()
+    if unit == "fact":
+        return unit, facts
     parts = [split_fact(fact) for fact in facts]
     subjects = [found[1] for found in parts if found]
-    divided = _find_divided(subjects, labels.groups) if len(subjects) == len(facts) else "none"
-    if unit == "subject" and divided:
-        reason = f"{divided!r} has several groups" if subjects else "the fact ids name none"
+    if len(subjects) < len(facts):
+        reason = "a fact id names no subject"
+    elif divided := _find_divided(subjects, labels.groups):
+        reason = f"{divided!r} has several groups"
+    else:
+        known = {x for x, own in zip(subjects, labels.groups, strict=True) if own is not None}
+        several = len(known) > len({*labels.groups} - {None})  # else each would be a group
+        return ("subject", subjects) if several or unit == "subject" else ("fact", facts)
+    if unit == "subject":
         raise PolyprobeError(f"--unit subject: {reason}; use --unit fact")
-    known = [x for x, group in zip(subjects, labels.groups, strict=False) if group is not None]
-    several = len({*known}) > len({*labels.groups} - {None})  # else each would be a group
-    if unit == "subject" or (unit == "auto" and not divided and several):
-        return "subject", subjects
     return "fact", facts
 
 

@@ -14,5 +14,5 @@ FILLED, PROMPTS = "filled", "prompts"  # corpora from the run's own rows
 
 def check_with(item: str, option: str = "--with") -> None:
     """Refuse what is neither a name nor a file or folder."""
-    if not Path(item).exists():
-        check_option(option, item, [*NAMES, "FILE.tsv", "RUN"])
+    if item not in NAMES and not Path(item).exists():
+        check_option(option, item, [*NAMES, "a TSV file", "a run folder"])

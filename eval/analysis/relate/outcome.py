@@ -27,7 +27,7 @@ from polyprobe.metrics.shared.intervals import choose_resamples
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.system.errors import PolyprobeError, check_option
 
-from . import FILLED, SUBWORDS
+from . import ACCURACIES, ACCURACY, FILLED, PROMPTS, SUBWORDS
 from .pairs import (
     EXPLAINED,
     Pairs,
@@ -181,8 +181,12 @@ def relate_run(
     """
     check_option("--of", of, EXPLAINED)  # before anything slow
     wanted = [*items, given] if given else [*items]
+    if given == ACCURACY:
+        raise PolyprobeError(f"--given takes one similarity: {', '.join(ACCURACIES)}")
     if by_query and SUBWORDS not in wanted:
         raise PolyprobeError(f"--by-query is for --with {SUBWORDS}; add it, or leave it out")
+    if by_query and corpus not in (FILLED, PROMPTS):
+        raise PolyprobeError(f"--by-query needs --corpus {FILLED} or {PROMPTS}; got {corpus}")
     tables, left_out = read_rows(run, choice, languages)
     with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
         subwords: Future[Subwords] | None = None
@@ -190,10 +194,7 @@ def relate_run(
             subwords = thread.submit(read_subwords, run, tables, corpus, tokenizer)
         pairs = measure_pairs(run, of, tables, left_out)
         parts = [find_similarities(item, pairs, choice, subwords) for item in wanted]
-    third = parts.pop() if given else []
-    if len(third) > 1:
-        several = ", ".join(one.name for one in third)
-        raise PolyprobeError(f"--given takes one similarity; {given} is {several}")
+    third = parts.pop()[0] if given else None
     similarities = [one for found in parts for one in found]
     names = [one.name for one in similarities]
     if doubled := [name for name in names if names.count(name) > 1]:
@@ -204,13 +205,11 @@ def relate_run(
         clusters,
     ).resolve(pairs.table, len(pairs.languages))
     options = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
-    rows = _relate(pairs, similarities, third[0] if third else None, n_permutations, options)
     queries = None
     if by_query and subwords:
         queries = relate_queries(pairs, subwords.result().corpus, options)
-    return Outcome(
-        pairs, rows, third[0] if third else None, bootstrap, n_permutations, queries, choice
-    )
+    rows = _relate(pairs, similarities, third, n_permutations, options)
+    return Outcome(pairs, rows, third, bootstrap, n_permutations, queries, choice)
 
 
 def _relate(

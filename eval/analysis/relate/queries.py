@@ -10,7 +10,6 @@ from polyprobe.metrics.joint.relate import relate_within
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.system.errors import PolyprobeError
 
-from . import FILLED, PROMPTS
 from .pairs import Pairs
 from .vocabularies import Corpus, split_words
 
@@ -38,10 +37,8 @@ def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Que
     """Return the correlation over queries; `options` are those of the bootstrap.
 
     Raises:
-        PolyprobeError: a corpus that is not of the run's prompts, or a run without RankC.
+        PolyprobeError: a run without RankC.
     """
-    if corpus.name not in (FILLED, PROMPTS):
-        raise PolyprobeError(f"--by-query needs --corpus {FILLED} or {PROMPTS}; got {corpus.name}")
     if pairs.facts is None or not pairs.facts.matched:
         raise PolyprobeError(f"--by-query needs RankC, which {pairs.run.folder} does not have")
     found = overlap_queries(corpus)

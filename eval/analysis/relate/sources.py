@@ -9,7 +9,9 @@ import numpy as np
 from polyprobe.eval.run.choice import Choice
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import name_runs
+from polyprobe.metrics.joint.relate import FEWEST
 from polyprobe.schema.languages import TRAITS, find_language
+from polyprobe.system.errors import PolyprobeError
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
 from .pairs import Pairs, Similarity, measure_pairs, read_rows
@@ -77,7 +79,13 @@ def compare_accuracies(name: str, accuracy: np.ndarray) -> Similarity:
 
 def read_other(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
     """Return the same figure of another run, over the languages that both have."""
-    common = [x for x in run.settings().languages if x in pairs.languages]
+    own = run.settings().languages
+    common = [x for x in own if x in pairs.languages]
+    if len(common) < FEWEST:
+        raise PolyprobeError(
+            f"{run.folder} has fewer than {FEWEST} languages in common with {pairs.run.folder}: "
+            f"{', '.join(own)} / {', '.join(pairs.languages)}"
+        )
     other = measure_pairs(run, pairs.of.name, *read_rows(run, choice, common))
     places = [pairs.languages.index(x) for x in other.languages]
     values = np.full((len(pairs.languages),) * 2, np.nan)

@@ -1,6 +1,5 @@
 """Tables of languages or of pairs of languages from TSV files."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import isfinite
@@ -8,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import read_tsv
 
 from .pairs import Similarity, name_keys
 
@@ -27,7 +27,7 @@ def read_table(file: Path, languages: Sequence[str]) -> Similarity:
         PolyprobeError: a file that cannot be read, a wrong line, two values, or no language of the
             run.
     """
-    rows = _read_rows(file)
+    rows = _read_rows(file, languages)
     sizes = {len(names) for names, _ in rows}
     if len(sizes) != 1:
         raise PolyprobeError(f"{file}: lines of two kinds, or none; {EXPECTED}")
@@ -60,19 +60,17 @@ def _as_numbers(name: str, numbers: np.ndarray, missing: Mapping[str, str]) -> S
     return Similarity(name, says, values, missing, numbers=numbers)
 
 
-def _read_rows(file: Path) -> list[Row]:
-    """Return the names, in lower case, and the number of each line."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PolyprobeError(f"cannot read {file} as TSV: {one_line(error)}") from error
+def _read_rows(file: Path, languages: Sequence[str]) -> list[Row]:
+    """Return the names, in lower case, and the number of each line.
+
+    A first line without a number is a heading, unless it begins with a language of the run.
+    """
+    known = {name for language in languages for name in name_keys(language)}
     rows: list[Row] = []
-    for line, cells in enumerate(csv.reader(text.splitlines(), delimiter="\t"), 1):
-        if not any(map(str.strip, cells)):
-            continue
-        *names, last = (cell.strip().casefold() for cell in cells)
+    for line, cells in read_tsv(file, "--with"):
+        *names, last = map(str.casefold, cells)
         number = _read_number(last)
-        if number is None and line == 1:
+        if number is None and line == 1 and not known.intersection(names[:1]):
             continue
         if number is None or len(names) not in (1, 2) or not all(names):
             raise PolyprobeError(f"{file}, line {line}: {' '.join(cells)!r:.80}; {EXPECTED}")

@@ -249,7 +249,7 @@ def _read_files(folder: Path) -> dict[str, list[list[str]]]:
     for file in sorted(folder.glob("[!.]*.*")):
         if file.is_file() and file.suffix not in OTHER_FILES:
             try:
-                lines = file.read_text(encoding="utf-8").splitlines()
+                lines = file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
             except (OSError, UnicodeDecodeError) as error:
                 raise PolyprobeError(f"cannot read {file} as text: {one_line(error)}") from error
             found.setdefault(file.name.partition(".")[0].casefold(), []).append(lines)

@@ -13,6 +13,7 @@ from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import missing
+from polyprobe.system.files import read_tsv
 from polyprobe.system.progress import track
 
 from .deltas import Ranks
@@ -75,26 +76,16 @@ class Words(NamedTuple):
     n_facts: dict[str, dict[str, int]]
 
 
-def read_lines(file: Path, option: str) -> list[str]:
-    """Return the lines of an option's text file."""
-    try:
-        return file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise PolyprobeError(f"cannot read {option} {file}: {reason}") from error
-
-
 def read_genders(file: Path) -> dict[str, str]:
     """Return the gender of each id of a TSV file (id; female, male or none)."""
     genders = {}
-    for number, line in enumerate(read_lines(file, "--gender"), start=1):
-        entity, tab, gender = line.partition("\t")
-        if not tab or gender.strip() not in GENDERS:
+    for number, cells in read_tsv(file, "--gender"):
+        if len(cells) != 2 or cells[1] not in GENDERS:
             raise PolyprobeError(
-                f"{file}, line {number}: {line[:80]!r}; expected an id, a tab and one of "
-                f"{', '.join(GENDERS)}, as in X-FACTR's data/TREx_gender.txt"
+                f"{file}, line {number}: {' '.join(cells)[:80]!r}; expected an id, a tab and "
+                f"one of {', '.join(GENDERS)}, as in X-FACTR's data/TREx_gender.txt"
             )
-        genders[entity] = gender.strip()
+        genders[cells[0]] = cells[1]
     return genders
 
 
@@ -105,12 +96,11 @@ def read_verb_forms(file: Path = VERB_FORMS) -> Verbs:
     and P20 in Croatian, Czech, Russian and Ukrainian.
     """
     verbs: Verbs = {}
-    for number, line in enumerate(read_lines(file, "--verb-forms"), start=1):
-        cells = [cell.strip() for cell in line.split("\t")]
+    for number, cells in read_tsv(file, "--verb-forms"):
         if len(cells) != 4 or not all(cells):
             raise PolyprobeError(
-                f"{file}, line {number}: {line[:80]!r}; expected relation, language, masculine and "
-                "feminine form, separated by tabs: P19, ru, родился, родилась"
+                f"{file}, line {number}: {' '.join(cells)[:80]!r}; expected relation, language, "
+                "masculine and feminine form, separated by tabs: P19, ru, родился, родилась"
             )
         relation, language, masculine, feminine = cells
         known = verbs.setdefault((relation, language), {"male": set(), "female": set()})
