@@ -42,6 +42,7 @@ from .options import (
     MetricOptions,
     clusters_within,
     read_clusters,
+    read_template_clusters,
 )
 from .predictions import mark_predictions, summarize_predictions
 
@@ -104,9 +105,8 @@ def find_results(
         templates = read_templates(run, tables) if options.by_template else None
         figures, right = summarize(facts, settings.scoring, bootstrap), facts.right
         if templates:
-            units = read_clusters(first, bootstrap.clusters) or first["fact_id"].to_pylist()
             figures["templates"] = measure_templates(
-                facts, templates, units, bootstrap.n_resamples or 0, bootstrap.seed
+                facts, templates, bootstrap.n_resamples or 0, bootstrap.seed
             )
     if popularity:
         units = read_clusters(first, bootstrap.clusters)
@@ -174,11 +174,12 @@ def summarize(facts: ScoredFacts, scoring: str, bootstrap: Bootstrap = BOOTSTRAP
     bootstrap = bootstrap.resolve(facts.table, len(facts.tables))
     clusters = read_clusters(facts.table, bootstrap.clusters)
     options = bootstrap._asdict() | {"clusters": clusters}
+    of_templates = options | {"clusters": read_template_clusters(facts.table) or clusters}
     chosen = choose_figures(facts.options.figures)
     figures = [f for f in SEPARATE if f.name in chosen and f.applies(facts)]
     found = {
-        figure.name: estimate_figure(figure.measure(facts), **options)
-        for figure in track(figures, "figures and intervals")
+        f.name: estimate_figure(f.measure(facts), **(of_templates if f.templated else options))
+        for f in track(figures, "figures and intervals")
     }
     chance = {f.name: f.chance(facts) for f in figures if callable(f.chance)}
     values = {name: _values(estimates) for name, estimates in found.items()}

@@ -176,7 +176,8 @@ FIGURES = (
     RunFigure(
         "rankc_other_template",
         "RankC, another template",
-        "RankC of two languages in different templates; at most the mean of RankC within both.",
+        "RankC of two languages in different templates; in expectation at most the mean of RankC "
+        "within both, if the order of the templates differs at random.",
         PAIR,
         lambda other: mean_of(
             name_pairs(other.languages), other.between, other.several, share=True

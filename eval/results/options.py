@@ -128,6 +128,7 @@ class Bootstrap(NamedTuple):
         return Bootstrap(n_resamples, self.seed, resolve_clusters(table, self.clusters))
 
 
+ENOUGH_RELATIONS = 8
 DEFAULTS, BOOTSTRAP = MetricOptions(), Bootstrap()
 
 
@@ -180,6 +181,16 @@ def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
             )
         subjects.append(parts[1])
     return subjects
+
+
+def read_template_clusters(table: pa.Table) -> list[str] | None:
+    """Return the relation of each row, the resampling unit of figures of templates.
+
+    Facts would be drawn with the templates as they are. None for fewer relations than
+    `ENOUGH_RELATIONS`, of which a bootstrap gives too short intervals.
+    """
+    relations: list[str] = table["relation"].to_pylist()
+    return relations if len({*relations}) >= ENOUGH_RELATIONS else None
 
 
 def clusters_within(table: pa.Table, kind: str) -> list[str] | None:

@@ -17,7 +17,7 @@ from polyprobe.metrics.joint.significance import Difference, Paired
 from .declaration import ALL, LANGUAGE, RunFigure
 from .figures import BY_NAME, FIGURES, HEADLINE, HEADLINE_PAIRS, OF_MODULES, SEPARATE, expand_names
 from .floors import FLOORS
-from .options import EVERY, MetricOptions, describe_options
+from .options import ENOUGH_RELATIONS, EVERY, MetricOptions, describe_options
 
 _WIDE = 90  # characters
 NARROW = 9  # of a column's head
@@ -218,6 +218,10 @@ def _notes(results: dict[str, Any]) -> list[str]:
     if resampling and resampling["n_resamples"]:
         drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
         notes.append(f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}")
+        if "rankc_templates" in results and drawn != "relations":
+            many = len(results["by_relation"]) >= ENOUGH_RELATIONS
+            which = "resamples of relations" if many else "for these templates only"
+            notes.append(f"95% of RankC within a language and in another template: {which}")
     means = [*_notes_of_tests(results), *_notes_of_named(results)]
     modules = [*_notes_of_modules(results)]
     bounds = results.get("intervals", {}).get("mean", {}).values()

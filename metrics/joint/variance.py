@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
+from scipy.special import stdtrit
 
 from polyprobe.metrics.shared.intervals import sum_by
 from polyprobe.metrics.shared.rows import Rows
@@ -36,7 +37,7 @@ from polyprobe.metrics.shared.rows import Rows
 COMPONENTS = ("fact", "language", "template", "fact_language", "residual")
 SHARES = ("languages", "templates", *COMPONENTS[1:])
 NAMES = ("within", "between", *COMPONENTS, *(f"share_{name}" for name in SHARES))
-GROUPS, _FEWEST = 20, 8  # of facts; units of an interval
+_FEWEST, _FEW = 2, 5  # relations of an interval; fewer than _FEW are too few for a bootstrap
 _LEVEL = 0.95
 
 
@@ -47,17 +48,11 @@ class Asked(NamedTuple):
         outcomes: probabilities [rows, outcomes] of each language.
         facts: number of each row's fact, from 0.
         wordings: number of each row's wording, from 0; those of one fact differ.
-        units: label of each row, such as its subject; facts with one label are left out together.
     """
 
     outcomes: Sequence[np.ndarray | csr_array]
     facts: np.ndarray
     wordings: np.ndarray
-    units: np.ndarray
-
-    def take(self, rows: np.ndarray) -> "Asked":
-        """Return some of the rows."""
-        return Asked([part[rows] for part in self.outcomes], *(part[rows] for part in self[1:]))
 
 
 def split_inconsistency(
@@ -65,34 +60,25 @@ def split_inconsistency(
 ) -> dict[str, Any]:
     """Return the components of all relations, which weigh the same, with 95% intervals.
 
-    Of eight relations or more the intervals are for other relations, with their own templates. Of
-    fewer they are for other facts, with these relations and templates: units are then the
-    pseudo-values (Tukey 1958) of leaving out one group of facts in turn.
+    The intervals are for other relations, with their own facts and templates. One relation has
+    none: its few templates do not show how much others would differ.
 
     Returns:
         Each of `NAMES` (None if undefined, as with one language) and `NAME_ci` (None without an
-        interval): `within` and `between`, the disagreements
-        within a language and between languages; the COMPONENTS; their shares of `between`,
-        `share_languages` that of language and fact x language, `share_templates` that of template
-        and residual. `unit`, `relation` or `fact`, and `n_relations`; `n_left_out`, those without
-        two facts or two wordings of a fact.
+        interval): `within` and `between`, the disagreements within a language and between
+        languages; the COMPONENTS; their shares of `between`, `share_languages` that of language and
+        fact x language, `share_templates` that of template and residual. `n_relations`, and
+        `n_left_out`, those without two facts or two wordings of a fact.
     """
-    values = np.stack([measure_disagreement(*asked[:3]) for asked in relations])
+    values = np.stack([measure_disagreement(*asked) for asked in relations])
     defined = np.isfinite(values).sum(axis=1)
-    kept = np.flatnonzero((defined == defined.max()) & np.isfinite(values[:, 0]))
+    kept = values[(defined == defined.max()) & np.isfinite(values[:, 0])]
     counts = {"n_relations": len(kept), "n_left_out": len(values) - len(kept)}
-    by_relation = len(kept) >= _FEWEST
-    unit = {"unit": "relation" if by_relation else "fact", **counts}
-    units = values[kept]
-    if not len(kept):
-        units = np.full((1, 5), np.nan)
-    elif not by_relation:
-        units = _leave_facts_out([relations[i] for i in kept.tolist()], units.mean(axis=0))
-    point = find_components((values[kept] if len(kept) else units).mean(axis=0))
+    point = find_components(kept.mean(axis=0) if len(kept) else np.full(5, np.nan))
     bounds = np.full((len(NAMES), 2), np.nan)
-    if n_resamples and len(units) >= _FEWEST:
-        bounds = bound_means(units, n_resamples, seed)
-    return {**_report(point, bounds), **unit}
+    if n_resamples and len(kept) >= _FEWEST:
+        bounds = bound_means(kept, n_resamples, seed)
+    return {**_report(point, bounds), **counts}
 
 
 def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
@@ -161,43 +147,26 @@ def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return above, below
 
 
-def _leave_facts_out(relations: Sequence[Asked], whole: np.ndarray) -> np.ndarray:
-    """Return pseudo-values [groups, 5] of the mean over relations, `whole`."""
-    labels = np.concatenate([asked.units for asked in relations])
-    places = np.unique(labels, return_inverse=True)[1] % GROUPS
-    parts = np.split(places, np.cumsum([len(asked.units) for asked in relations])[:-1])
-    count = places.max() + 1
-    without = np.stack(
-        [
-            np.mean(
-                [
-                    measure_disagreement(*asked.take(np.flatnonzero(part != group))[:3])
-                    for asked, part in zip(relations, parts, strict=True)
-                ],
-                axis=0,
-            )
-            for group in range(count)
-        ]
-    )
-    return count * whole - (count - 1) * without
-
-
-def bound_means(units: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Return the intervals [13, 2] of the values of NAMES, from units [n, 5] of equal weight.
+def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+    """Return the intervals [13, 2] of the values of NAMES, from relations [n, 5] of equal weight.
 
     value ± q s, with s the linearised standard error of a ratio of means and q the 95% quantile of
-    |t| in a bootstrap of the units (symmetric bootstrap-t: Hall 1988), which is above Student's in
-    skewed samples. NaN if too many resamples are of equal units.
+    |t|: in a bootstrap of the relations (symmetric bootstrap-t: Hall 1988), which is above
+    Student's in skewed samples, or Student's for fewer than five. NaN if too many resamples are of
+    equal relations.
     """
-    above, below = _divide(units)
-    drawn = np.random.default_rng(seed).multinomial(
-        len(units), np.full(len(units), 1 / len(units)), n_resamples
-    )
-    value, error = _estimate(np.ones((1, len(units))), above, below)
-    values, errors = _estimate(drawn, above, below)
-    t = np.where(values == value, 0, np.inf)
-    np.divide(np.abs(values - value), errors, out=t, where=errors > 0)
-    limit = np.quantile(t, _LEVEL, axis=0, method="higher")
+    above, below = _divide(relations)
+    count = len(relations)
+    value, error = _estimate(np.ones((1, count)), above, below)
+    limit = np.full(len(NAMES), -stdtrit(count - 1, (1 - _LEVEL) / 2))
+    if count >= _FEW:
+        drawn = np.random.default_rng(seed).multinomial(
+            count, np.full(count, 1 / count), n_resamples
+        )
+        values, errors = _estimate(drawn, above, below)
+        t = np.where(values == value, 0, np.inf)
+        np.divide(np.abs(values - value), errors, out=t, where=errors > 0)
+        limit = np.quantile(t, _LEVEL, axis=0, method="higher")
     half = np.where(np.isfinite(limit), limit, np.nan) * error[0]
     return np.stack([value[0] - half, value[0] + half], axis=1)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import t as student
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
@@ -123,7 +124,7 @@ def ask_right(random, spread, facts=8, wordings=3):
     parts = (x * random.uniform(-1, 1, shape) for x, shape in zip(spread, shapes, strict=True))
     right = random.random((facts, L, wordings)) < 0.5 + sum(parts)
     given = right[fact, :, wording]
-    return Asked([np.eye(2)[given[:, x].astype(int)] for x in range(L)], fact, wording, fact)
+    return Asked([np.eye(2)[given[:, x].astype(int)] for x in range(L)], fact, wording)
 
 
 SPREAD = (0.15, 0.1, 0.08, 0.1, 0.05)
@@ -157,7 +158,7 @@ def test_languages_alone_have_the_whole_share():
     facts, wordings = complete()
     for _ in range(10):
         answers = [choose(random, F)[facts] for _ in range(L)]  # the same in every wording
-        relations.append(Asked(answers, facts, wordings, facts))
+        relations.append(Asked(answers, facts, wordings))
     found = split_inconsistency(relations)
     assert (found["within"], found["share_languages"]) == (0, 1)
     assert found["share_languages_ci"] == pytest.approx([1, 1])
@@ -167,7 +168,7 @@ def test_languages_alone_have_the_whole_share():
 def test_a_perfect_model_has_no_inconsistency_to_share():
     facts, wordings = complete()
     answers = [np.eye(F)[facts]] * L
-    found = split_inconsistency([Asked(answers, facts, wordings, facts)] * 9)
+    found = split_inconsistency([Asked(answers, facts, wordings)] * 9)
     assert (found["between"], found["share_languages"], found["share_languages_ci"]) == (
         0,
         None,
@@ -176,35 +177,44 @@ def test_a_perfect_model_has_no_inconsistency_to_share():
     assert found["fact"] == 1
 
 
-def test_few_relations_are_resampled_by_facts():
+@pytest.mark.parametrize("count", [2, 4])
+def test_few_relations_have_students_t(count):
+    """The linearised error of a share is that of its residuals over the relations."""
     random = np.random.default_rng(7)
-    relations = [ask_right(random, SPREAD, facts=30) for _ in range(8)]
-    assert split_inconsistency(relations)["unit"] == "relation"
-    found = split_inconsistency(relations[:7])
-    assert (found["unit"], found["n_relations"]) == ("fact", 7)
-    assert (
-        found["share_languages_ci"][0] < found["share_languages"] < found["share_languages_ci"][1]
-    )
-    few = [part._replace(units=part.units % 7) for part in relations[:2]]  # seven subjects
-    assert split_inconsistency(few)["share_languages_ci"] is None
+    relations = [ask_right(random, SPREAD, facts=30) for _ in range(count)]
+    found = split_inconsistency(relations)
+    within, between = np.array([measure_disagreement(*asked)[:2] for asked in relations]).T
+    share = 1 - within.sum() / between.sum()
+    errors = (between - within - share * between) / between.mean()
+    half = student.ppf(0.975, count - 1) * errors.std(ddof=1) / np.sqrt(count)
+    assert found["share_languages"] == pytest.approx(share)
+    assert found["share_languages_ci"] == pytest.approx([share - half, share + half])
     assert split_inconsistency(relations, n_resamples=0)["share_languages_ci"] is None
+    alone = split_inconsistency(relations[:1])
+    assert alone["share_languages"] is not None
+    assert alone["share_languages_ci"] is None
 
 
-def test_leaving_facts_out_gives_the_interval_of_means_over_groups():
-    """In a complete design the disagreements about one fact are means over facts."""
-    random = np.random.default_rng(8)
-    facts, wordings = complete(50)
-    asked = Asked([choose(random, len(facts)) for _ in range(L)], facts, wordings, facts)
-    found = split_inconsistency([asked])
-    alone = [asked.take(np.flatnonzero(facts == fact))[:3] for fact in range(50)]
-    of_facts = np.nan_to_num([measure_disagreement(*part) for part in alone])
-    groups = np.stack([of_facts[np.arange(50) % 20 == group].mean(axis=0) for group in range(20)])
-    weighted = groups.mean(axis=0) - of_facts.mean(axis=0)  # groups of two or three facts
-    expected = bound_means(groups, 1_000, 0)
-    for place, name in enumerate(("within", "between")):
-        assert found[name] == pytest.approx(of_facts[:, place].mean())
-        low, high = expected[place] - weighted[place]
-        assert found[f"{name}_ci"] == pytest.approx([low, high], abs=0.1 * (high - low))
+@pytest.mark.parametrize("count", [3, 6])
+def test_templates_with_strong_effects_hold_zero_in_few_relations(count):
+    """Each template of each language is drawn alone, so that languages have no share."""
+    inside = 0
+    for seed in range(120):
+        random = np.random.default_rng([seed, count])
+        relations = []
+        for _ in range(count):
+            facts, wordings = complete(60, 2)
+            scores = random.normal(0, 1.5, (60, 1, 1, 5)) + random.normal(0, 0.7, (60, 2, 2, 5))
+            best = (scores + random.normal(size=(1, 2, 2, 5))).argmax(axis=-1)
+            answers = [np.eye(5)[best[:, x].ravel()] for x in range(2)]
+            relations.append(Asked(answers, facts, wordings))
+        low, high = split_inconsistency(relations, 200, seed)["share_languages_ci"]
+        inside += low <= 0 <= high
+    assert inside >= 106  # of 120: 95% less four standard errors
+
+
+def take(asked, rows):
+    return Asked([part[rows] for part in asked.outcomes], asked.facts[rows], asked.wordings[rows])
 
 
 def test_one_language_or_one_fact():
@@ -214,10 +224,10 @@ def test_one_language_or_one_fact():
     assert alone["between"] is alone["language"] is alone["share_languages"] is None
     assert alone["within"] == pytest.approx(alone["template"] + alone["residual"])
     assert alone["within_ci"][0] < alone["within"] < alone["within_ci"][1]
-    first = relations[0].take(np.flatnonzero(relations[0].facts == 0))
+    first = take(relations[0], relations[0].facts == 0)
     found = split_inconsistency([*relations, first])
     assert (found["n_relations"], found["n_left_out"]) == (9, 1)
-    lonely = relations[0].take(np.flatnonzero(relations[0].wordings == 0))
+    lonely = take(relations[0], relations[0].wordings == 0)
     nothing = split_inconsistency([lonely])
     assert (nothing["within"], nothing["n_relations"], nothing["n_left_out"]) == (None, 0, 1)
 

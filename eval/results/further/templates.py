@@ -34,10 +34,6 @@ EFFECTS = {
     "share_template": "– template",
     "share_residual": "– template × fact",
 }
-UNITS = {
-    "relation": "other relations, with their own facts and templates",
-    "fact": "other facts of these relations, with these templates; for other relations, too few",
-}
 Rows = tuple[list[str], list[list[str]]]  # head and rows
 
 
@@ -110,14 +106,13 @@ def _number_candidates(rows: Sequence[Sequence[str]]) -> np.ndarray:
 
 
 def measure_templates(
-    facts: ScoredFacts, templates: Templates, units: Sequence[str], n_resamples: int, seed: int
+    facts: ScoredFacts, templates: Templates, n_resamples: int, seed: int
 ) -> dict[str, Any]:
     """Return accuracy and consistency of each template, and the split of the inconsistency.
 
     Args:
         facts: with several templates.
         templates: of the same rows.
-        units: label of each row; rows of one label are left out together in the intervals.
         n_resamples: resamples of the intervals; 0: none.
         seed: seed of the draws.
 
@@ -136,7 +131,7 @@ def measure_templates(
     quantities = {"answer": answers, "right": right} if facts.matched else {"right": right}
     split = {
         name: split_inconsistency(
-            [_ask(values, facts, wordings, units, rows) for rows in of.values()], n_resamples, seed
+            [_ask(values, facts, wordings, rows) for rows in of.values()], n_resamples, seed
         )
         for name, values in quantities.items()
     }
@@ -153,7 +148,6 @@ def _ask(
     values: Mapping[str, csr_array | np.ndarray],
     facts: ScoredFacts,
     wordings: Sequence[tuple[str, ...]],
-    units: Sequence[str],
     rows: np.ndarray,
 ) -> Asked:
     ids = facts.table["fact_id"].take(rows).to_pylist()
@@ -162,7 +156,6 @@ def _ask(
         [part[rows] for part in values.values()],
         index_labels(ids, len(ids), "facts")[1],
         index_labels(labels, len(ids), "templates")[1],
-        np.array([units[row] for row in rows.tolist()]),
     )
 
 
@@ -263,11 +256,13 @@ def templates_tables(results: Mapping[str, Any]) -> Group:
 
 def describe_split(found: Mapping[str, Any]) -> str:
     """Return for what the intervals of a split are, and which relations it is of."""
-    split = found["right"]
-    left_out = split["n_left_out"]
+    n, left_out = (found["right"][name] for name in ("n_relations", "n_left_out"))
     without = f"; without {left_out}, of one fact or template" if left_out else ""
-    many = "relation" if split["n_relations"] == 1 else "relations"
-    return f"split of {split['n_relations']} {many}{without}; 95%: {UNITS[split['unit']]}"
+    if n == 1:
+        return f"split of 1 relation{without}; no 95% interval: that needs two relations"
+    return (
+        f"split of {n} relations{without}; 95%: other relations, with their own facts and templates"
+    )
 
 
 def _make_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
