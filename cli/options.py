@@ -114,7 +114,7 @@ FigureFile = Annotated[
     typer.Option(
         "--figure",
         callback=checked(check_figure_file),
-        help="Save a picture to this .svg, .pdf or .png file (requires polyprobe[figures]).",
+        help="Save a picture to this .svg, .pdf or .png file (requires the extra `figures`).",
         rich_help_panel=PICTURES,
     ),
 ]
