@@ -65,7 +65,7 @@ DESIGNS: dict[str, Callable[[np.random.Generator], Units]] = {
 
 
 def reject(draw: Callable[[np.random.Generator], Units], samples: int) -> tuple[float, float]:
-    """Return the shares of samples with p < .05: of the chi-squared test, of the permutation."""
+    """Return the share of samples with p ≤ .05 by the chi-squared test, and by the permutation."""
     random, found = np.random.default_rng(2026), np.zeros(2)
     for seed in range(samples):
         units, codes = draw(random)

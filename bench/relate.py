@@ -1,12 +1,13 @@
-"""Measure Mantel's test and the intervals of r in 2,000 simulated runs for each design.
+"""Measure Mantel's test and the intervals of r in 2,000 simulated samples for each design.
 
-    python -m bench relate [RUNS]        writes bench/relate.md
+    python -m bench relate [SAMPLES]        writes bench/relate.md
 
 Null hypothesis: similarity and consistency of languages i and j are a_i + a_j + e_ij and b_i + b_j
-+ f_ij, all independent and standard normal: unrelated, but pairs with a common language have a
-common part. For partial correlations both also contain a third table: another such sum, or 1 for
-languages of the same of three scripts, else 0. Coverage: facts have a value for each pair, the
-pair's own, which r is defined by, and noise of the fact, of its languages and of its pair.
++ f_ij, all independent and standard normal. The tables are unrelated, but pairs with a common
+language share an effect. For partial correlations, a third table is added to both: another table
+with effects of languages, or 1 for languages of the same of three scripts, else 0. Coverage: each
+fact has a value for each pair: the pair's true value, from which the true r is computed, and noise
+of the fact, of both languages and of the pair.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,11 @@ import numpy as np
 from polyprobe.metrics.joint.relate import bound_correlations, correlate
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of
 
-RUNS, PERMUTATIONS, N_RESAMPLES = 2000, 999, 1000
+SAMPLES, PERMUTATIONS, N_RESAMPLES = 2000, 999, 1000
 SIZES = (8, 17, 53)
 TESTS = ("p", "p_rho", "p_mantel", "p_mantel_rho")
-SAMPLES = ((17, 1000, 0.1), (17, 300, 0.1), (17, 300, 0.05), (8, 300, 0.1))
-TRUE_R = 0.7  # expected; that of a run is computed
+DESIGNS = ((17, 1000, 0.1), (17, 300, 0.1), (17, 300, 0.05), (8, 300, 0.1))
+TRUE_R = 0.7  # expected; that of a sample is computed
 
 
 def share_parts(random: np.random.Generator, size: int) -> np.ndarray:
@@ -40,13 +41,17 @@ def share_scripts(random: np.random.Generator, size: int) -> np.ndarray:
     return (script[one] == script[other]).astype(float)
 
 
-THIRDS = {"no third table": None, "a sum": share_parts, "the same script": share_scripts}
+THIRDS = {
+    "no third table": None,
+    "a table with effects of languages": share_parts,
+    "the same script": share_scripts,
+}
 
 
-def reject(size: int, third: str, runs: int) -> str:
-    """Return a row: the share of runs in which each test finds a relation (p < .05)."""
+def reject(size: int, third: str, samples: int) -> str:
+    """Return a row: the share of samples in which each test finds a correlation (p ≤ .05)."""
     found = dict.fromkeys(TESTS, 0)
-    for seed in range(runs):
+    for seed in range(samples):
         random = np.random.default_rng([size, seed])
         make = THIRDS[third]
         given = make(random, size) if make else None
@@ -56,16 +61,16 @@ def reject(size: int, third: str, runs: int) -> str:
         for name in TESTS:
             p = getattr(row, name)
             found[name] += p is not None and p <= 0.05
-    shares = " | ".join(f"{found[name] / runs:.1%}" for name in TESTS)
+    shares = " | ".join(f"{found[name] / samples:.1%}" for name in TESTS)
     return f"| {size} | {third} | {shares} |"
 
 
-def cover(sample: tuple[int, int, float], runs: int) -> str:
+def cover(design: tuple[int, int, float], samples: int) -> str:
     """Return a row: the share of intervals that contain r of the pairs without noise."""
-    size, n, spread = sample
+    size, n, spread = design
     one, other = np.triu_indices(size, 1)
     held, drawn, small = 0, 0, 0.0
-    for seed in range(runs):
+    for seed in range(samples):
         random = np.random.default_rng([n, size, seed])
         x = random.normal(size=len(one))
         own = TRUE_R * x + np.sqrt(1 - TRUE_R**2) * random.normal(size=len(one))
@@ -80,8 +85,9 @@ def cover(sample: tuple[int, int, float], runs: int) -> str:
         assert bounds
         held += bounds[0] <= truth <= bounds[1]
         drawn += plain["r_ci"][0] <= truth <= plain["r_ci"][1]
-        small += (plain["r"] - truth) / runs
-    return f"| {size} | {n:,} | {spread} | {small:.3f} | {held / runs:.1%} | {drawn / runs:.1%} |"
+        small += (plain["r"] - truth) / samples
+    shares = f"{held / samples:.1%} | {drawn / samples:.1%}"
+    return f"| {size} | {n:,} | {spread} | {small:.3f} | {shares} |"
 
 
 def follow(figure: Figure, x: np.ndarray) -> Figure:
@@ -98,19 +104,19 @@ def follow(figure: Figure, x: np.ndarray) -> Figure:
 
 def main(argv: Sequence[str] = ()) -> None:
     """Write the tables, from two processes."""
-    runs = int(argv[0]) if argv else RUNS
+    samples = int(argv[0]) if argv else SAMPLES
     designs = [(size, third) for third in THIRDS for size in SIZES]
     with ProcessPoolExecutor(2) as processes:
-        tests = [processes.submit(reject, *design, runs) for design in designs]
-        covers = [*processes.map(partial(cover, runs=runs), SAMPLES)]
+        tests = [processes.submit(reject, *design, samples) for design in designs]
+        covers = [*processes.map(partial(cover, samples=samples), DESIGNS)]
     lines = [
         "# Correlations of pairs of languages",
         "",
-        f"`python -m bench relate`: {runs:,} runs for each row, {PERMUTATIONS} permutations, "
+        f"`python -m bench relate`: {samples:,} samples for each row, {PERMUTATIONS} permutations, "
         f"{N_RESAMPLES:,} resamples. Standard error of 5% or 95%: "
-        f"{np.sqrt(0.95 * 0.05 / runs):.1%}.",
+        f"{np.sqrt(0.95 * 0.05 / samples):.1%}.",
         "",
-        "Share of runs in which a test relates two unrelated tables (p ≤ .05):",
+        "Share of samples in which a test finds a correlation of two unrelated tables (p ≤ .05):",
         "",
         "| languages | given | Pearson's r | Spearman's ρ | Mantel, r | Mantel, ρ |",
         "| --- | --- | --- | --- | --- | --- |",

@@ -24,54 +24,57 @@ from .options import (
 def board(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Run folders; those of one model on one language each are one row."),
+        typer.Argument(help="Run folders. Runs of one model on one language each form one row."),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the page index.html with tables, a static Space for `polyprobe push`."
+            help="Write the page index.html and the tables to this folder, which `polyprobe push` "
+            "uploads as a static Space."
         ),
     ] = None,
     sort: Annotated[
         str | None,
         typer.Option(
-            help="A figure, best first; name; or parameters.",
-            show_default="the first figure shown",
+            help="Sort by a figure (best first), name or parameters.",
+            show_default="the first figure of the table",
         ),
     ] = None,
     figures: Annotated[
         str | None,
         typer.Option(
-            help="Columns, comma-separated, such as accuracy,recall_at_k.recall@5.",
-            show_default="headline figures that all runs have",
+            help="Figures to show, comma-separated, such as accuracy,recall_at_k.recall@5.",
+            show_default="the headline figures that all runs have",
         ),
     ] = None,
     parameters: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="TSV of model and number of parameters, where run.json has none, or others.",
+            help="TSV file of models and parameter counts; overrides run.json.",
         ),
     ] = None,
     despite_differences: Annotated[
         bool,
         typer.Option(
             "--despite-differences",
-            help="Show runs that differ in more than the model, with the differences.",
+            help="Accept runs that are not comparable, and show their differences.",
         ),
     ] = False,
     table: Annotated[
         Path | None,
-        typer.Option("--table", metavar="FILE", help="Write the table: .csv, .tex or .md."),
+        typer.Option(
+            "--table", metavar="FILE", help="Write the table to this .csv, .tex or .md file."
+        ),
     ] = None,
     json_file: JsonFile = None,
     figure: FigureFile = None,
     draw: DrawnName = None,
 ) -> None:
-    """Show many runs as one table: means, intervals, sizes, and slopes for each doubling.
+    """Show many runs in one table: means, intervals, sizes, and slopes per doubling of the size.
 
-    It reads results.json alone. Runs that differ in dataset, rows, languages, protocol or options
-    are refused.
+    Only run.json and results.json are read. Runs that differ in dataset, rows, languages, protocol
+    or options are refused.
     """
     if output:
         check_folder(output)

@@ -1,4 +1,4 @@
-"""`polyprobe groups`: figures of a run by groups of facts or languages, with tests."""
+"""`polyprobe groups`: figures of a run by group of facts or languages, with tests."""
 
 from pathlib import Path
 from typing import Annotated
@@ -34,24 +34,25 @@ def groups(
         str,
         typer.Option(
             callback=checked(check_by),
-            help=f"{', '.join((*OF_FACTS, *OF_LANGUAGES))}, or a TSV file: a language, fact id, "
-            "or entity id in each line, and its group.",
+            help=f"{', '.join((*OF_FACTS, *OF_LANGUAGES))}, or a TSV file with an id (of a "
+            "language, fact, subject or object) and its group in each line.",
         ),
     ],
     gender: Annotated[
         Path | None,
-        typer.Option(help="TSV of subject ids and female, male or none, for --by gender."),
+        typer.Option(help="TSV file of subject ids and female, male or none (for --by gender)."),
     ] = None,
     unit: Annotated[
         str,
         typer.Option(
             callback=one_of(UNITS),
-            help="Labels are permuted over these: language, subject, fact, or auto: the first of "
-            "them of which each has one group.",
+            help="Unit whose rows keep one label in the permutation: language, subject or fact "
+            "(auto: the largest unit that never spans two groups).",
         ),
     ] = "auto",
     each_language: Annotated[
-        bool, typer.Option("--each-language", help="Groups of facts in each language apart.")
+        bool,
+        typer.Option("--each-language", help="Test groups of facts separately in each language."),
     ] = False,
     resamples: Resamples = None,
     seed: Seed = 0,
@@ -65,10 +66,11 @@ def groups(
     figure: FigureFile = None,
     draw: DrawnName = None,
 ) -> None:
-    """Count right and wrong by group, and test whether the groups differ.
+    """Count right and wrong rows by group, and test whether the groups differ.
 
-    Tests: Pearson's chi-squared, which takes all rows as independent, and a permutation of the
-    labels of whole facts, subjects or languages, which does not.
+    Tests: Pearson's chi-squared test, which assumes independent rows, and a permutation of the
+    labels of whole facts, subjects or languages, which does not. --resamples sets the bootstrap
+    only: the permutation test draws 10,000 assignments, or enumerates all if there are fewer.
     """
     check_drawn(figure, draw)
     import_evaluate()

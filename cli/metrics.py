@@ -50,19 +50,22 @@ def metrics(
         bool,
         typer.Option(
             "--by-template",
-            help="Also the accuracy of each template, and how much of the inconsistency is due to "
-            "languages and to templates.",
+            help="Also report the accuracy of each template, and the shares of the inconsistency "
+            "due to languages and to templates.",
         ),
     ] = False,
     pairs: Annotated[
         str | None,
         typer.Option(
-            help="Two figures of pairs, as rankc,coverlap: also print the pairs at or above the "
-            "mean of all by both and by one, and each language's best partner."
+            help="Two figures of pairs, such as rankc,coverlap: also print the pairs at or above "
+            "the mean of all pairs by both figures or by one, and each language's best partner."
         ),
     ] = None,
     average: Annotated[
-        str, FigureOption(help="macro (over relations) or micro (over rows); of metric modules.")
+        str,
+        FigureOption(
+            help="Average in metric modules: macro (over relations) or micro (over rows)."
+        ),
     ] = "macro",
     weights: Annotated[
         str,
@@ -75,36 +78,37 @@ def metrics(
         str,
         FigureOption(
             help="Equal scores: expected (over all orders) or released (the earlier candidate "
-            "first, as the authors' programs)."
+            "first, as in the authors' programs)."
         ),
     ] = "expected",
     popularity: Annotated[
         bool,
         FigureOption(
             "--popularity",
-            help="Also the accuracy of each fifth of the facts by the dataset's column popularity.",
+            help="Also report the accuracy of each fifth of the facts, by the dataset's column "
+            "popularity.",
         ),
     ] = False,
     repeated_subjects: Annotated[
         str,
         FigureOption(
             callback=one_of(REPEATED_SUBJECTS),
-            help="Consistency leaves out subjects with several objects: by id, by label up to the "
-            "first hyphen (released code of mParaRel), or none (keep).",
+            help="Exclude subjects with several objects from consistency: by id, by label up to "
+            "the first hyphen (released code of mParaRel), or none (keep).",
         ),
     ] = "id",
     templates: Annotated[
         str,
         FigureOption(
             callback=one_of(TEMPLATES),
-            help="Consistency over all templates, or over the reviewed ones.",
+            help="Templates that consistency counts: all or reviewed.",
         ),
     ] = "all",
     figures: Annotated[
         str | None,
         FigureOption(
-            help="Only these, comma-separated: names of figures or modules, or default (those of "
-            "every run)."
+            help="Figures to report, comma-separated: names of figures or modules, or default "
+            "(the figures of every run)."
         ),
     ] = None,
     length_norm: Annotated[
@@ -112,12 +116,12 @@ def metrics(
         XfactrOption(
             "--length-norm/--no-length-norm",
             help="Compare numbers of masks by the mean or by the sum of the log-probabilities.",
-            show_default="as the run",
+            show_default="as in the run",
         ),
     ] = None,
     max_masks: Annotated[
         int | None,
-        XfactrOption(min=1, help="Maximum number of masks.", show_default="that of the run"),
+        XfactrOption(min=1, help="Maximum number of masks.", show_default="as in the run"),
     ] = None,
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
@@ -138,7 +142,7 @@ def metrics(
     options.check()
     named = split_list(pairs)
     if pairs is not None and len(named) != 2:
-        raise PolyprobeError(f"--pairs {pairs}: expected two figures, as rankc,coverlap")
+        raise PolyprobeError(f"--pairs {pairs}: expected two figures, such as rankc,coverlap")
     import_evaluate()
     from polyprobe.eval.results.compute import compute_results
     from polyprobe.eval.results.figures import choose_figures
@@ -154,7 +158,7 @@ def metrics(
         run = Run(folder)
         if named and run.settings().kind == "predictions":
             raise PolyprobeError(
-                f"{folder}: free predictions have no candidates, so no --pairs; leave it out"
+                f"{folder} holds free predictions, which have no candidates; omit --pairs"
             )
         finished = FinishedRun(run, compute_results(run, bootstrap, choice, options))
         if by_relation:
@@ -174,7 +178,7 @@ def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) ->
 
     for name in names:
         if not results.get(name):
-            raise PolyprobeError(f"--pairs: {folder} has no {name}; name another figure")
+            raise PolyprobeError(f"--pairs: {folder} has no {name}; choose another figure")
     Console().print(pairs_table(results, names))
     for line in describe_high_pairs(results, *names):
         say(line)
@@ -183,7 +187,7 @@ def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) ->
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
     output: Annotated[
-        Path | None, typer.Option(help="The HTML file to write; may be left out with --figure.")
+        Path | None, typer.Option(help="HTML file to write (optional with --figure).")
     ] = None,
     relations: Relations = None,
     exclude: Exclude = None,
@@ -192,10 +196,13 @@ def report(
     order: Order = "given",
     names: LanguageNames = "codes",
 ) -> None:
-    """Write one self-contained HTML file from one run or several, or a picture of it."""
+    """Write the report of one or several runs as one HTML file, or save one of its pictures."""
     check_drawn(figure, draw, order, names)
     if not (output or figure):
-        raise PolyprobeError("give --output FILE.html for the report, or --figure for a picture")
+        raise PolyprobeError(
+            "nothing to write; give --output FILE.html for the report, or --figure FILE for a "
+            "picture"
+        )
     import_evaluate()
     from polyprobe.eval.report import write_report
 

@@ -73,7 +73,7 @@ def import_evaluate() -> None:
 
 
 def check_figure_file(file: Path) -> None:
-    """Refuse a file that is no picture, and all without matplotlib."""
+    """Refuse a file name with another ending, and any file without matplotlib."""
     from polyprobe.eval.pictures.draw import check_figure
 
     check_figure(file)
@@ -85,7 +85,7 @@ Resamples = Annotated[
     typer.Option(
         min=0,
         max=10_000_000,
-        help="Bootstrap resamples for the 95% intervals, 40 or more; 0 for none.",
+        help="Number of bootstrap resamples for the 95% intervals: 40 or more, or 0 for none.",
         show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
     ),
 ]
@@ -98,22 +98,23 @@ Cluster = Annotated[
     ),
 ]
 Relations = Annotated[
-    str | None, typer.Option(help="Only the rows of these relations, comma-separated.")
+    str | None, typer.Option(help="Use only the rows of these relations, comma-separated.")
 ]
 Exclude = Annotated[
     str | None,
-    typer.Option(help="Leave out rows of these relations or with these flags (default: none)."),
+    typer.Option(help="Exclude rows of these relations or with these flags (default: none)."),
 ]
 
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write all figures to this file as JSON."),
 ]
 FigureFile = Annotated[
     Path | None,
     typer.Option(
         "--figure",
         callback=checked(check_figure_file),
-        help="Save a picture as this .svg, .pdf or .png file; needs the extra figures.",
+        help="Save a picture to this .svg, .pdf or .png file (requires the extra `figures`).",
         rich_help_panel=PICTURES,
     ),
 ]
@@ -121,8 +122,8 @@ DrawnName = Annotated[
     str | None,
     typer.Option(
         "--draw",
-        help="The picture of --figure; an unknown name lists all.",
-        show_default="the first",
+        help="Name of the picture that --figure saves; an unknown name lists all names.",
+        show_default="the first picture",
         rich_help_panel=PICTURES,
     ),
 ]
@@ -131,7 +132,7 @@ Order = Annotated[
     typer.Option(
         "--order",
         callback=one_of(ORDERS),
-        help="Languages of the picture as given, or by similarity (clusters), family or script.",
+        help="Order of languages in the picture: given, similarity (clusters), family or script.",
         rich_help_panel=PICTURES,
     ),
 ]
@@ -140,7 +141,7 @@ LanguageNames = Annotated[
     typer.Option(
         "--names",
         callback=one_of(LABELS),
-        help="Languages of the picture as codes or names.",
+        help="Labels of the languages in the picture: codes or names.",
         rich_help_panel=PICTURES,
     ),
 ]
@@ -149,11 +150,11 @@ LanguageNames = Annotated[
 def check_drawn(
     figure: Path | None, draw: str | None, order: str = "given", names: str = "codes"
 ) -> None:
-    """Refuse the choice of a picture without a file for it."""
+    """Refuse options of the picture without --figure."""
     usual = {"--draw": (draw, None), "--order": (order, "given"), "--names": (names, "codes")}
     given = [option for option, (value, default) in usual.items() if value != default]
     if given and figure is None:
-        raise PolyprobeError(f"{given[0]} is for --figure FILE; give that too")
+        raise PolyprobeError(f"{given[0]} requires --figure FILE")
 
 
 def save_chosen(
@@ -163,7 +164,7 @@ def save_chosen(
     order: str = "given",
     names: str = "codes",
 ) -> None:
-    """Save the picture of a name, by default the first, and say so.
+    """Save the named picture (default: the first), and print the name of its file.
 
     Raises:
         PolyprobeError: an unknown name, an order that the picture does not have, or the file cannot

@@ -1,4 +1,4 @@
-"""`polyprobe relate`: what goes with the consistency of two languages."""
+"""`polyprobe relate`: what correlates with the consistency of two languages."""
 
 from pathlib import Path
 from typing import Annotated
@@ -41,7 +41,7 @@ def check_items(texts: str) -> None:
 
 
 def check_given(item: str) -> None:
-    """Refuse what is neither a name nor a file or folder."""
+    """Refuse an item that is neither a name nor a file or folder."""
     check_with(item, "--given")
 
 
@@ -53,20 +53,20 @@ def relate(
             "--with",
             metavar="WHAT[,WHAT]",
             callback=checked(check_items),
-            help=f"{', '.join(NAMES)}; a TSV file of languages or pairs and numbers; another run "
-            "folder.",
+            help=f"{', '.join(NAMES)}, a TSV file with a number for each language or pair, or "
+            "another run folder.",
         ),
     ],
     of: Annotated[
         str,
-        typer.Option(help="The figure of pairs: rankc, rankc_adjusted, rankc_subject, coverlap, …"),
+        typer.Option(help="Figure of pairs: rankc, rankc_adjusted, rankc_subject, coverlap, …"),
     ] = "rankc",
     given: Annotated[
         str | None,
         typer.Option(
             callback=checked(check_given),
             metavar="WHAT",
-            help="Also the correlations without what one more similarity explains.",
+            help="Also report partial correlations that control for this similarity.",
         ),
     ] = None,
     languages: Annotated[
@@ -75,24 +75,27 @@ def relate(
     corpus: Annotated[
         str,
         typer.Option(
-            help="Of subwords: filled (prompts with each candidate), prompts, a folder with a file "
-            "for each language (eng_Latn.devtest), or a dataset with a split for each."
+            help="Corpus for subwords: filled (prompts with each candidate), prompts, a folder "
+            "with a file for each language (eng_Latn.devtest), or a dataset with a split for each "
+            "language."
         ),
     ] = FILLED,
     tokenizer: Annotated[
         str | None,
-        typer.Option(help="Of subwords: another model's tokenizer.", show_default="the run's"),
+        typer.Option(help="Tokenizer for subwords: a model.", show_default="that of the run"),
     ] = None,
     by_query: Annotated[
         bool,
-        typer.Option("--by-query", help="Also subword overlap and RankC query by query."),
+        typer.Option(
+            "--by-query", help="Also correlate subword overlap with RankC over single queries."
+        ),
     ] = False,
     resamples: Annotated[
         int,
         typer.Option(
             min=1,
             max=1_000_000,
-            help="Number of permutations of the languages, and largest number of bootstrap "
+            help="Number of permutations of the languages, and maximum number of bootstrap "
             "resamples.",
         ),
     ] = 10_000,
@@ -102,7 +105,7 @@ def relate(
     exclude: Exclude = None,
     json_file: JsonFile = None,
     page: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write an HTML page.")
+        Path | None, typer.Option("--output", help="Write an HTML page to this file.")
     ] = None,
     figure: FigureFile = None,
     draw: DrawnName = None,
@@ -111,7 +114,8 @@ def relate(
 ) -> None:
     """Correlate RankC of pairs of languages with shared subwords, kinship, accuracy or any table.
 
-    Pearson and Spearman as in the papers, and Mantel's test, because pairs share languages.
+    It reports Pearson's and Spearman's correlations, as in the papers, and Mantel's test, because
+    pairs share languages.
     """
     splits = parse_splits(languages)
     check_drawn(figure, draw, order, names)

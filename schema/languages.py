@@ -1,4 +1,14 @@
-"""Languages of the datasets: name, ISO 639-3 code, family, branch and script."""
+"""Languages of the datasets: name, ISO 639-3 code, family, branch and script.
+
+`languages.tsv` is compiled by hand. `tests/schema/test_languages.py` compares it with its sources:
+
+- names: Unicode CLDR 47, through babel 2.18, except Bengali and Ilocano (Unicode-3.0);
+- scripts: likely subtags of CLDR, through langcodes 3.5 (Unicode-3.0);
+- ISO 639-3 codes (SIL International): as langcodes 3.5 maps them to ISO 639-1;
+- families: names of Glottolog (CC-BY-4.0), in the tree of URIEL from lang2vec 1.1.2 (CC-BY-SA-4.0).
+
+No test compares the branches and the names of FLORES-200 (CC-BY-SA-4.0) with a source.
+"""
 
 import csv
 from collections.abc import Sequence
@@ -13,14 +23,14 @@ class Language(NamedTuple):
     """One language.
 
     Attributes:
-        code: ISO 639-1 code, or 639-3 without one, with the script where both are in use.
-        name: in English.
-        iso: ISO 639-3 code; that of the macrolanguage, which URIEL describes.
-        flores: name in FLORES-200; empty if it is not there.
-        family: top level of Glottolog 5.
-        branch: a division of the family by which linguists group its languages; that of Uralic is
-            Finnic or Ugric; a family of one of our languages is its own branch.
-        script: ISO 15924 code; of those in use that of the datasets.
+        code: ISO 639-1 code, else ISO 639-3 code; with the script if the datasets have two.
+        name: English name.
+        iso: ISO 639-3 code; for macrolanguages the code of the macrolanguage, as in URIEL.
+        flores: name in FLORES-200; empty without one.
+        family: top-level family.
+        branch: established division of the family; Finnic or Ugric for Uralic. Basque, Dravidian,
+            Japonic, Kartvelian and Koreanic are their own branches.
+        script: ISO 15924 code; the script of the datasets if several are in use.
     """
 
     code: str

@@ -8,12 +8,12 @@ with `errors.tsv`. FOLDER is a build of `polyprobe build polyglot`. The mean is 
 that a model has in ERRORS; the others of FOLDER are named (`not listed`). The authors' English logs
 have 26,254 of the 26,267 rows; --rows gives such a number for a language, and --rows without a
 number takes all rows. --pairs also prints for each ordered pair of languages P(a and b), P(a | b)
-and P(a and not b) over the facts that both have. --by prints right and wrong rows by group instead,
-and their test: script, family or branch of the languages; relation, English subject or object of
-the facts; location or gender of the English subject, as tagged by the authors without those that
-they were unsure of. A subject's rows are those of its facts in all languages. Tags are in the zip,
-or in a TSV file of your own. The 13 English rows that the logs lack are unknown: groups of
-languages leave out 13 right ones, groups of facts count all rows.
+and P(a and not b) over the facts of both. --by prints right and wrong rows by group instead, and
+tests the groups: script, family or branch of the languages; relation, English subject or object of
+the facts; location or gender of the English subject, as tagged by the authors, without subjects
+tagged as unsure. The rows of a subject are those of its facts in all languages. Tags are read from
+the zip, or from your own TSV file. The 13 English rows missing from the logs are unknown: groups of
+languages leave out 13 right rows, groups of facts count all rows.
 """
 
 import csv
@@ -240,11 +240,11 @@ def find_pairs(
 
 
 def read_tags(path: Path, by: str) -> dict[str, str]:
-    """Return the tag of each English subject from a zip or a TSV file, without `unsure` ones."""
+    """Return the tag of each English subject from a zip or a TSV file, except `unsure`."""
     names, lines = _read_table(path, TAGS[by])
     if [*names] != ["entity", by]:
         raise PolyprobeError(
-            f"{path} has the columns {', '.join(names)}; expected entity, {by}: give them by --tags"
+            f"{path} has the columns {', '.join(names)}; expected entity, {by}; use --tags"
         )
     return {line["entity"]: line[by] for line in lines if line[by] != UNSURE}
 
@@ -252,7 +252,7 @@ def read_tags(path: Path, by: str) -> dict[str, str]:
 def read_english(dataset: Path) -> dict[str, list[str]]:
     """Return the id, the relation, and the released subject and object of each row in English.
 
-    Where a stem asks for the subject (flag `inverted`), a build has both the other way round.
+    In rows with the flag `inverted` the stem asks for the subject, and a build swaps the two.
     """
     names, file = ["dataset_id", "relation", *ASKED], dataset / "data" / "en" / "en.parquet"
     try:
@@ -278,15 +278,15 @@ def find_groups(
     n_rows: Mapping[str, int],
     tags: Mapping[str, str],
 ) -> tuple[str, Grouped]:
-    """Return what the labels are permuted over, and the groups of a model with their test.
+    """Return the permuted unit, and the groups of a model with their test.
 
     Args:
         dataset: a build with the configuration `en`, which has all rows.
-        ids: of the rows of each language with errors.
+        ids: ids of the rows of each language with errors.
         errors: ids of the wrong rows by language.
-        by: of `OF_LANGUAGES`, `OF_ROWS` or `TAGS`.
-        n_rows: rows of a language in the logs, if not all; for groups of languages.
-        tags: of English subjects, for `TAGS`.
+        by: a name of `OF_LANGUAGES`, `OF_ROWS` or `TAGS`.
+        n_rows: number of rows of a language in the logs, unless all; for groups of languages.
+        tags: tags of English subjects, for `TAGS`.
     """
     english = read_english(dataset)
     place = {row: i for i, row in enumerate(english["dataset_id"])}

@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def choose_rows(ids: Sequence[str], wrong: Collection[str], language: str) -> list[str]:
     """Return the rows in the authors' logs: 26,254 of the 26,267 in English.
 
-    The lists do not name the 13 others: the last rows that are right in all models are left out.
+    The lists do not name the other 13. The last rows that are right in all models are left out.
     """
     if lost := {*wrong} - {*ids}:
         raise PolyprobeError(f"{language}: {len(lost):,} errors are no rows, such as {min(lost)}")

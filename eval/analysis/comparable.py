@@ -1,4 +1,4 @@
-"""In what runs that are shown together differ beside the model."""
+"""Settings other than the model in which runs differ."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +21,11 @@ KNOWN = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshake
 def find_differing(
     settings: Sequence[Settings], results: Sequence[Sequence[Results]]
 ) -> dict[str, list[str]]:
-    """Return setting → its value in each row, of the settings that make figures incomparable.
+    """Return setting → its value in each row, for differences that make figures incomparable.
 
     Args:
-        settings: of each row.
-        results: of each row, of one run or several.
+        settings: settings of each row.
+        results: results of each row, from one or several runs.
     """
     others = OF_MODELS | {"scoring"}
     found = {x: y for x, y in compare_settings(settings).items() if x not in others}
@@ -38,7 +38,7 @@ def find_differing(
 def find_shared(
     settings: Sequence[Settings], results: Sequence[Sequence[Results]]
 ) -> dict[str, str]:
-    """Return setting → its value, where all rows have one that a reader has to know."""
+    """Return setting → its value, for settings with one unusual value in all rows."""
     read = _read_settings(settings, results)
     signed = [split_signature(one.signature) for one in settings]
     for name in ("rows", "relations", "exclude"):
@@ -70,17 +70,17 @@ def _count_facts(results: Sequence[Results]) -> str:
 
 
 def list_loading(settings: Sequence[Settings]) -> list[str]:
-    """Return what the rows differ in that belongs to a model, such as `dtype: float32, float16`."""
+    """Return the model settings in which the rows differ, such as `dtype: float32, float16`."""
     found = compare_settings(settings)
     names = (name for name in found if name in OF_MODELS - KNOWN)
     return [f"{name}: {', '.join(dict.fromkeys(found[name]))}" for name in names]
 
 
 def refuse_differing(names: Sequence[str], differing: Mapping[str, Sequence[str]]) -> None:
-    """Refuse rows that differ, by their names.
+    """Refuse rows that differ.
 
     Raises:
-        PolyprobeError: one line with the rows by their values.
+        PolyprobeError: one line that lists the rows by value.
     """
     parts = []
     for setting, values in differing.items():
@@ -91,8 +91,8 @@ def refuse_differing(names: Sequence[str], differing: Mapping[str, Sequence[str]
         parts.append(f"{setting} {' / '.join(shown)}")
     if parts:
         raise PolyprobeError(
-            f"the runs cannot be compared, they differ in {'; '.join(parts)}; leave some out, or "
-            "add --despite-differences to show them with the differences"
+            f"the runs cannot be compared: they differ in {'; '.join(parts)}; omit some, or add "
+            "--despite-differences to show all with their differences"
         )
 
 
@@ -104,8 +104,8 @@ def _list_some(names: Sequence[str]) -> str:
 def _list_scorings(settings: Sequence[Settings]) -> list[str]:
     """Return the protocols.
 
-    BMLAMA has an equation for each family; masked models are scored alike in `contrastive` and
-    `contrastive-released`, and are signed with the first.
+    BMLAMA has an equation for each model family. Masked models have the same scores in
+    `contrastive` and `contrastive-released`; their signature has the first name.
     """
     names = [re.sub(r"-eq\d+$", "", one.scoring) for one in settings]
     if RELEASED not in names:
@@ -123,7 +123,7 @@ def _read_bos(settings: Settings) -> str:
 
 
 def _read_chat(settings: Settings) -> str:
-    """Return the messages before a sentence, but not the model's template around them."""
+    """Return the messages before a sentence, without the model's chat template."""
     if settings.chat is None:
         return "none"
     said = (settings.chat.get(role) for role in ("system", "user"))

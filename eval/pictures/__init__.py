@@ -1,4 +1,4 @@
-"""Pictures for papers: what a heat map or a chart shows, and its SVG, PDF or PNG file."""
+"""Pictures for papers: the data of heat maps and charts, and their SVG, PDF and PNG files."""
 
 ORDERS = ("given", "similarity", "family", "script")
 LABELS = ("codes", "names")

@@ -65,7 +65,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 
 def check_figure(file: Path) -> None:
-    """Refuse a file that is no picture, and all if matplotlib is missing.
+    """Refuse a file name with another ending, and any file if matplotlib is missing.
 
     Raises:
         PolyprobeError: another ending than .svg, .pdf or .png, or no matplotlib.
@@ -82,9 +82,9 @@ def save_picture(picture: Picture, path: Path, names: bool = False) -> None:
     """Save a picture as SVG, PDF or PNG, by the ending of the file's name.
 
     Args:
-        picture: what to draw.
+        picture: the picture to draw.
         path: the file; an older one is replaced.
-        names: write the names of languages, not their codes.
+        names: write the names of languages instead of their codes.
 
     Raises:
         PolyprobeError: another ending, no matplotlib, or the file cannot be written.
@@ -183,7 +183,7 @@ def _draw_heat(figure: "Figure", heat: Heat, rows: Sequence[str], columns: Seque
 
 
 def _find_ends(heat: Heat) -> tuple[float, float]:
-    """Return the ends of the scale, which are apart."""
+    """Return the ends of the scale, which always differ."""
     known = heat.values[~np.isnan(heat.values)]
     low = heat.low if heat.low is not None else min(known, default=0.0)
     high = heat.high if heat.high is not None else max(known, default=1.0)
@@ -193,7 +193,7 @@ def _find_ends(heat: Heat) -> tuple[float, float]:
 
 
 def _add_axes(figure: "Figure", width: float, height: float, title: str) -> "Axes":
-    """Return axes of a size in inches that fill the figure; what is outside is saved too."""
+    """Return axes of a size in inches that fill the figure; text outside them is saved too."""
     figure.set_size_inches(width, height)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_title(fill(title, int(14 * max(width, 1.5 * SCALE))), loc="left")

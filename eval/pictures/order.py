@@ -22,8 +22,8 @@ def order_languages(
 ) -> list[int]:
     """Return the places of the languages in an order.
 
-    By family, languages of a branch are side by side; languages of a branch or a script follow
-    their English names. Languages that are not in `schema/languages.tsv` come last, as given.
+    `family` also puts the languages of a branch side by side. Languages of a branch or a script
+    are sorted by English name. Languages missing from `schema/languages.tsv` come last, as given.
 
     Args:
         languages: codes.
@@ -45,9 +45,9 @@ def order_languages(
 def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | None]) -> list[int]:
     """Return the order of average linkage, similar languages side by side.
 
-    The distance of two languages is the highest value less theirs; a pair without a value counts as
-    the lowest, one with a value in each direction has their mean. Clusters stay together; their
-    order is not always the one with the least distances of neighbours (scipy issue 11227).
+    The distance of two languages is the highest value minus their value. A pair with a value in
+    each direction has the mean of both; a pair without a value has the lowest value. Clusters stay
+    together; their order does not always minimise the distances of neighbours (scipy issue 11227).
     """
     found = [
         _mean([values.get(f"{one}-{two}"), values.get(f"{two}-{one}")])
@@ -75,7 +75,9 @@ def arrange(picture: Picture, order: str) -> Picture:
     if order == "given":
         return picture
     if isinstance(picture, Points):
-        raise PolyprobeError(f"--order {order}: a scatter plot has no order; leave --order out")
+        raise PolyprobeError(
+            f"--order {order}: a scatter plot has no order of languages; omit --order"
+        )
     if isinstance(picture, Bars):
         return _arrange_bars(picture, _order_labels(picture.labels, order))
     if list(picture.rows) != list(picture.columns):
@@ -90,7 +92,7 @@ def _order_labels(labels: Sequence[str], order: str, heat: Heat | None = None) -
     if order == "similarity":
         if heat is None:
             raise PolyprobeError(
-                "--order similarity is for heat maps of pairs of languages; choose another --order"
+                "--order similarity requires a heat map of pairs of languages; choose another order"
             )
         matrix = heat.values if heat.similar is None else heat.similar
         pairs = permutations(range(len(labels)), 2)
@@ -100,7 +102,7 @@ def _order_labels(labels: Sequence[str], order: str, heat: Heat | None = None) -
         }
     elif not any(map(find_language, labels)):
         raise PolyprobeError(
-            f"--order {order}: {', '.join(labels[:3])}, … are no known languages; leave --order out"
+            f"--order {order}: {', '.join(labels[:3])}, … are not known languages; omit --order"
         )
     return order_languages(labels, order, values)
 
@@ -131,7 +133,7 @@ def _arrange_heat(heat: Heat, rows: Sequence[int], columns: Sequence[int]) -> He
 
 
 def name_labels(labels: Sequence[str]) -> list[str]:
-    """Return labels with English names of languages and pairs; the code follows where two agree.
+    """Return labels with English names of languages and pairs; a code follows equal names.
 
     Args:
         labels: languages as `en` or `zh_hant`, pairs as `en-fr`; other labels stay.

@@ -1,4 +1,4 @@
-"""What a picture shows, apart from how it is drawn."""
+"""The content of pictures, independent of the drawing."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -11,16 +11,16 @@ class Heat(NamedTuple):
     """A heat map.
 
     Attributes:
-        title: a line above it.
+        title: line above the picture.
         rows, columns: languages or other labels.
         values: [rows, columns]; NaN: no value, an empty cell.
         measure: name of the values, beside the colour scale.
         low, high: ends of the scale; None: those of the values.
-        diverging: two colours from the middle of the scale; low and high are then opposite.
+        diverging: two colours from the middle of the scale, whose ends are then opposite.
         mark: (name, value) of a line on the scale, such as chance.
-        squares: name → (row, column) of the cells with a frame.
-        similar: [rows, rows], higher for languages that are more alike, for their order by
-            similarity; None: the values.
+        squares: name → (row, column) of framed cells.
+        similar: [rows, rows], similarities of languages, for the order by similarity; None: the
+            values.
     """
 
     title: str
@@ -37,7 +37,7 @@ class Heat(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Values of a bar chart, one for each label; NaN: none; `bounds` are [low, high] or None."""
+    """Values of a bar chart, one for each label; NaN: no bar; `bounds` are [low, high] or None."""
 
     name: str
     values: Sequence[float]
@@ -48,10 +48,10 @@ class Bars(NamedTuple):
     """A bar chart.
 
     Attributes:
-        title: a line above it.
-        labels: of the bars: languages, groups or numbers.
-        series: one bar of each at a label.
-        measure: name of the values' axis.
+        title: line above the picture.
+        labels: labels of the bars: languages, groups or numbers.
+        series: each has one bar at each label.
+        measure: name of the axis of values.
         levels: (name, value) of lines across all bars, such as chance.
     """
 
@@ -63,7 +63,7 @@ class Bars(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point; its label is a language, a pair such as `en-fr`, or a run; a group has a colour."""
+    """A point, labelled by a language, a pair such as `en-fr`, or a run; the group has a colour."""
 
     label: str
     x: float
@@ -75,12 +75,12 @@ class Points(NamedTuple):
     """A scatter plot.
 
     Attributes:
-        title: a line above it, such as the correlation.
-        points: with labels, which are written where they are few.
+        title: line above the picture, such as the correlation.
+        points: labelled points; the labels of many points are not drawn.
         x, y: names of the axes.
         line: (slope, intercept) of a line in the units of the axes, or in log2 of x with `log2`.
         log2: the x axis is logarithmic.
-        ends: of both axes; None: those of the points.
+        ends: limits of both axes; None: those of the points.
     """
 
     title: str

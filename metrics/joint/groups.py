@@ -1,11 +1,11 @@
-"""Right and wrong by group, and whether the groups differ.
+"""Right and wrong rows by group, and tests of differences between the groups.
 
 Schott et al. (2023, figure 1) count the rows of 20 languages that a model completes right or wrong,
-by the script of the language, and test the 2 x 2 table with Pearson's chi-squared. That test takes
-the rows as independent, but rows in 20 languages ask for one fact, and rows of a language have one
-model's skill in it: where such rows are alike, its p-values are far too small. Here the statistic
-also has the p-value of a permutation of whole units: the group is drawn for all rows of a fact, of
-a subject, or of a language at once.
+by the script of the language, and test the 2 x 2 table with Pearson's chi-squared. That test
+assumes independent rows. But a fact has rows in 20 languages, and the rows of a language share the
+model's skill in it. If such rows are alike, the p-values are far too small. Here the statistic also
+has a permutation p-value: the labels are permuted over whole facts, subjects or languages, so that
+all rows of a unit keep one label.
 
 >>> counts = np.array([[30.0, 10.0], [20.0, 20.0]])
 >>> round(compare_counts(counts).chi2, 3), round(compare_counts(counts).p, 3)  # Yates: 2 x 2
@@ -27,7 +27,7 @@ from polyprobe.metrics.shared.intervals import sum_by
 from .significance import correct
 
 N_PERMUTATIONS = 10_000
-_CELLS = 2**22  # of tables that are held at once
+_CELLS = 2**22  # of tables in memory at once
 _YATES = 0.5
 
 
@@ -37,7 +37,7 @@ class ChiSquare(NamedTuple):
     Attributes:
         chi2: the statistic, with Yates' correction for 2 x 2.
         dof: degrees of freedom, groups - 1.
-        p: of the chi-squared distribution.
+        p: p-value by the chi-squared distribution.
         cramers_v: sqrt(chi2 / (N (min(groups, 2) - 1))), from 0 to 1.
         least_expected: the smallest expected count; the distribution is inexact below 5.
     """
@@ -50,11 +50,11 @@ class ChiSquare(NamedTuple):
 
 
 class Permutation(NamedTuple):
-    """The statistic among those of permuted labels.
+    """The permutation test of the statistic.
 
     Attributes:
         p: share of the assignments with a statistic at least as large; None where undefined.
-        n: number of assignments, all distinct ones if `exact`, else random ones.
+        n: number of assignments: all distinct ones if `exact`, else random ones.
         exact: whether all were enumerated.
     """
 
@@ -64,9 +64,9 @@ class Permutation(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The test of two groups; `p_adjusted` are Holm's over all pairs.
+    """The test of two groups; `p_adjusted` is corrected by Holm over all pairs.
 
-    `permutation` and its `permuted_p_adjusted` are None where no labels were permuted.
+    `permutation` and `permuted_p_adjusted` are None if no labels were permuted.
     """
 
     first: int
@@ -80,9 +80,9 @@ class Pair(NamedTuple):
 def find_chi2(counts: np.ndarray) -> np.ndarray:
     """Return Pearson's statistic of tables [..., groups, 2]; NaN if a margin is 0.
 
-    Counts may be fractions: a fact that ties at rank 1 is right with a probability, and enters the
-    table with this expectation. As in `scipy.stats.chi2_contingency`, Yates' correction of 2 x 2
-    moves a count by no more than its distance from the expected one.
+    Counts may be fractions: a tie at rank 1 counts with its probability of being right. As in
+    `scipy.stats.chi2_contingency`, Yates' correction of a 2 x 2 table moves a count by at most its
+    distance from the expected count.
     """
     expected = _expect(counts)
     gaps = np.abs(counts - expected)
@@ -101,7 +101,7 @@ def _expect(counts: np.ndarray) -> np.ndarray:
 def compare_counts(counts: np.ndarray) -> ChiSquare:
     """Return Pearson's test of right and wrong counts [groups, 2].
 
-    Undefined for one group, and where nothing or everything is right.
+    Undefined for one group, and if all rows are right or all wrong.
     """
     dof = len(counts) - 1
     chi2 = float(find_chi2(counts)) if dof else np.nan
@@ -124,17 +124,17 @@ def share_errors(counts: np.ndarray) -> np.ndarray:
 def permute_groups(
     units: np.ndarray, codes: np.ndarray, n: int = N_PERMUTATIONS, seed: int = 0
 ) -> Permutation:
-    """Return the p-value of `find_chi2` when the labels are permuted over whole units.
+    """Return the p-value of `find_chi2` under permutations of the labels over whole units.
 
-    All distinct assignments of labels to units are enumerated if there are at most `n`; the p-value
-    is then exact. Otherwise n are drawn, and p = (b + 1) / (n + 1) for b statistics at least as
-    large as the observed one.
+    If there are at most `n` distinct assignments of labels to units, all are enumerated, and the
+    p-value is exact. Otherwise n are drawn, and p = (b + 1) / (n + 1), where b is the number of
+    statistics at least as large as the observed one.
 
     Args:
         units: right and wrong rows of each unit [units, 2].
-        codes: number of the unit's group, 0 … groups - 1, each with a unit.
-        n: number of assignments at most.
-        seed: of the draws.
+        codes: number of each unit's group, 0 … groups - 1; every group has a unit.
+        n: maximum number of assignments.
+        seed: seed of the draws.
     """
     sizes = np.bincount(codes)
     if len(sizes) < 2 or np.isnan(observed := find_chi2(sum_by(codes, units))):
@@ -170,8 +170,9 @@ def _list_orders(units: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[i
 def _draw_tables(units: np.ndarray, sizes: np.ndarray, n: int, seed: int) -> Iterator[np.ndarray]:
     """Yield tables [draws, groups, 2] of random assignments.
 
-    How many units with equal rows each group gets is a random table with fixed margins; where that
-    is larger than the list of units, the list is shuffled.
+    Units with equal counts are interchangeable, so their numbers in each group are drawn as a
+    random table with fixed margins. If that table is larger than the list of units, the list is
+    shuffled instead.
     """
     random, starts = np.random.default_rng(seed), sizes.cumsum() - sizes
     distinct, times = np.unique(units, axis=0, return_counts=True)
@@ -193,7 +194,7 @@ def compare_pairs(
 ) -> list[Pair]:
     """Return the tests of all pairs of groups, p-values corrected by Holm; arguments as above.
 
-    Labels are permuted over the units of the two groups alone; n = 0: they are not permuted.
+    Labels are permuted over the units of the two groups only; n = 0: no permutations.
     """
     counts = sum_by(codes, units)
     pairs = [*combinations(range(len(counts)), 2)]

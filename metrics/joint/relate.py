@@ -1,18 +1,17 @@
-"""Relate two tables of pairs of languages: correlations, and tests that know what pairs share.
+"""Correlate tables of pairs of languages, with tests that account for shared languages.
 
 Qi et al. (2023, tables 2, 6 and 7) correlate RankC with the similarity of two languages over all
 unordered pairs, and print the two-sided p-value of Pearson's r for n = L (L - 1) / 2 independent
-points. The pairs are not independent: en-fr and en-ru share English. If each language has an effect
-of its own, that test rejects a true null hypothesis far more often than 5% of the time
-(bench/relate.md).
+points. The pairs are not independent: en-fr and en-ru share English. If each language has its own
+effect, that test rejects a true null hypothesis in far more than 5% of samples (bench/relate.md).
 
 Mantel's test (1967) permutes the languages of one table, rows and columns together, which keeps
 that dependence. With a third table it permutes the residuals of the null model (Freedman and Lane
 1983; method 2 of Legendre 2000): the values less their regression on the third table.
 
 A multiple-membership regression, with a random effect for each language, would also give effect
-sizes with standard errors, but needs normal effects. The permutation is exact without a third
-table.
+sizes with standard errors, but assumes normal effects. The permutation test is exact without a
+third table.
 
 >>> x, y = np.array([[0.1, 0.2, 0.4, 0.3, 0.8, 0.9]]), np.array([1.0, 2, 4, 3, 9, 8])
 >>> found = correlate(y, x)[0]
@@ -38,16 +37,16 @@ _NOTHING = 1e-24  # of a sum of squares: rounding
 
 
 class Correlation(NamedTuple):
-    """How two tables of pairs go together.
+    """The correlation of two tables of pairs.
 
     Attributes:
-        n: pairs.
+        n: number of pairs.
         r, p: Pearson's r and its two-sided p-value as in the papers, for n independent pairs;
             with a third table the partial correlation, with one degree of freedom less.
         p_mantel: two-sided p-value of Mantel's test of r.
-        rho, p_rho, p_mantel_rho: the same of Spearman's rank correlation.
-        slope, intercept: of the regression of the first table on the second; with a third table
-            that on both, without an intercept.
+        rho, p_rho, p_mantel_rho: the same for Spearman's rank correlation.
+        slope, intercept: regression of the first table on the second; with a third table, the
+            slope of the regression on both, and no intercept.
     """
 
     n: int
@@ -71,20 +70,20 @@ def correlate(
     """Return the correlation of one table with each of several others.
 
     Args:
-        values: of the unordered pairs of L languages, in the order of `combinations` [pairs].
+        values: one for each unordered pair of L languages, in the order of `combinations` [pairs].
         others: tables over the same pairs [tables, pairs].
         given: a third table [pairs], whose linear effect is removed from both.
-        n_permutations: of the languages. If there are no more orders than that (L! of them), all
-            are taken, and p is the share with an |r| as large; else p = (b + 1) / (m + 1) with b of
-            m permutations.
-        seed: of the permutations.
+        n_permutations: maximum number m of permutations of the languages. If L! is at most m, all
+            orders are enumerated, and p is the share with an |r| at least as large. Otherwise
+            p = (b + 1) / (m + 1), where b is the number of such permutations.
+        seed: seed of the permutations.
 
     Returns:
-        One correlation for each table; undefined values, of constant tables and of fewer than 3
-        languages, are None.
+        One correlation for each table; values are None if a table is constant or there are fewer
+        than 3 languages.
 
     Raises:
-        ValueError: NaN, or a number of pairs that is that of no number of languages.
+        ValueError: NaN, or a number of pairs that no number of languages has.
     """
     size = count_languages(len(values))
     every = np.vstack([values, others] if given is None else [values, others, given])
@@ -130,19 +129,19 @@ def bound_correlations(
     seed: int = 0,
     clusters: Sequence[object] | None = None,
 ) -> list[list[float] | None]:
-    """Return the 95% interval over facts of Pearson's r of a figure of pairs with each table.
+    """Return the 95% interval, over facts, of Pearson's r of a figure of pairs with each table.
 
-    Facts or clusters are drawn and all pairs computed again. The noise of few facts makes r too
-    small, and that of a resample smaller still: percentile intervals of r miss the value of many
-    facts far too often. The basic interval, 2 r less the quantiles (Davison and Hinkley 1997,
-    equation 5.6), moves the other way by that bias. It is cut at -1 and 1. Languages are taken as
-    they are: Mantel's test, not this interval, says what other languages might give.
+    Facts or clusters are resampled, and all pairs computed again. With few facts, noise makes r too
+    small, and r of a resample smaller still: percentile intervals miss the value for many facts far
+    too often. The basic interval, 2 r minus the quantiles (Davison and Hinkley 1997, equation 5.6),
+    corrects for that bias. It is cut at -1 and 1. The languages are fixed: Mantel's test, not this
+    interval, accounts for the choice of languages.
 
     Args:
-        figure: of pairs, `mean` last.
-        others: of each table the pairs' places among the figure's names, and the values [pairs].
-        n_resamples: of the bootstrap.
-        seed: of its draws.
+        figure: figure of pairs, `mean` last.
+        others: for each table, the pairs' places among the figure's names, and the values [pairs].
+        n_resamples: number of bootstrap resamples.
+        seed: seed of the bootstrap.
         clusters: label of each fact; facts with the same label are drawn together.
     """
     if not others:
@@ -165,7 +164,7 @@ def bound_correlations(
 def relate_within(one: np.ndarray, other: np.ndarray) -> Figure:
     """Return the figure `r`: Pearson's r of two tables [facts, pairs] without the pairs' means.
 
-    It is over facts within pairs: a fixed effect of each pair is removed from both tables.
+    The correlation is within pairs: a fixed effect of each pair is removed from both tables.
     """
     x, y = (table - table.mean(axis=0) for table in (one, other))
     sums = np.column_stack([(x * y).sum(axis=1), (x**2).sum(axis=1), (y**2).sum(axis=1)])
@@ -183,7 +182,7 @@ def _follow(found: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _list_orders(size: int, n: int, seed: int) -> np.ndarray:
-    """Return all orders of the languages, if there are no more than n, else n random ones."""
+    """Return all orders of the languages if there are at most n, else n random ones."""
     if factorial(size) <= n:
         return np.array([*permutations(range(size))], dtype=np.int16)
     base = np.tile(np.arange(size, dtype=np.int16), (n, 1))
@@ -193,7 +192,7 @@ def _list_orders(size: int, n: int, seed: int) -> np.ndarray:
 def _reduce(table: np.ndarray, given: bool) -> np.ndarray:
     """Return rows less their mean, and less their regression on the last one with `given`.
 
-    Rows of which only rounding is left are 0.
+    Rows that differ from 0 only by rounding are 0.
     """
     left = table - table.mean(axis=1, keepdims=True)
     if given:
@@ -212,8 +211,8 @@ def _permute(
 ) -> np.ndarray:
     """Return Mantel's p-value of each table, from permuted residuals of the first [tables].
 
-    The denominator is that of each permutation: what is left of the permuted residuals after their
-    regression on the third table.
+    Each permutation has its own denominator, from the permuted residuals after their regression on
+    the third table.
     """
     size, lengths = orders.shape[1], np.sqrt((rest**2).sum(axis=1))
     first, second = np.triu_indices(size, 1)

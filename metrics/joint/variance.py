@@ -1,23 +1,23 @@
-"""Split the inconsistency of answers into language, template and their interplay with the fact.
+"""Split the inconsistency of answers into language, template and interactions with the fact.
 
 A fact f is asked in languages l with wordings w. Its answers are random effects around a mean
 (generalizability theory: Brennan 2001, chapters 2 and 3; Searle, Casella and McCulloch 1992):
 
     y[f, l, w] = mean + fact + language + template + fact x language + residual
 
-`template` is the effect of a wording, in all languages or in one, `residual` its interplay with
-the fact: whether the k-th template of one language translates that of another one does not matter.
-y has an entry for each outcome, its probability, and 1 - y y' is the probability that two answers
-differ. So each component is the sum of variances over outcomes, and an expected disagreement is the
-sum of the components that two questions do not share:
+`template` is the effect of a wording, in all languages or in one; `residual` is its interaction
+with the fact. The k-th templates of two languages need not be translations of each other. y has the
+probability of each outcome, and 1 - y y' is the probability that two answers differ. So each
+component is a sum of variances over outcomes, and an expected disagreement is the sum of the
+components that two questions do not share:
 
     same fact, same language, another wording      template + residual
     same fact, another language and wording        language + fact x language + template + residual
 
-The second is the inconsistency, and languages have a share of 1 less the ratio of the two. The
-estimates are unbiased, and below 0 where disagreements happen to be so: mean disagreements of five
-kinds of pairs, solved for the components (Koch 1967, Technometrics 9), which in a complete design
-are those of the analysis of variance.
+The second is the inconsistency. The share of languages in it is 1 minus the ratio of the first to
+the second. The components are solved from the mean disagreements of five kinds of pairs (Koch 1967,
+Technometrics 9). The estimates are unbiased, so they can be below 0. In a complete design they are
+those of the analysis of variance.
 
 >>> en, fr = np.eye(3)[[0, 1, 2, 2]], np.eye(3)[[0, 0, 1, 1]]  # 2 facts x 2 wordings
 >>> measure_disagreement([en, fr], np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])).tolist()
@@ -42,12 +42,12 @@ _LEVEL = 0.95
 
 
 class Asked(NamedTuple):
-    """The answers to the questions of a relation, row i the same question in every language.
+    """The answers to the questions of a relation; row i is the same question in every language.
 
     Attributes:
-        outcomes: probabilities [rows, outcomes] of each language.
+        outcomes: probabilities [rows, outcomes] in each language.
         facts: number of each row's fact, from 0.
-        wordings: number of each row's wording, from 0; those of one fact differ.
+        wordings: number of each row's wording, from 0; the rows of a fact have different wordings.
     """
 
     outcomes: Sequence[np.ndarray | csr_array]
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
 def split_inconsistency(
     relations: Sequence[Asked], n_resamples: int = 1_000, seed: int = 0
 ) -> dict[str, Any]:
-    """Return the components of all relations, which weigh the same, with 95% intervals.
+    """Return the components, averaged over relations with equal weights, with 95% intervals.
 
     The intervals are for other relations, with their own facts and templates. One relation has
     none: its few templates do not show how much others would differ.
@@ -66,9 +66,10 @@ def split_inconsistency(
     Returns:
         Each of `NAMES` (None if undefined, as with one language) and `NAME_ci` (None without an
         interval): `within` and `between`, the disagreements within a language and between
-        languages; the COMPONENTS; their shares of `between`, `share_languages` that of language and
-        fact x language, `share_templates` that of template and residual. `n_relations`, and
-        `n_left_out`, those without two facts or two wordings of a fact.
+        languages; the COMPONENTS; and their shares of `between`. `share_languages` is the share of
+        language and fact x language, `share_templates` that of template and residual. Also
+        `n_relations`, and `n_left_out`: the number of relations without two facts or two wordings
+        of a fact.
     """
     values = np.stack([measure_disagreement(*asked) for asked in relations])
     defined = np.isfinite(values).sum(axis=1)
@@ -82,10 +83,10 @@ def split_inconsistency(
 
 
 def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
-    """Return the probability of each outcome [rows, outcomes]: that its candidate is first.
+    """Return the probability [rows, outcomes] that the candidate of each outcome is first.
 
-    Tied candidates share a row's probability. `outcomes` are the numbers, from 0, of all
-    candidates, one row after the other.
+    Tied candidates share a row's probability equally. `outcomes` has the number, from 0, of each
+    candidate, row after row.
     """
     starts = rows.sizes.cumsum() - rows.sizes
     best = rows.flat == np.repeat(np.maximum.reduceat(rows.flat, starts), rows.sizes)
@@ -101,7 +102,7 @@ def measure_disagreement(
     """Return the mean disagreement of five kinds of pairs of a relation's answers, see `Asked`.
 
     Returns:
-        [5], NaN where there is no pair: in one language, of the same fact; in two languages and
+        [5], NaN without a pair: in one language, of the same fact; in two languages and
         wordings, of the same fact; in one language, of the same wording of two facts; in one
         language, of two facts and wordings; in two languages, of two facts and wordings.
     """
@@ -114,7 +115,7 @@ def measure_disagreement(
     own = np.square(answers.data).sum()
 
     def pairs(codes: np.ndarray) -> np.ndarray:
-        """Return the pairs of questions with equal codes: their number, and how many agree."""
+        """Return the number of pairs of questions with equal codes, and how many of them agree."""
         agreeing = np.square(sum_by(codes, answers).data).sum() - own
         return np.array([(np.bincount(codes) ** 2).sum() - len(codes), agreeing]) / 2
 
@@ -128,13 +129,13 @@ def measure_disagreement(
 
 
 def find_components(disagreement: np.ndarray) -> np.ndarray:
-    """Return the values of NAMES [..., 13] from disagreements [..., 5]; NaN where undefined."""
+    """Return the values of NAMES [..., 13] from disagreements [..., 5]; NaN if undefined."""
     above, below = _divide(disagreement)
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
 def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return numerators and denominators of NAMES [..., 13]: all but the shares are over 1."""
+    """Return numerators and denominators of NAMES [..., 13]; 1 unless NAMES is a share."""
     within, between, alike, apart, others = np.moveaxis(disagreement, -1, 0)
     template, language = apart - alike, others - apart
     residual, fact_language = within - template, between - within - language
@@ -150,10 +151,10 @@ def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     """Return the intervals [13, 2] of the values of NAMES, from relations [n, 5] of equal weight.
 
-    value ± q s, with s the linearised standard error of a ratio of means and q the 95% quantile of
-    |t|: in a bootstrap of the relations (symmetric bootstrap-t: Hall 1988), which is above
-    Student's in skewed samples, or Student's for fewer than five. NaN if too many resamples are of
-    equal relations.
+    The interval is value ± q s: s is the linearised standard error of a ratio of means, q the 95%
+    quantile of |t| in a bootstrap of the relations (symmetric bootstrap-t: Hall 1988). In skewed
+    samples q is above Student's quantile. With fewer than five relations q is Student's. NaN if too
+    many resamples consist of equal relations.
     """
     above, below = _divide(relations)
     count = len(relations)
@@ -174,7 +175,7 @@ def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarra
 def _estimate(
     counts: np.ndarray, above: np.ndarray, below: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ratios of sums and standard errors [resamples, k], units counted [resamples, n]."""
+    """Return ratios of sums and standard errors [resamples, k]; `counts` are [resamples, n]."""
     size = counts[0].sum()
     base = counts @ below
     ratio = np.divide(counts @ above, base, out=np.full_like(base, np.nan), where=base > 0)

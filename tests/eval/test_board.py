@@ -412,7 +412,7 @@ def test_the_command_writes_its_files(tmp_path):
     (other / "thesis.txt").write_text("all")
     for output, said in (
         (other, "is not empty and holds no board.json"),
-        (tmp_path / "b.html", "a board is a folder, which has index.html"),
+        (tmp_path / "b.html", "expected a folder for index.html"),
     ):
         done = CliRunner().invoke(app, ["board", *runs, "--output", str(output)])
         assert said in str(done.exception)

@@ -127,22 +127,22 @@ def write(folder, *lines):
     [
         (
             ("en\tone", "ru\ttwo", "zh-hans\ttwo", "fr\ttwo"),
-            "labels.tsv: 3 of 3 languages, by 3 of its 4 ids",
+            "labels.tsv: 3 of 3 languages, matched by 3 of its 4 ids",
             {"one": 1, "two": 2},
         ),
         (
             ("C0\tWest", "C1\tWest", "C3\tEast"),
-            "labels.tsv: 3 of 4 subjects, by 3 of its 3 ids",
+            "labels.tsv: 3 of 4 subjects, matched by 3 of its 3 ids",
             {"West": 4, "East": 2},
         ),
         (
             ("P36:C0:0\tx", "P36:C1:1\ty", "P36:C2:2\ty"),
-            "labels.tsv: 3 of 8 facts, by 3 of its 3 ids",
+            "labels.tsv: 3 of 8 facts, matched by 3 of its 3 ids",
             {"x": 1, "y": 2},
         ),
         (
             ("0\tx", "7\ty"),  # objects in the ids of facts.py are numbers
-            "labels.tsv: 2 of 8 objects, by 2 of its 2 ids",
+            "labels.tsv: 2 of 8 objects, matched by 2 of its 2 ids",
             {"x": 1, "y": 1},
         ),
     ],
@@ -225,7 +225,7 @@ def test_a_language_that_is_not_asked_is_left_out(place, tmp_path):
     assert ([*apart.found], apart.left_out) == (["en"], {"not asked in ru": 4})
     assert counts(group_run(run, "script", bootstrap=NONE).found["all"]) == {"Latn": (4, 0)}
     own = write(tmp_path, "ru\tx")
-    with pytest.raises(PolyprobeError, match="no fact of a group was asked; choose other"):
+    with pytest.raises(PolyprobeError, match="no fact of any group was asked; choose other"):
         group_run(run, own)
 
 
@@ -241,7 +241,7 @@ def test_a_language_without_a_fact_of_a_group_is_left_out(place, tmp_path):
     for name in tables:
         tables[name] = predictions(["x"] * 4, single=asked)
     nothing = write_predictions(tmp_path / "nothing", place / "facts", tables)
-    with pytest.raises(PolyprobeError, match="no fact of a group was asked"):
+    with pytest.raises(PolyprobeError, match="no fact of any group was asked"):
         group_run(nothing, own, each_language=True, bootstrap=NONE)
 
 
@@ -274,19 +274,20 @@ def test_one_group_has_no_test(many):
 
 def test_cautions(many):
     notes = [*render(group_run(many, "object", bootstrap=DRAWN))]
-    assert "an expected count is below 5: p of χ² is inexact; take the permuted one" in notes
+    assert "an expected count is below 5: p of χ² is inexact; use the permuted p" in notes
     assert "labels of pairs are permuted for at most 10 groups" in notes
     assert "95%: bootstrap, 200 resamples of subjects" in notes
 
 
 MISTAKES = {
     "--by scrpt": "unknown --by 'scrpt'; did you mean 'script'? known: script, family, branch, ",
-    "--by gender": "--by gender and --gender FILE go together; give both, or leave --gender out",
-    "--by script --gender FILE": "--by gender and --gender FILE go together",
+    "--by gender": "--by gender and --gender FILE require each other; give both or neither",
+    "--by script --gender FILE": "--by gender and --gender FILE require each other",
     "--by continent": "--by continent: more/default has no facts of P30 (continent); give a TSV",
-    "--by family --each-language": "--each-language needs groups of facts; --by family is of",
-    "--by script --unit fact": "--unit fact: the groups are of languages; leave it out",
-    "--by object --unit language": "--unit language: the groups are of facts; leave it out",
+    "--by family --each-language": "--each-language requires groups of facts; --by family groups",
+    "--by script --unit fact": "--unit fact: groups of languages cannot be permuted over facts",
+    "--by object --unit language": "--unit language: groups of facts cannot be permuted over "
+    "languages; omit --unit",
     "--by relation --unit subject": "--unit subject: 'C0' has several groups; use --unit fact",
     "--by script --unit facts": "unknown --unit 'facts'; did you mean 'fact'? known: auto, fact,",
     "--by NOTHING": "labels.tsv: none of its 1 ids, such as 'x', is one of the run's languages, "
@@ -334,7 +335,9 @@ def test_fact_ids_without_subjects(many, tmp_path):
         run.write(language, table.set_column(0, "fact_id", names))
     found = group_run(run, "relation", bootstrap=NONE)
     assert (found.unit, found.found["all"].n_units) == ("fact", 40)
-    with pytest.raises(PolyprobeError, match="the fact id '17:0000' names no subject and object"):
+    with pytest.raises(
+        PolyprobeError, match="the fact id '17:0000' does not name subject and object"
+    ):
         group_run(run, "object")
     with pytest.raises(PolyprobeError, match="--unit subject: a fact id names no subject; use"):
         group_run(run, "relation", unit="subject")

@@ -145,7 +145,7 @@ def test_the_command_prints_pairs_and_partners(run):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["--pairs", "rankc"], "--pairs rankc: expected two figures, as rankc,coverlap"),
+        (["--pairs", "rankc"], "--pairs rankc: expected two figures, such as rankc,coverlap"),
         (["--pairs", "rankc,accuracy"], "unknown --pairs 'accuracy'; known: rankc_subject, rankc"),
         (["--pairs", "rankc,coverlap", "--figures", "rankc"], "coverlap is not among the figures"),
     ],
@@ -158,7 +158,9 @@ def test_mistakes_are_refused(run, words, error):
 def test_a_figure_that_a_run_lacks_is_named(run, tmp_path, scorers):
     folder, data = tmp_path / "other", str(write_facts(tmp_path / "small"))
     evaluate_model(scorers("gpt2", "bmlama"), data, output=folder, donor=False)
-    with pytest.raises(PolyprobeError, match="--pairs: .*other has no rankc_subject; name another"):
+    with pytest.raises(
+        PolyprobeError, match="--pairs: .*other has no rankc_subject; choose another"
+    ):
         call(folder, "--resamples", 0, "--pairs", "rankc_subject,rankc")
 
 

@@ -153,9 +153,9 @@ def test_bars_and_rectangles_are_ordered_too():
 @pytest.mark.parametrize(
     ("picture", "order", "message"),
     [
-        (POINTS, "family", "--order family: a scatter plot has no order; leave --order out"),
-        (BARS, "similarity", "--order similarity is for heat maps of pairs of languages; choose"),
-        (BARS._replace(labels=["1", "2", "3"]), "script", "1, 2, 3, … are no known languages"),
+        (POINTS, "family", "--order family: a scatter plot has no order of languages; omit"),
+        (BARS, "similarity", "--order similarity requires a heat map of pairs of languages; "),
+        (BARS._replace(labels=["1", "2", "3"]), "script", "1, 2, 3, … are not known languages"),
     ],
 )
 def test_orders_that_a_picture_does_not_have(picture, order, message):

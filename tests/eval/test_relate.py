@@ -173,10 +173,10 @@ def test_numbers_of_pairs(run, tmp_path):
         ([("en", 1), ("es", "nan")], ", line 2: 'es nan'; expected a language and a number"),
         ([("en", 1), ("es", "ru", "uk", 2)], ", line 2: 'es ru uk 2'; expected a language"),
         ([("en", 1), ("", 2)], ", line 2: ' 2'; expected a language and a number"),
-        ([("en", 1), ("es", "ru", 2)], ": lines of two kinds, or none; expected a language"),
+        ([("en", 1), ("es", "ru", 2)], ": lines of both kinds, or no lines; expected a language"),
         ([("en", "1,234"), ("es", 1)], ", line 1: 'en 1,234'; expected a language and a number"),
         ([('"en', "x"), ("es", "1"), ('"ru', "y")], ", line 3: '\"ru y'; expected a language"),
-        ([("language", "n")], ": lines of two kinds, or none; expected a language"),
+        ([("language", "n")], ": lines of both kinds, or no lines; expected a language"),
         ([("en", 1), ("en", 2)], ": two values of en; keep one"),
         ([("en", "es", 1), ("es", "en", 2)], ": two values of es and en; keep one"),
         ([("fr", 1), ("de", 2)], " has no language of the run: it has de, fr, the run en, es"),
@@ -220,12 +220,12 @@ def call(*arguments):
         (["--with", "script", "--given", "sript"], "unknown --given 'sript'; did you mean"),
         (["--with", "script", "--of", "rank"], "unknown --of 'rank'; did you mean 'rankc'?"),
         (["--with", "script", "--languages", "en,xx"], "unknown language 'xx' in "),
-        (["--with", "script", "--languages", "en,es"], "needs 3 languages or more; got en, es"),
-        (["--with", "script", "--by-query"], "--by-query is for --with subwords; add it"),
-        (["--with", "subwords", "--by-query", "--corpus", "x"], "needs --corpus filled or prompts"),
+        (["--with", "script", "--languages", "en,es"], "requires 3 languages or more; got en, es"),
+        (["--with", "script", "--by-query"], "--by-query requires --with subwords"),
+        (["--with", "subwords", "--by-query", "--corpus", "x"], "requires --corpus filled or"),
         (["--with", "script", "--given", "accuracy"], "takes one similarity: accuracy_min, "),
         (["--with", "RUN"], "unknown --with 'RUN'; "),
-        (["--with", "subwords"], "; name the run's tokenizer by --tokenizer"),
+        (["--with", "subwords"], "; give the run's tokenizer with --tokenizer"),
         (["--with", "subwords", "--tokenizer", "geoml"], "unknown model 'geoml'; did you mean"),
         (["--with", "script", "--output", "page.txt"], "expected a name that ends in .html"),
         (["--with", "script", "--of", "rankc_subject"], "--of rankc_subject needs a question"),
@@ -243,7 +243,7 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
         x for pair in zip(("--json", "--output", "--figure"), paths, strict=True) for x in pair
     ]
     shown = call(run.folder, *arguments, *files, "--draw", "script-map", "--order", "family")
-    assert "partial: given branch; residuals are permuted" in shown
+    assert "partial: controls for branch; residuals are permuted" in shown
     made = json.loads(paths[0].read_text(encoding="utf-8"))
     found = relate_run(
         Run(run.folder), ["script", "accuracy_min"], given="branch", n_permutations=100

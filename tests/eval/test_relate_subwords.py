@@ -199,7 +199,7 @@ def test_a_parallel_corpus_in_splits(run, tmp_path):
     [row] = relate(run, "subwords", corpus=str(tmp_path)).rows
     assert row.found.n == 3
     assert row.similarity.details["corpus"] == str(tmp_path)
-    with pytest.raises(PolyprobeError, match="--by-query needs --corpus filled or prompts"):
+    with pytest.raises(PolyprobeError, match="--by-query requires --corpus filled or prompts"):
         relate(run, "subwords", corpus=str(tmp_path), by_query=True)
 
 

@@ -10,22 +10,22 @@ TABLES = (".csv", ".tex", ".md")  # as in table.py, which imports rich
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a file, and a folder of something else.
+    """Refuse a file, and a folder that has files but no board.
 
     Raises:
         PolyprobeError: the folder has files and no board.
     """
     if folder.suffix == ".html" or folder.is_file():
-        raise PolyprobeError(f"--output {folder}: a board is a folder, which has {PAGE}")
+        raise PolyprobeError(f"--output {folder}: expected a folder for {PAGE}")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / JSON).is_file():
         raise PolyprobeError(f"{folder} is not empty and holds no {JSON}; {REMEDY}")
 
 
 def check_table(file: Path) -> None:
-    """Refuse a file whose ending names no table.
+    """Refuse a file name with another ending than those of `TABLES`.
 
     Raises:
-        PolyprobeError: another ending than those of `TABLES`.
+        PolyprobeError: another ending.
     """
     if file.suffix not in TABLES:
         raise PolyprobeError(

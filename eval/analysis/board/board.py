@@ -1,4 +1,4 @@
-"""A board: models in order, the figures that all of them have, trends over the models."""
+"""A board: sorted models, the figures that all of them have, trends over the models."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -30,12 +30,12 @@ class Board(NamedTuple):
 
     Attributes:
         entries: in the order of `sort`.
-        figures: the figures that all entries have, by name in results.json.
+        figures: the figures that every entry has, by name in results.json.
         shown: names of the columns of short tables.
         sort: name of the figure that orders the rows, or `name` or `parameters`.
         differing: setting → its value in each entry, of the settings that make figures
             incomparable; empty unless that is permitted.
-        loading: what else the entries differ in, one text for each setting.
+        loading: the settings of the model in which entries differ, one text for each.
     """
 
     entries: Sequence[Entry]
@@ -52,12 +52,12 @@ class Board(NamedTuple):
 
     @property
     def shared(self) -> dict[str, str]:
-        """Return what all entries are measured with: scoring, facts, a choice of rows, options."""
+        """Return the settings that all entries share: scoring, facts, choice of rows, options."""
         return find_shared(*_read(self.entries))
 
     @property
     def described(self) -> str:
-        """Return the data and what is shared in one line."""
+        """Return the data and the shared settings in one line."""
         return "; ".join([self.data, *(f"{name} {value}" for name, value in self.shared.items())])
 
     @property
@@ -66,17 +66,17 @@ class Board(NamedTuple):
         return [*dict.fromkeys(x for entry in self.entries for x in entry.settings.languages)]
 
     def column(self, name: str) -> list[float | None]:
-        """Return the means of a figure, or the parameters."""
+        """Return the means of a figure, or the parameter counts."""
         if name == PARAMETERS:
             return [entry.parameters for entry in self.entries]
         return [entry.values[name].mean for entry in self.entries]
 
     def slope(self, name: str) -> Slope | None:
-        """Return the change of a figure with the size of the model, see `fit_doublings`."""
+        """Return the slope of a figure over the size of the model, see `fit_doublings`."""
         return fit_doublings(self.column(PARAMETERS), self.column(name))
 
     def correlation(self, name: str) -> Correlation | None:
-        """Return the correlation of a figure with accuracy; None of accuracy itself."""
+        """Return the correlation of a figure with accuracy; None for accuracy itself."""
         if name == "accuracy" or "accuracy" not in self.figures:
             return None
         return correlate(self.column(name), self.column("accuracy"))
@@ -89,15 +89,15 @@ def make_board(
     parameters: Path | None = None,
     despite: bool = False,
 ) -> Board:
-    """Return the board of run folders, from results.json alone.
+    """Return the board of run folders, from run.json and results.json.
 
     Args:
         folders: of runs of one dataset, protocol and choice of rows; see `read_entries`.
         sort: a figure, best first; `name`, or `parameters`, fewest first. Default: the first shown.
         figures: the columns of short tables, besides `sort`; default: the headline figures that all
             runs have.
-        parameters: a table of sizes, see `read_parameters`.
-        despite: whether runs that differ in more than the model are shown, with the differences.
+        parameters: a file of parameter counts, see `read_parameters`.
+        despite: accept runs that are not comparable, and show their differences.
 
     Raises:
         PolyprobeError: runs that cannot be compared or have no common figure, an unknown figure, or
@@ -125,9 +125,9 @@ def _read(
 
 
 def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
-    """Return the figures that all entries have and not all lack a value of.
+    """Return the figures that every entry has, with a value in at least one.
 
-    `accuracy` of free predictions is X-FACTR's.
+    For free predictions, `accuracy` is that of X-FACTR.
     """
     common = {
         name
@@ -148,7 +148,7 @@ def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
 
 
 def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -> list[Entry]:
-    """Return the entries in order, those without a value last."""
+    """Return the sorted entries, those without a value last."""
     if by == NAME:
         return sorted(entries, key=lambda entry: entry.name.casefold())
     falling = by != PARAMETERS and not figures[by].lower_is_better
@@ -161,7 +161,7 @@ def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -
 
 
 def _add_parameters(entries: Sequence[Entry], file: Path | None) -> list[Entry]:
-    """Return the entries with the numbers of a file, which come before those of run.json."""
+    """Return the entries with the parameter counts of a file, which override run.json."""
     given = read_parameters(file) if file else {}
     names = [(x.name, x.settings.model_name, x.settings.model) for x in entries]
     for name in given:
@@ -175,13 +175,13 @@ def _add_parameters(entries: Sequence[Entry], file: Path | None) -> list[Entry]:
 
 
 def read_parameters(file: Path) -> dict[str, float]:
-    """Return the numbers of parameters by model: a tab-separated name and number in each line.
+    """Return the parameter counts by model, from lines of a name, a tab and a number.
 
-    A first line whose second field is `parameters` is a heading.
+    The first line is a heading if its second field is `parameters`.
 
     Raises:
-        PolyprobeError: a file that cannot be read, or a line with another number of fields, with a
-            number that is not above 0, or with a name that occurred before.
+        PolyprobeError: a file that cannot be read, or a line with another number of fields, a
+            number that is not above 0, or a repeated name.
     """
     found: dict[str, float] = {}
     for number, cells in read_tsv(file, "--parameters"):

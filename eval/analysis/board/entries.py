@@ -1,4 +1,4 @@
-"""The rows of a board: the figures of a model from results.json of one run or several."""
+"""The rows of a board: the figures of a model from results.json of one or several runs."""
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ class Value(NamedTuple):
     """A figure of a model.
 
     Attributes:
-        mean: unweighted over languages or pairs; None: undefined.
-        interval: 95% of the mean, [low, high]; None: unknown.
-        languages: value by language, of a figure of pairs the mean over its pairs.
+        mean: unweighted mean over languages or pairs; None: undefined.
+        interval: 95% interval of the mean, [low, high]; None: unknown.
+        languages: value by language; for a figure of pairs, the mean over the language's pairs.
         halves: half the width of the 95% interval of each language or pair that has one.
     """
 
@@ -46,15 +46,15 @@ class Value(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row of a board: a model, with its figures of one run or several.
+    """A row of a board: a model and its figures from one or several runs.
 
     Attributes:
-        name: unique and short, see `name_runs`.
-        folders: of the runs.
-        settings: of the first run, with configurations, languages and fingerprints of all.
-        results: of each run, without the values of pairs.
-        values: by figure.
-        parameters: of the model; None: unknown.
+        name: unique short name, see `name_runs`.
+        folders: run folders.
+        settings: of the first run, with the configurations, languages and fingerprints of all.
+        results: results.json of each run, without the values of pairs.
+        values: value of each figure.
+        parameters: parameter count of the model; None: unknown.
     """
 
     name: str
@@ -68,13 +68,14 @@ class Entry(NamedTuple):
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """Return a row for each model.
 
-    Runs of a model on one language each, or on one configuration, are one row if no language is in
-    two of them, since many datasets have a configuration for each language. Such a row has the
-    figures of languages only, and no interval of their mean: the runs were not resampled together.
+    Runs of one model form one row if each has one language, or all have one configuration, and no
+    language is in two of them: many datasets have a configuration for each language. Such a row
+    has only the figures of languages. It has no interval of their mean, because the runs were not
+    resampled together.
 
     Raises:
-        PolyprobeError: a folder given twice, not a run folder, or results.json is missing, damaged
-            or of older scores.
+        PolyprobeError: a folder given twice, a folder that is not a run, or a results.json that is
+            missing, damaged or of older scores.
     """
     places = [folder.resolve() for folder in folders]
     if twice := [
@@ -89,7 +90,7 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Stop the search for cycles: JSON has none, and its many objects make the search slow.
+    """Disable garbage collection: JSON has no cycles, and its many objects make it slow.
 
     30 runs of 53 languages take 1.4 to 2.0 seconds instead of 2.0 to 3.2.
     """
@@ -115,7 +116,7 @@ def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _continues(group: Sequence[Run], run: Run) -> bool:
-    """Return whether a run has further languages of the same model, dataset and protocol."""
+    """Return whether a run adds languages to runs of the same model, dataset and protocol."""
     new, parts = run.settings(), [other.settings() for other in group]
     known = {x for one in parts for x in one.languages}
     alone = all(len(one.languages) == 1 for one in (*parts, new))

@@ -11,9 +11,9 @@ from .table import is_share
 def list_pictures(board: Board) -> dict[str, Picture]:
     """Return the pictures by name.
 
-    `FIGURE-size` is a shown figure over the parameters with its line, if some are known (figure 4
-    of Qi et al. 2023); `FIGURE` its bars with intervals; `FIGURE-accuracy` its points over
-    accuracy.
+    For each shown figure: `FIGURE-size`, the figure over the parameter count with its regression
+    line (figure 4 of Qi et al. 2023), if a count is known; `FIGURE`, bars with intervals;
+    `FIGURE-accuracy`, the figure over accuracy.
     """
     sizes = {f"{name}-size": _over_size(board, name) for name in board.shown}
     bars = {name: _bars(board, name) for name in board.shown}

@@ -40,8 +40,8 @@ def list_cells(
 
     Args:
         board: of the rows.
-        between: text between a mean and its interval.
-        show: text of a value.
+        between: separator of a mean and its interval.
+        show: formats a value.
     """
     head = ["model", "size", "languages", *board.differing]
     rows = []
@@ -73,14 +73,14 @@ def show_parameters(value: float | None) -> str:
 
 
 def is_share(figure: RunFigure) -> bool:
-    """Return whether a figure is a share or at most 1, so that it can be shown in percent."""
+    """Return whether the maximum of a figure is 1, so that it can be shown in percent."""
     return figure.highest == 1.0
 
 
 def list_trends(board: Board) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of the trends of the shown figures; no rows without any.
+    """Return the head and the rows of the trends of the shown figures; no rows without trends.
 
-    Slopes of shares are in points of percent.
+    Slopes of shares are in percentage points.
     """
     head = ["figure", "slope per doubling", "95%", "r with size", "n"]
     head += ["r with accuracy", "95%", "p", "n"]
@@ -101,7 +101,7 @@ def list_trends(board: Board) -> tuple[list[str], list[list[str]]]:
 
 
 def list_notes(board: Board) -> list[str]:
-    """Return what the table means and what its rows differ in, one line each."""
+    """Return notes on the table and the settings in which its rows differ, one line each."""
     notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
     if board.differing:
         notes.append(f"not comparable: the runs differ in {', '.join(board.differing)}")
@@ -156,8 +156,8 @@ def write_latex(board: Board) -> str:
 def write_csv(board: Board) -> str:
     """Return one row for each model, with all figures; numbers have all digits.
 
-    Columns: model, its full name, parameters, number of languages, the differing settings, and of
-    each figure the mean, `_low` and `_high` of its 95% interval and `_plus_minus`. Unknown values
+    Columns: model, its full name, parameters, number of languages, the differing settings, and for
+    each figure its mean, `_low` and `_high` of the 95% interval, and `_plus_minus`. Unknown values
     are empty.
     """
     text = io.StringIO()
@@ -177,7 +177,7 @@ def write_csv(board: Board) -> str:
 
 
 def as_json(board: Board) -> dict[str, Any]:
-    """Return all that the board has: figures by language, trends, signatures of the runs."""
+    """Return all values of the board: figures by language, trends, signatures of the runs."""
     return {
         "data": board.data,
         "shared": board.shared,

@@ -1,4 +1,4 @@
-"""How figures change with the size of the model, and with each other, over the rows of a board."""
+"""Regressions of figures on model size, and correlations of figures, over a board's rows."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,18 +6,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import linregress, pearsonr, t
 
-LEAST = 3  # models, so that the slope has an interval
+LEAST = 3  # models: fewer give no interval
 
 
 class Slope(NamedTuple):
     """A regression on the number of doublings.
 
     Attributes:
-        n: models.
-        slope: change of the figure for each doubling of the parameters.
-        low, high: 95% of the slope, by Student's t with n - 2 degrees of freedom.
-        intercept: figure at one parameter.
-        r: correlation; None if all values are equal.
+        n: number of models.
+        slope: change of the figure per doubling of the parameters.
+        low, high: 95% interval of the slope, by Student's t with n - 2 degrees of freedom.
+        intercept: value of the line at one parameter.
+        r: Pearson's correlation; None if all values are equal.
         p: two-sided p-value of the slope.
     """
 
@@ -45,11 +45,11 @@ def fit_doublings(
 ) -> Slope | None:
     """Return the least-squares line of values on log2 of the parameters.
 
-    Models without parameters or value do not count. As in figure 4 of Qi et al. (2023), where RankC
-    changes little with size.
+    Models without a parameter count or a value are ignored. Figure 4 of Qi et al. (2023) shows
+    the same regression.
 
     Returns:
-        None with fewer than three models, or if all have one size.
+        None for fewer than three models, or if all have the same size.
     """
     sizes, known = _pair(parameters, values)
     if len(sizes) < LEAST or np.ptp(sizes) == 0:
@@ -71,7 +71,7 @@ def correlate(one: Sequence[float | None], other: Sequence[float | None]) -> Cor
     """Return Pearson's r of two figures over the models that have both.
 
     Returns:
-        None with fewer than three models, or if all values of a figure are equal.
+        None for fewer than three models, or if all values of a figure are equal.
     """
     first, second = _pair(one, other)
     if len(first) < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:

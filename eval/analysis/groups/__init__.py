@@ -1,4 +1,4 @@
-"""Figures of a run by groups of facts or languages, and whether the groups differ."""
+"""Figures of a run by group of facts or languages, and tests of their differences."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ UNITS = ("auto", "fact", "subject", "language")
 
 
 def check_by(by: str) -> None:
-    """Refuse what is neither a name of groups nor a file."""
+    """Refuse a value of --by that is neither a known name nor a file."""
     names = (*OF_LANGUAGES, *OF_FACTS)
     if by not in names and not Path(by).is_file():
         raise PolyprobeError(

@@ -17,16 +17,16 @@ from polyprobe.system.files import read_tsv
 from . import OF_FACTS, OF_LANGUAGES, check_by
 
 CONTINENT = "P30"
-GENDERS = ("female", "male")  # of the file; `none` is no group
+GENDERS = ("female", "male")  # of the file; `none` has no group
 
 
 class Labels(NamedTuple):
     """Groups of languages or of facts.
 
     Attributes:
-        groups: label of each language, or of each row of the run; None: in no group.
-        of_languages: whether they are groups of languages.
-        note: how many have a group.
+        groups: label of each language, or of each row of the run; None: without a group.
+        of_languages: whether the groups consist of languages.
+        note: how many languages, subjects or other units have a group.
     """
 
     groups: list[str | None]
@@ -37,25 +37,25 @@ class Labels(NamedTuple):
 def find_labels(by: str, table: pa.Table, settings: Settings, gender: Path | None = None) -> Labels:
     """Return the groups of a run.
 
-    Continents are those of the subjects, from the dataset's own facts of P30, as `geofacts` has
-    them: the object's name in English if the run has it, else in the run's first language; the
-    first object of several. Genders are those of the subjects in a file, see `read_genders`.
+    Continents are those of the subjects, from the dataset's own facts of P30 (as in `geofacts`).
+    The label is the first object's name, in English if the run has English, else in the run's
+    first language. Genders are those of the subjects, from a file, see `read_genders`.
 
     Args:
-        by: a name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of an id and its group: codes of
-            languages, ids of facts, or ids of subjects or objects.
-        table: the chosen rows of the run, of any language.
-        settings: of the run.
-        gender: the file of genders.
+        by: a name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of ids and groups. Ids are codes
+            of languages, or ids of facts, subjects or objects.
+        table: the chosen rows of the run, in any language.
+        settings: settings of the run.
+        gender: file of genders.
 
     Raises:
-        PolyprobeError: an unknown name, languages or facts without what the groups are of, or a
-            file that cannot be read or matches nothing.
+        PolyprobeError: an unknown name, an unknown language, a fact id without subject and
+            object, a dataset without continents, or a file that cannot be read or matches nothing.
     """
     check_by(by)
     if (by == "gender") != (gender is not None):
         raise PolyprobeError(
-            "--by gender and --gender FILE go together; give both, or leave --gender out"
+            "--by gender and --gender FILE require each other; give both or neither"
         )
     if by in OF_LANGUAGES:
         traits = list_traits(settings.languages, by)
@@ -87,8 +87,8 @@ def _split(table: pa.Table, by: str) -> dict[str, list[str]]:
     for fact, found in zip(facts, parts, strict=True):
         if found is None:
             raise PolyprobeError(
-                f"--by {by}: the fact id {fact!r} names no subject and object; use --by relation, "
-                "or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
+                f"--by {by}: the fact id {fact!r} does not name subject and object; use --by "
+                "relation, or a dataset with ids such as P36:Q142:Q90 (17-repaired, 53-repaired)"
             )
     known = [found for found in parts if found]
     return {"subject": [x[1] for x in known], "object": [x[2] for x in known]}
@@ -119,10 +119,10 @@ def _label(
     source: str,
     of_languages: bool = False,
 ) -> Labels:
-    """Return the groups of keys, in any of which at least one is.
+    """Return the group of each key; at least one key must have one.
 
     Raises:
-        PolyprobeError: none is.
+        PolyprobeError: no key has a group.
     """
     groups = [known.get(key) for key in keys]
     distinct = dict(zip(keys, groups, strict=True))
@@ -136,7 +136,11 @@ def _label(
 
 
 def _match(file: Path, table: pa.Table, languages: Sequence[str]) -> Labels:
-    """Return the groups of a file, of what most of its ids are: the first of several."""
+    """Return the groups of a file.
+
+    Its ids are compared with languages, facts, subjects and objects. The kind that matches most ids
+    is used; of equal kinds, the first.
+    """
     known = _read_groups(file)
     facts = table["fact_id"].to_pylist()
     codes = {key.replace("-", "_"): group for key, group in known.items()}
@@ -154,7 +158,9 @@ def _match(file: Path, table: pa.Table, languages: Sequence[str]) -> Labels:
         )
     keys, groups = sources[kind]
     found = _label(keys, groups, kind, file.name, kind == "languages")
-    return found._replace(note=f"{found.note}, by {counts[kind]:,} of its {len(known):,} ids")
+    return found._replace(
+        note=f"{found.note}, matched by {counts[kind]:,} of its {len(known):,} ids"
+    )
 
 
 def _read_groups(file: Path) -> dict[str, str]:

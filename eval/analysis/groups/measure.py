@@ -37,20 +37,20 @@ from .labels import Labels, find_labels
 
 ALL = "all"  # languages together
 RIGHT, RANKC = "right", "rankc"
-NOTHING = "no fact of a group was asked; choose other rows or groups"
-MOST_PAIRED, MOST_PERMUTED = 50, 10  # groups whose pairs are tested, and also permuted
+NOTHING = "no fact of any group was asked; choose other rows or groups"
+MOST_PAIRED, MOST_PERMUTED = 50, 10  # groups whose pairs are tested, and permuted too
 
 
 class Group(NamedTuple):
     """The figures of a group.
 
     Attributes:
-        name: its label.
-        size: number of its facts, or languages.
+        name: label of the group.
+        size: number of its facts, or of its languages.
         right, wrong: rows (facts in each language); fractions where candidates tie at rank 1.
-        share: right of all its rows.
-        ci: 95% bootstrap interval of the share, over facts; None for a single one.
-        change: see `share_errors`; None if nothing is wrong.
+        share: right rows as a share of all rows of the group.
+        ci: 95% bootstrap interval of the share, over facts; None for a single fact.
+        change: see `share_errors`; None if no row is wrong.
         rankc: mean RankC over pairs of languages; None without rankings to compare.
         rankc_ci: its 95% interval.
     """
@@ -67,15 +67,15 @@ class Group(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """The groups of all languages together or of one, and their tests.
+    """The groups in all languages together or in one, and their tests.
 
     Attributes:
         groups: in the order of first occurrence.
-        test: of the table of right and wrong rows.
-        permutation: of the labels of whole units.
-        pairs: tests of two groups, by their places; none for fewer than 3 groups or more than
-            `MOST_PAIRED`; not permuted for more than `MOST_PERMUTED`.
-        n_units: number of units that were permuted.
+        test: χ² test of the table of right and wrong rows.
+        permutation: permutation test over whole units.
+        pairs: tests of two groups, by their places; empty for fewer than 3 or more than
+            `MOST_PAIRED` groups; without permutations for more than `MOST_PERMUTED` groups.
+        n_units: number of permuted units.
     """
 
     groups: list[Group]
@@ -89,14 +89,14 @@ class Outcome(NamedTuple):
     """The groups of a run.
 
     Attributes:
-        by: what they are of: a name, or that of a file.
-        labels: of the languages or rows.
-        unit: what was permuted whole: `fact`, `subject` or `language`.
-        found: `all`, or each language → its groups.
-        bootstrap: of the intervals.
-        signature: of the run.
-        choice: of its rows.
-        left_out: rows of the dataset that were left out, by reason.
+        by: value of `--by`: a name, or the name of a file.
+        labels: labels of the languages or rows.
+        unit: unit whose rows keep one label in the permutation: `fact`, `subject` or `language`.
+        found: `all` or each language → its groups.
+        bootstrap: options of the intervals.
+        signature: signature of the run.
+        choice: choice of the run's rows.
+        left_out: number of rows of the dataset that were left out, by reason.
     """
 
     by: str
@@ -109,7 +109,7 @@ class Outcome(NamedTuple):
     left_out: dict[str, int]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all figures and tests; pairs have the names of their groups."""
+        """Return all figures and tests; groups of pairs are given by name."""
         return {
             "signature": self.signature,
             "subset": None if self.choice == ALL_ROWS else self.choice.as_json(),
@@ -144,7 +144,7 @@ def _as_json(found: Grouped) -> dict[str, Any]:
 
 
 class Draws(NamedTuple):
-    """Options of intervals and permutations; `clusters` has the unit of each row, None: facts."""
+    """Options of intervals and permutations; `clusters` has a label for each row, None: facts."""
 
     n_resamples: int
     seed: int
@@ -161,30 +161,32 @@ def group_run(
     choice: Choice = ALL_ROWS,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Outcome:
-    """Return right and wrong by group, with intervals and tests.
+    """Return right and wrong rows by group, with intervals and tests.
 
-    Right is what the run's protocol calls right (`mark_right`, `mark_predictions`).
+    The run's protocol decides whether a row is right (`mark_right`, `mark_predictions`).
 
     Args:
         run: a finished run.
         by: see `find_labels`.
         gender: see `find_labels`.
-        unit: rows whose labels are permuted together: all of a fact, of a subject or of a
-            language. `auto`: languages for groups of these, else the subject if the fact ids name
-            it, each has one group and a group several of them, else the fact.
-        each_language: groups of facts in each language apart.
-        choice: of the run's rows.
-        bootstrap: of the intervals; the seed is also that of the permutations.
+        unit: unit whose rows keep one label in the permutation: fact, subject or language. `auto`:
+            language for groups of languages; else subject if the fact ids name subjects, no subject
+            spans two groups, and a group has several subjects; else fact.
+        each_language: test groups of facts separately in each language.
+        choice: choice of the run's rows.
+        bootstrap: options of the intervals; the permutations use the same seed.
 
     Raises:
-        PolyprobeError: see `find_labels` and `read_chosen`; a unit that has several groups.
+        PolyprobeError: see `find_labels` and `read_chosen`; a unit that spans several groups.
     """
     settings = run.settings()
     tables, left_out = read_chosen(run, choice)
     first = next(iter(tables.values()))
     labels = find_labels(by, first, settings, gender)
     if each_language and labels.of_languages:
-        raise PolyprobeError(f"--each-language needs groups of facts; --by {by} is of languages")
+        raise PolyprobeError(
+            f"--each-language requires groups of facts; --by {by} groups languages"
+        )
     unit, units = _choose_unit(unit, labels, first)
     figures: dict[str, Figure] = {}
     if settings.kind == "predictions":
@@ -224,11 +226,13 @@ def group_run(
 
 
 def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[str]]:
-    """Return the unit and that of each row; languages need none."""
+    """Return the unit and its label in each row; no labels for languages."""
     if labels.of_languages or unit == "language":
         if unit not in ("auto", "language") or not labels.of_languages:
             kind = "languages" if labels.of_languages else "facts"
-            raise PolyprobeError(f"--unit {unit}: the groups are of {kind}; leave it out")
+            raise PolyprobeError(
+                f"--unit {unit}: groups of {kind} cannot be permuted over {unit}s; omit --unit"
+            )
         return "language", []
     facts = table["fact_id"].to_pylist()
     if unit == "fact":
@@ -249,7 +253,7 @@ def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[
 
 
 def _find_divided(units: Sequence[str], groups: Sequence[str | None]) -> str | None:
-    """Return a unit of several groups; None if there is none."""
+    """Return a unit that spans several groups; None without such a unit."""
     known: dict[str, str] = {}
     rows = ((unit, group) for unit, group in zip(units, groups, strict=True) if group is not None)
     return next((unit for unit, group in rows if known.setdefault(unit, group) != group), None)
@@ -266,9 +270,9 @@ def group_facts(
 
     Args:
         marks: probability that each fact is right [facts, languages]; NaN: not asked.
-        groups: of each fact; those without, and those that are not asked, are left out.
-        units: of each fact, permuted together.
-        figures: RankC, of all facts; empty without.
+        groups: group of each fact. Facts without a group and facts that are not asked are left out.
+        units: unit of each fact; facts of a unit keep one label in the permutation.
+        figures: RankC of all facts; empty without rankings.
         draws: options of intervals and permutations.
     """
     asked = ~np.isnan(marks)
@@ -299,7 +303,7 @@ def group_facts(
 
 
 def group_languages(marks: np.ndarray, groups: Sequence[str | None], draws: Draws) -> Grouped:
-    """Return the groups of languages; arguments as above, `groups` of each language."""
+    """Return the groups of languages; arguments as above, with the group of each language."""
     asked = ~np.isnan(marks)
     columns = [i for i, group in enumerate(groups) if group is not None and asked[:, i].any()]
     if not columns:
@@ -327,13 +331,13 @@ def _make_group(
     rankc: float | None = None,
     rankc_ci: list[float] | None = None,
 ) -> Group:
-    """Return a group of right and wrong counts [2], whose change depends on the other groups."""
+    """Return a group from right and wrong counts [2], without the change that `_test` adds."""
     right, wrong = counts.tolist()
     return Group(name, size, right, wrong, right / (right + wrong), ci, None, rankc, rankc_ci)
 
 
 def _test(groups: Sequence[Group], units: np.ndarray, codes: np.ndarray, seed: int) -> Grouped:
-    """Return the groups with their changes and the tests of their units [units, 2]."""
+    """Return the groups with their changes, and the tests over their units [units, 2]."""
     counts = np.array([[group.right, group.wrong] for group in groups])
     changes = [None if np.isnan(x) else x for x in share_errors(counts).tolist()]
     pairs = []

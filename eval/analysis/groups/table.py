@@ -17,7 +17,7 @@ Cells = tuple[list[str], list[list[str]]]  # head and rows
 
 
 def list_groups(outcome: Outcome, found: Grouped) -> Cells:
-    """Return head and rows of the table of groups; RankC only where a group has it."""
+    """Return head and rows of the table of groups; RankC only if a group has it."""
     ranked = any(group.rankc is not None for group in found.groups)
     size = "languages" if outcome.labels.of_languages else "facts"
     head = ["group", size, "right", "wrong", "share", "95%", "errors"]
@@ -54,7 +54,7 @@ def list_pairs(found: Grouped) -> Cells:
 
 
 def describe_test(test: ChiSquare, permutation: Permutation, unit: str, n_units: int) -> str:
-    """Return a test in one line; why there is none if it is undefined."""
+    """Return a test in one line; the reason if it is undefined."""
     if test.chi2 is None:
         reason = "all rows are right, or all wrong" if test.dof else "there is one group"
         return f"no test: {reason}"
@@ -68,7 +68,7 @@ def describe_test(test: ChiSquare, permutation: Permutation, unit: str, n_units:
 
 
 def show_p(value: float | None) -> str:
-    """Return a p-value behind its sign; one that rounds to 0 is below the smallest double."""
+    """Return a p-value with its sign; 0 is a value below the smallest double."""
     return "< 1e-300" if value == 0 else f"= {format_p_value(value)}"
 
 
@@ -90,7 +90,7 @@ def render(outcome: Outcome) -> Iterator[Table | str]:
 
 
 def list_notes(outcome: Outcome) -> Iterator[str]:
-    """Yield what the figures depend on, one line each."""
+    """Yield notes on the groups and figures, one line each."""
     yield outcome.labels.note
     groups = outcome.labels.groups
     if missing := groups.count(None):
@@ -102,7 +102,8 @@ def list_notes(outcome: Outcome) -> Iterator[str]:
         unit = "facts" if within or bootstrap.clusters == "none" else f"{bootstrap.clusters}s"
         yield f"95%: bootstrap, {bootstrap.n_resamples:,} resamples of {unit}"
     yield "errors: the group's share of the errors, relative to its share of the rows"
-    yield f"p of χ² takes all rows as independent; the permuted p takes whole {outcome.unit}s"
+    unit = outcome.unit
+    yield f"p of χ² assumes independent rows; the permuted p keeps rows of a {unit} together"
     if outcome.choice != ALL_ROWS:
         yield f"figures of a part of the scored rows: {describe(outcome.choice)}"
     for reason, count in outcome.left_out.items():
@@ -110,11 +111,11 @@ def list_notes(outcome: Outcome) -> Iterator[str]:
 
 
 def list_cautions(outcome: Outcome) -> Iterator[str]:
-    """Yield what makes the tests inexact or leaves them out."""
+    """Yield the reasons why tests are inexact or omitted."""
     found = outcome.found.values()
     least = [grouped.test.least_expected for grouped in found]
     if any(value is not None and value < ENOUGH for value in least):
-        yield f"an expected count is below {ENOUGH}: p of χ² is inexact; take the permuted one"
+        yield f"an expected count is below {ENOUGH}: p of χ² is inexact; use the permuted p"
     most = max(len(grouped.groups) for grouped in found)
     if most > MOST_PAIRED:
         yield f"pairs of groups are tested for at most {MOST_PAIRED} groups"
@@ -123,7 +124,7 @@ def list_cautions(outcome: Outcome) -> Iterator[str]:
 
 
 def list_pictures(outcome: Outcome) -> dict[str, Bars]:
-    """Return the bars of all languages together, or of each, by name; then those of RankC."""
+    """Return the bars of all languages together or of each one, by name; also those of RankC."""
     pictures = {}
     for name, found in outcome.found.items():
         where = "" if name == ALL else f" in {name}"

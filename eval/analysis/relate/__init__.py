@@ -1,4 +1,4 @@
-"""What goes with the consistency of languages: shared subwords, kinship, accuracy, any table."""
+"""Correlates of consistency between languages: shared subwords, kinship, accuracy, any table."""
 
 from pathlib import Path
 
@@ -13,6 +13,6 @@ FILLED, PROMPTS = "filled", "prompts"  # corpora from the run's own rows
 
 
 def check_with(item: str, option: str = "--with") -> None:
-    """Refuse what is neither a name nor a file or folder."""
+    """Refuse an item that is neither a name nor a file or folder."""
     if item not in NAMES and not Path(item).exists():
         check_option(option, item, [*NAMES, "a TSV file", "a run folder"])

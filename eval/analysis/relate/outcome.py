@@ -1,4 +1,4 @@
-"""What goes with a figure of pairs: the table of correlations, JSON and pictures."""
+"""Correlations with a figure of pairs: table, JSON and pictures."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,17 +46,17 @@ HEADS = ("similarity", "pairs", "", "value", "95%", "p", "Mantel p")
 
 
 class Related(NamedTuple):
-    """A similarity and how it goes with the figure.
+    """A similarity and its correlation with the figure.
 
     Attributes:
-        similarity: the table.
-        places: of the languages whose pairs all have values.
-        left_out: language → why it is not among them.
-        found: the correlations.
+        similarity: table of the similarity.
+        places: places of the languages whose pairs all have values.
+        left_out: other language → the reason.
+        found: correlations.
         ci: 95% interval of r over facts.
-        partial: the correlations given the third table; None without one.
-        of_languages: Pearson's and Spearman's correlation of the numbers of languages with their
-            accuracy; None if the table is not made of numbers of languages.
+        partial: partial correlations that control for the third table; None without one.
+        of_languages: Pearson's and Spearman's correlation of numbers of languages with their
+            accuracy; None if the table does not consist of numbers of languages.
     """
 
     similarity: Similarity
@@ -74,11 +74,11 @@ class Outcome(NamedTuple):
     Attributes:
         pairs: the figure.
         rows: one for each similarity.
-        given: the third table, if there is one.
+        given: third table, which partial correlations control for; None without one.
         bootstrap: resolved options of the intervals.
-        n_permutations: of the languages, at most.
-        queries: the correlation query by query, if it was asked for.
-        choice: of rows.
+        n_permutations: maximum number of permutations of the languages.
+        queries: correlation over single queries; None without `by_query`.
+        choice: choice of rows.
     """
 
     pairs: Pairs
@@ -97,7 +97,7 @@ class Outcome(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return the settings, the figure of each pair, and each similarity with its correlations.
 
-        Undefined values are null. `languages` of a similarity are those of its correlations.
+        Undefined values are null. `languages` of a similarity are those in its correlations.
         """
         pairs = self.pairs
         return {
@@ -160,20 +160,20 @@ def relate_run(
     seed: int = 0,
     clusters: str = "auto",
 ) -> Outcome:
-    """Return how similarities of languages go with a figure of a run's pairs.
+    """Return the correlations of similarities of languages with a figure of a run's pairs.
 
     Args:
-        run: its scores are read.
+        run: run with scores or predictions.
         items: names of similarities, TSV files and run folders, see `sources.find_similarities`.
-        of: the figure.
-        given: one more such item, whose linear effect is removed.
+        of: name of the figure.
+        given: another such item, which partial correlations control for.
         languages: splits; None: all.
-        choice: of rows.
-        corpus: of `subwords`, see `vocabularies.read_subwords`.
-        tokenizer: of `subwords`: a model; None: that of the run.
-        by_query: also correlate subword overlap and RankC query by query.
-        n_permutations: of the languages; the intervals have no more resamples than that.
-        seed: of permutations and bootstrap.
+        choice: choice of rows.
+        corpus: corpus for `subwords`, see `vocabularies.read_subwords`.
+        tokenizer: tokenizer for `subwords`: a model; None: that of the run.
+        by_query: also correlate subword overlap with RankC over single queries.
+        n_permutations: maximum number of permutations of the languages and of bootstrap resamples.
+        seed: seed of permutations and bootstrap.
         clusters: resampling unit of the bootstrap.
 
     Raises:
@@ -184,9 +184,9 @@ def relate_run(
     if given == ACCURACY:
         raise PolyprobeError(f"--given takes one similarity: {', '.join(ACCURACIES)}")
     if by_query and SUBWORDS not in wanted:
-        raise PolyprobeError(f"--by-query is for --with {SUBWORDS}; add it, or leave it out")
+        raise PolyprobeError(f"--by-query requires --with {SUBWORDS}")
     if by_query and corpus not in (FILLED, PROMPTS):
-        raise PolyprobeError(f"--by-query needs --corpus {FILLED} or {PROMPTS}; got {corpus}")
+        raise PolyprobeError(f"--by-query requires --corpus {FILLED} or {PROMPTS}; got {corpus}")
     tables, left_out = read_rows(run, choice, languages)
     with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
         subwords: Future[Subwords] | None = None
@@ -268,7 +268,7 @@ def _relate(
 def _explain(
     pairs: Pairs, one: Similarity, places: Sequence[int], third: Similarity | None
 ) -> dict[str, str]:
-    """Return why each language is left out."""
+    """Return the reason why each language is left out."""
     reasons = {**(third.missing if third else {}), **one.missing}
     left = (x for place, x in enumerate(pairs.languages) if place not in places)
     return {x: reasons.get(x, "a pair has no value") for x in left}
@@ -294,7 +294,7 @@ def make_table(found: Outcome) -> Table:
 
 
 def list_cells(found: Outcome) -> Iterator[list[str]]:
-    """Yield the lines of each similarity: r and ρ, then partial ones given the third table."""
+    """Yield the lines of each similarity: r and ρ, then partial r and partial ρ."""
     for row in found.rows:
         head = [row.similarity.name, f"{row.found.n:,}"]
         parts = [("", row.found, row.ci), ("partial ", row.partial, None)]
@@ -318,12 +318,12 @@ def list_notes(found: Outcome) -> Iterator[str]:
         f"{pairs.of.title} of {len(pairs.languages)} languages, {len(pairs.table):,} facts: "
         f"{shorten_signature(pairs.run.settings().signature)}"
     )
-    yield "p: of independent pairs, as in the papers; pairs share languages, so it is too small"
-    yield f"Mantel p: languages permuted, {found.n_permutations:,} times or in all orders"
+    yield "p: assumes independent pairs, as in the papers; too small, because pairs share languages"
+    yield f"Mantel p: {found.n_permutations:,} permutations of the languages, or all if fewer"
     units = "facts" if drawn.clusters == "none" else f"{drawn.clusters}s"
-    yield f"95%: of r over {units}, {drawn.n_resamples:,} resamples; the languages stay"
+    yield f"95%: bootstrap of r, {drawn.n_resamples:,} resamples of {units}; languages are fixed"
     if found.given:
-        yield f"partial: given {found.given.name}; residuals are permuted"
+        yield f"partial: controls for {found.given.name}; residuals are permuted"
     for row in found.rows:
         yield f"{row.similarity.name}: {row.similarity.says}"
         if row.left_out:
@@ -345,7 +345,7 @@ def list_notes(found: Outcome) -> Iterator[str]:
 
 
 def list_pictures(found: Outcome) -> dict[str, Picture]:
-    """Return a scatter plot and a heat map of each similarity, and the figure's own heat map."""
+    """Return a scatter plot and a heat map of each similarity, and a heat map of the figure."""
     pairs, values = found.pairs, found.pairs.values
     of = pairs.of.title
     pictures: dict[str, Picture] = {}
@@ -366,7 +366,7 @@ def title_of(row: Related) -> str:
 
 
 def list_points(found: Outcome, row: Related) -> list[Point]:
-    """Return the points of a scatter plot, similarity and figure of each pair."""
+    """Return the points of a scatter plot: similarity and figure of each pair."""
     languages = [found.pairs.languages[place] for place in row.places]
     values = (flatten(x, row.places) for x in (row.similarity.values, found.pairs.values))
     return [

@@ -1,4 +1,4 @@
-"""The figure of pairs that is explained, and tables of similarity beside it."""
+"""A figure of pairs of languages, and tables of similarities."""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
@@ -29,14 +29,14 @@ class Pairs(NamedTuple):
     """A figure of all pairs of languages of a run.
 
     Attributes:
-        run: whose figure it is.
-        of: the figure.
+        run: the run.
+        of: declaration of the figure.
         languages: in the run's order.
-        table: the rows of the first language.
-        figure: the sums of each fact, `mean` last.
-        accuracy: of each language [L]; NaN where no fact was asked.
-        facts: the scores; None of free predictions.
-        left_out: rows without a choice of figures, by reason.
+        table: rows of the first language.
+        figure: sums of each fact, `mean` last.
+        accuracy: accuracy of each language [L]; NaN if no fact was asked.
+        facts: scores; None for free predictions.
+        left_out: number of rows that are not measured, by reason.
     """
 
     run: Run
@@ -50,7 +50,7 @@ class Pairs(NamedTuple):
 
     @property
     def values(self) -> np.ndarray:
-        """Return the figure as a symmetric table [L, L]; NaN on the diagonal and if undefined."""
+        """Return the figure as a symmetric table [L, L]; NaN if undefined and on the diagonal."""
         found = self.figure.statistic(self.figure.table.sum(axis=0))[:-1]
         return spread(found, len(self.languages))
 
@@ -59,12 +59,13 @@ class Similarity(NamedTuple):
     """A table of pairs of languages.
 
     Attributes:
-        name: in tables.
-        says: one line on its values.
-        values: symmetric [L, L]; NaN where unknown.
-        missing: language → why it has no values.
-        details: what else belongs in the JSON.
-        numbers: of each language [L], if the table is made of them; NaN where unknown.
+        name: name in tables.
+        says: description of the values in one line.
+        values: symmetric [L, L]; NaN: unknown.
+        missing: language → the reason why it has no values.
+        details: further entries of the JSON.
+        numbers: numbers of the languages [L] that the values come from, NaN: unknown; None for
+            other tables.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Similarity(NamedTuple):
 def read_rows(
     run: Run, choice: Choice, languages: Collection[str] | None = None
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
-    """Return the chosen rows of some languages of a run (None: all), and those left out.
+    """Return the chosen rows of a run in some languages (None: all), and counts of other rows.
 
     Raises:
         PolyprobeError: an unknown language, or fewer than 3 languages.
@@ -90,7 +91,7 @@ def read_rows(
     tables = {x: table for x, table in tables.items() if languages is None or x in languages}
     if len(tables) < FEWEST:
         raise PolyprobeError(
-            f"{run.folder}: a correlation over pairs needs {FEWEST} languages or more; got "
+            f"{run.folder}: a correlation over pairs requires {FEWEST} languages or more; got "
             f"{', '.join(tables)}"
         )
     return tables, left_out
@@ -99,9 +100,9 @@ def read_rows(
 def measure_pairs(
     run: Run, of: str, tables: dict[str, pa.Table], left_out: dict[str, int]
 ) -> Pairs:
-    """Return a figure of the pairs of a run's languages, computed from rows of `read_rows`.
+    """Return a figure of all pairs of a run's languages, from the rows of `read_rows`.
 
-    The run has scores of candidates, or free predictions, which have only COverlap.
+    Free predictions have no figure but COverlap.
 
     Raises:
         PolyprobeError: a figure that is not in `EXPLAINED`, or that the run does not have.
@@ -128,7 +129,7 @@ def measure_pairs(
 
 
 def spread(values: np.ndarray, size: int) -> np.ndarray:
-    """Return values of pairs in the order of `combinations` as a symmetric table, NaN inside."""
+    """Return values of pairs, in the order of `combinations`, as a table with NaN diagonal."""
     table = np.full((size, size), np.nan)
     one, other = np.triu_indices(size, 1)
     table[one, other] = table[other, one] = values
@@ -144,7 +145,7 @@ def flatten(table: np.ndarray, places: Sequence[int]) -> np.ndarray:
 def find_known(tables: Sequence[np.ndarray]) -> list[int]:
     """Return the places of languages whose pairs all have a value in every table.
 
-    The language with the most missing values is left out first, of equals the last one.
+    The language with the most missing values is left out first; of equal ones, the last.
     """
     missing = np.isnan(np.stack(tables)).any(axis=0)
     np.fill_diagonal(missing, False)
@@ -156,7 +157,7 @@ def find_known(tables: Sequence[np.ndarray]) -> list[int]:
 
 
 def name_keys(split: str) -> list[str]:
-    """Return the names under which a table or a corpus may have a language, the best one first.
+    """Return the names that a table or a corpus may use for a language, the best first.
 
     >>> name_keys("zh_hant")
     ['zh_hant', 'zh-hant', 'zho', 'zho_hant', 'chinese (traditional)']

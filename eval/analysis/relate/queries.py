@@ -1,4 +1,4 @@
-"""Subword overlap query by query (Qi et al. 2023, section 6.2: .17 of one query in ru and uk)."""
+"""Subword overlap of single queries (Qi et al. 2023, section 6.2: .17 for a query in ru and uk)."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -19,10 +19,10 @@ class Queries(NamedTuple):
 
     Attributes:
         n_facts: queries in each language.
-        n: queries times pairs of languages.
-        overlap: mean over them.
-        r: of overlap and RankC within pairs of languages: the mean of each pair is removed from
-            both. None if one of them does not vary.
+        n: number of queries times pairs of languages.
+        overlap: mean overlap.
+        r: correlation of overlap and RankC within pairs of languages: the mean of each pair is
+            removed from both. None if one of them is constant.
         ci: 95% interval of r over facts or clusters.
     """
 
@@ -40,7 +40,7 @@ def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Que
         PolyprobeError: a run without RankC.
     """
     if pairs.facts is None or not pairs.facts.matched:
-        raise PolyprobeError(f"--by-query needs RankC, which {pairs.run.folder} does not have")
+        raise PolyprobeError(f"--by-query requires RankC, which {pairs.run.folder} does not have")
     found = overlap_queries(corpus)
     figure = relate_within(found, pairs.facts.rankc.astype(np.float64))
     result = estimate_figure(figure, **options)
@@ -48,7 +48,7 @@ def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Que
 
 
 def overlap_queries(corpus: Corpus) -> np.ndarray:
-    """Return the overlap of the tokens of each query [facts, pairs], 0 if neither has any."""
+    """Return the token overlap of each query [facts, pairs]; 0 if neither has tokens."""
     texts = [[own.fill(row) for row in range(len(own.prompts))] for own in corpus.texts.values()]
     if corpus.by_words:
         texts = [[[*{*chain.from_iterable(map(split_words, x))}] for x in own] for own in texts]

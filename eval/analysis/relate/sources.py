@@ -1,4 +1,4 @@
-"""Where each similarity of `relate --with` comes from."""
+"""Sources of the similarities of `relate --with`."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -23,7 +23,7 @@ OF_ACCURACIES = {
     "accuracy_min": ("the smaller accuracy of the two languages", np.minimum),
     "accuracy_product": ("the product of the two accuracies", np.multiply),
     "accuracy_difference": (
-        "the distance of the two accuracies",
+        "the absolute difference of the two accuracies",
         lambda one, other: np.abs(one - other),
     ),
 }
@@ -35,13 +35,13 @@ def find_similarities(
     """Return the similarities of a name, a TSV file or another run's folder.
 
     Args:
-        item: of the list.
-        pairs: of the run.
-        choice: of rows, of another run too.
-        subwords: the vocabularies, if `subwords` is named.
+        item: item of `--with`.
+        pairs: figure of the run.
+        choice: choice of rows, also in another run.
+        subwords: vocabularies; None unless `subwords` is an item.
 
     Raises:
-        PolyprobeError: an unknown name, or what it names cannot be read.
+        PolyprobeError: an unknown name, or a file or run that cannot be read.
     """
     check_with(item)
     if item in DISTANCES:
@@ -68,7 +68,7 @@ def compare_traits(trait: str, languages: Sequence[str]) -> Similarity:
         ]
     ).astype(float)
     missing = {x: NO_CODE for x, own in zip(languages, found, strict=True) if own is None}
-    return Similarity(trait, f"1: the same {trait}, 0: another one", values, missing)
+    return Similarity(trait, f"1 for the same {trait}, else 0", values, missing)
 
 
 def compare_accuracies(name: str, accuracy: np.ndarray) -> Similarity:

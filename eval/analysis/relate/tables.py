@@ -19,18 +19,18 @@ Row = tuple[tuple[str, ...], float]
 def read_table(file: Path, languages: Sequence[str]) -> Similarity:
     """Return the table of a file over some languages.
 
-    A line is a language and a number, or two languages and a number; the first line may be a head.
-    Of numbers of languages a pair has the smaller one. Languages may be named by split, code, ISO
-    639-3 code, name in FLORES-200 or English name. Other languages are ignored.
+    Each line has a language and a number, or two languages and a number; the first line may be a
+    heading. From numbers of single languages, a pair has the smaller number. Languages are named by
+    split, code, ISO 639-3 code, name in FLORES-200 or English name. Other languages are ignored.
 
     Raises:
-        PolyprobeError: a file that cannot be read, a wrong line, two values, or no language of the
-            run.
+        PolyprobeError: a file that cannot be read, a malformed line, two values of one language or
+            pair, or no language of the run.
     """
     rows = _read_rows(file, languages)
     sizes = {len(names) for names, _ in rows}
     if len(sizes) != 1:
-        raise PolyprobeError(f"{file}: lines of two kinds, or none; {EXPECTED}")
+        raise PolyprobeError(f"{file}: lines of both kinds, or no lines; {EXPECTED}")
     known: dict[tuple[str, ...], float] = {}
     for names, value in rows:
         key = tuple(sorted(names))

@@ -1,12 +1,12 @@
-"""Similarities of languages from URIEL, as the tables of the package lang2vec have them.
+"""Similarities of languages from URIEL, in the tables of the package lang2vec.
 
-The values are 1 - d (Littell et al. 2017). Qi et al. (2023) took the distances that lang2vec
-computed online; the package has the vectors only, from which they follow but for rounding:
+The values are 1 - d (Littell et al. 2017). Qi et al. (2023) used the distances that lang2vec
+computed online. The package has only vectors; the distances follow from them up to rounding:
 
-- genetic: nodes of the family tree that both have / (nodes of the longer path + 1). A macrolanguage
-  such as Malay (msa) has a short path: that of the standard language (zsm) counts if it is longer;
-- the others: d = 2 arccos(cos) / pi, of the vectors of syntax, phonology and inventory that are
-  complete by prediction (`feature_predictions.npz`), and of distances to points of the globe.
+- genetic: shared nodes of the family tree / (nodes of the longer path + 1). A macrolanguage such as
+  Malay (msa) has a short path: the path of the standard language (zsm) is used if it is longer;
+- the others: d = 2 arccos(cos) / pi, from the vectors of syntax, phonology and inventory whose gaps
+  are predicted (`feature_predictions.npz`), and from distances to points of the globe.
 """
 
 from collections.abc import Collection, Sequence
@@ -21,7 +21,7 @@ from .pairs import Similarity
 
 PACKAGE = "lang2vec"
 NO_CODE = "no ISO 639-3 code is known"
-# File of a distance and the first letters of its features.
+# File of a distance, and the prefix of its features.
 TABLES = {
     "genetic": ("family_features", "F_"),
     "geographic": ("geocoord_features", "GC_"),
@@ -34,8 +34,8 @@ TABLES = {
 def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
     """Return the similarity of each pair of languages.
 
-    Languages without an ISO 639-3 code in `schema/languages.tsv` or in URIEL are missing, and of
-    `genetic` those without a family, such as Basque.
+    Languages without an ISO 639-3 code in `schema/languages.tsv` or in URIEL are missing. For
+    `genetic`, languages without a family, such as Basque, are missing too.
 
     Raises:
         PolyprobeError: lang2vec is not installed.
@@ -55,18 +55,18 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
         else:
             missing[split] = f"{own[0]} has no values in URIEL" if own else NO_CODE
     found = _share_nodes(vectors) if name == "genetic" else _compare_angles(vectors)
-    return Similarity(name, f"{name} similarity, from URIEL by {PACKAGE}", found, missing)
+    return Similarity(name, f"{name} similarity from URIEL ({PACKAGE})", found, missing)
 
 
 def _list_codes(split: str, name: str) -> list[str]:
-    """Return the ISO 639-3 codes of a language, for `genetic` that of its standard too."""
+    """Return the ISO 639-3 code of a language; for `genetic` also that of its standard language."""
     found = find_language(split)
     codes = [] if found is None else [found.iso, found.flores[:3]]
     return codes if name == "genetic" else codes[:1]
 
 
 def _read_vectors(file: str, prefix: str, codes: Collection[str]) -> dict[str, np.ndarray]:
-    """Return ISO 639-3 code → values of the features, of those with a value that is not 0.
+    """Return ISO 639-3 code → values of the features, for codes with a value other than 0.
 
     The package is not imported: its script lang2vec.py, beside the command `polyprobe`, hides it.
     """
@@ -89,8 +89,8 @@ def _share_nodes(vectors: np.ndarray) -> np.ndarray:
 def _compare_angles(vectors: np.ndarray) -> np.ndarray:
     """Return 1 - 2 arccos(cos) / pi of each pair of rows; NaN of rows with NaN.
 
-    In single precision, as the tables have it: equal vectors may have a published distance of .0002
-    for 0.
+    Computed in single precision, as the tables: the published distance of equal vectors may be
+    .0002 instead of 0.
     """
     norms = np.linalg.norm(vectors, axis=1)
     cos = vectors @ vectors.T / np.outer(norms, norms)

@@ -1,13 +1,12 @@
 """Subword vocabularies of languages and their overlap (Qi et al. 2023, section 6.2, equation 7).
 
-The vocabulary of a language is the set of the tokens of a corpus, without special tokens. No code
-for it was released. The paper's corpora are BMLAMA and FLORES-200; ours are the run's own prompts,
-each `filled` with all of its candidates or alone (`prompts`), or parallel files.
+The vocabulary of a language is the set of tokens of a corpus, without special tokens. The authors
+released no code for it. The paper's corpora are BMLAMA and FLORES-200. Here they are the run's
+prompts, `filled` with each candidate or with an empty slot (`prompts`), or parallel files.
 
-A filled prompt differs from another one in few words, so words are tokenized instead of sentences,
-each with the blank before it. This gives the same tokens if none of them has a blank behind another
-character; it is tried out on some sentences of each language, and if it fails, sentences are
-tokenized.
+Filled prompts differ in few words, so words are tokenized instead of sentences, each with the blank
+before it. This gives the same tokens unless a token has a blank after another character. It is
+checked on some sentences of each language; if the tokens differ, sentences are tokenized.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,9 +42,9 @@ class Tokenizer(NamedTuple):
     """A tokenizer.
 
     Attributes:
-        name: of the model.
-        encode: ids of each text, without special tokens at its ends.
-        gather: distinct ids of all texts.
+        name: name of the model.
+        encode: returns the ids of each text, without special tokens at its ends.
+        gather: returns the distinct ids of all texts.
         special: ids of special tokens.
     """
 
@@ -59,9 +58,9 @@ class Texts(NamedTuple):
     """The texts of a language.
 
     Attributes:
-        prompts: of each row, with a slot; or sentences.
-        candidates: of each row, for its slot; None: it is left empty.
-        own: prompts of each candidate, or None for the one prompt of all.
+        prompts: prompt of each row, with a slot; or sentences.
+        candidates: candidates of each row, for its slot; None: the slot is left empty.
+        own: prompt of each candidate in each row; None: one prompt for all candidates.
     """
 
     prompts: list[str]
@@ -83,7 +82,7 @@ class Texts(NamedTuple):
     def list_words(self) -> set[str]:
         """Return the words of all filled prompts, see `split_words`.
 
-        The words beside a slot are put together with each of its candidates once.
+        The words beside a slot are joined with each distinct candidate once.
         """
         if self.candidates is None or self.own:
             return {*chain.from_iterable(map(split_words, self.fill_all()))}
@@ -106,7 +105,7 @@ class Texts(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """The texts of each language, rows of the run or sentences of files, and their tokenizer.
+    """The texts of each language (rows of the run or sentences of files), and their tokenizer.
 
     `by_words`: words are tokenized instead of sentences.
     """
@@ -130,13 +129,13 @@ def read_subwords(
     """Return the overlap of vocabularies of a run's languages.
 
     Args:
-        run: whose prompts and tokenizer they are.
-        tables: its rows by language.
-        name: of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub.
-        model: whose tokenizer; None: that of the run.
+        run: the run.
+        tables: rows of the run by language.
+        name: name of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub.
+        model: model of the tokenizer; None: that of the run.
 
     Raises:
-        PolyprobeError: the run's dataset has changed, or corpus or tokenizer cannot be read.
+        PolyprobeError: the run's dataset has changed, or the corpus or tokenizer cannot be read.
     """
     tokenizer = read_tokenizer(find_place(run.settings(), model))
     own = name in (FILLED, PROMPTS)
@@ -146,14 +145,14 @@ def read_subwords(
 
 
 def find_place(settings: Settings, model: str | None) -> Place:
-    """Return where the tokenizer is, of the run's revision if it is the run's own."""
+    """Return the place of a tokenizer; that of the run has the run's revision."""
     if model is not None:
         return find_tokenizer(model)
     local = is_hash(settings.revision) or settings.device == SERVED
     try:
         return find_tokenizer(settings.model, None if local else settings.revision)
     except PolyprobeError as error:
-        raise PolyprobeError(f"{error}; name the run's tokenizer by --tokenizer") from error
+        raise PolyprobeError(f"{error}; give the run's tokenizer with --tokenizer") from error
 
 
 def read_tokenizer(place: Place) -> Tokenizer:
@@ -200,7 +199,7 @@ def list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, T
 
 
 def read_asked(run: Run, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Return the prompts and candidates of a run's rows as it asked them."""
+    """Return the prompts and candidates of a run's rows as the model read them."""
     settings, scored = run.settings(), next(iter(rows.values()))
     stop = settings.further.get(FINAL_STOP, "none")
     tables = as_asked(load_again(settings, [*rows]), settings.scoring, final_stop=stop)
@@ -214,12 +213,12 @@ def read_asked(run: Run, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
 def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
     """Return the sentences of each language that a corpus has.
 
-    A folder has a file for each language, named by it before the first dot (`eng_Latn.devtest`,
-    `en.txt`), or several, one after the other; a dataset has splits. Languages may be named as in
-    `tables.read_table`.
+    A folder has one or several files for each language, whose names start with the language and a
+    dot (`eng_Latn.devtest`, `en.txt`); several files are joined. A dataset has a split for each
+    language. Languages are named as in `tables.read_table`.
 
     Raises:
-        PolyprobeError: no language of the run, or languages with other numbers of sentences.
+        PolyprobeError: no language of the run, or languages with different numbers of sentences.
     """
     parts = _read_files(Path(name)) if Path(name).is_dir() else {}
     parts = parts or _read_dataset(name)
@@ -262,13 +261,13 @@ def _read_dataset(name: str) -> dict[str, list[list[str]]]:
     for split, table in read_splits(name).items():
         columns = [x.name for x in table.schema if pa.types.is_string(x.type)]
         if not columns:
-            raise PolyprobeError(f"--corpus {name}: the split {split} has no column of text")
+            raise PolyprobeError(f"--corpus {name}: the split {split} has no text column")
         found[split.casefold()] = [[x or "" for x in table[columns[0]].to_pylist()]]
     return found
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text, each with the blank before it; of two blanks in a row the text.
+    """Return the words of a text, each with its preceding blank; double blanks are not split.
 
     >>> split_words("a b."), split_words(" a"), split_words("a  b")
     (['a', ' b.'], [' a'], ['a  b'])
@@ -280,7 +279,7 @@ def split_words(text: str) -> list[str]:
 
 
 def goes_by_words(tokenizer: Tokenizer, texts: Mapping[str, Texts]) -> bool:
-    """Return whether the words of some sentences have the tokens of the sentences."""
+    """Return whether the words of some sentences give the same tokens as the sentences."""
     some: list[str] = []
     for own in texts.values():
         rows = range(0, len(own.prompts), max(1, len(own.prompts) // TRIED))

@@ -17,17 +17,23 @@ from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import name_runs
 
 TERMS = [
-    ("right, wrong", "Rows: facts in each language. A tie at rank 1 counts in expectation."),
-    ("share", "Right rows of all rows, with the 95% bootstrap interval over facts."),
+    (
+        "right, wrong",
+        "Number of rows: a fact has one in each language. A tie counts with its expectation.",
+    ),
+    ("share", "Right rows as a share of all rows, with the 95% bootstrap interval over facts."),
     (
         "errors",
-        "100 (e/E − n/N) / (n/N): by how much the group's share of the errors e/E exceeds its "
-        "share of the rows n/N (Polyglot or Not).",
+        "100 (e/E − n/N) / (n/N): the percentage by which the group's share of the errors e/E "
+        "exceeds its share of the rows n/N (Polyglot or Not).",
     ),
-    ("χ²", "Pearson's test that groups have equal shares; Yates' correction for two groups."),
+    ("χ²", "Pearson's test of equal shares in all groups, with Yates' correction for two groups."),
     ("V", "Cramér's V, the size of the difference from 0 to 1."),
-    ("permuted p", "Share of the assignments of labels to whole units with a χ² as large."),
-    ("RankC", "Mean over pairs of languages of the consistency of the group's facts."),
+    (
+        "permuted p",
+        "Share of the assignments of labels to whole units with a χ² at least as large.",
+    ),
+    ("RankC", "Mean RankC of the group's facts over pairs of languages."),
 ]
 
 

@@ -36,7 +36,7 @@ def write_relations(found: Outcome, output: Path) -> None:
     write_page(
         output,
         "analysis/relate",
-        title=f"polyprobe: what goes with {pairs.of.title} of {found.name} on "
+        title=f"polyprobe: what correlates with {pairs.of.title} of {found.name} on "
         f"{pairs.run.settings().data_name}",
         data={
             "languages": languages,
