@@ -10,7 +10,7 @@ import numpy as np
 from polyprobe.eval.pictures.picture import Bars, Heat, Picture, Point, Points, Series
 from polyprobe.eval.results.declaration import PAIR, RunFigure
 from polyprobe.eval.results.further.pairs import find_high_pairs
-from polyprobe.eval.results.table import number
+from polyprobe.eval.results.table import find_chance, number
 
 from .parts import Between, RunPart, list_drawn
 from .templates import list_template_pictures
@@ -45,23 +45,17 @@ def _title(parts: Sequence[RunPart]) -> str:
     return f"{parts[0].name} on {data}" if len(parts) == 1 else data
 
 
-def find_scale(name: str, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
+def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
     """Return low, high and chance of the one scale of all runs, in twentieths.
 
     It goes from chance, or 0 without one, to the highest value; lower values extend it.
     """
-    values = [x for part in parts for x in part.results[name].values() if x is not None]
-    chance = _CHANCE[name](parts) if name in _CHANCE else None
+    values = [x for part in parts for x in part.results[figure.name].values() if x is not None]
+    levels = [find_chance(part.results, figure.name) for part in parts]
+    chance = min((level for level in levels if level is not None), default=None)
     low = floor(20 * min([chance or 0.0, *values]) + 1e-9) / 20
     high = ceil(20 * max([*values, low + 0.1]) - 1e-9) / 20
-    return low, max(low + 0.05, min(1.0, high)), chance
-
-
-_CHANCE = {
-    "rankc": lambda parts: min(part.results["chance"]["rankc"] for part in parts),
-    "rankc_subject": lambda parts: 0.0,
-    "rankc_adjusted": lambda parts: 0.0,
-}
+    return low, max(low + 0.05, min(figure.highest, high)), chance
 
 
 def find_scale_of_differences(values: Iterable[float | None]) -> float:
@@ -98,7 +92,7 @@ def _list_heats(part: RunPart, parts: Sequence[RunPart]) -> Iterator[tuple[str, 
 
 def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> Heat:
     languages = part.results["languages"]
-    low, high, chance = find_scale(figure.name, parts)
+    low, high, chance = find_scale(figure, parts)
     return Heat(
         _title([part]),
         languages,

@@ -126,7 +126,8 @@ def write_pages(
     if not output:
         return pictures
     figures = sort_pair_figures(parts)
-    measures = {figure.name: figure.title for figure in list_drawn(parts)}
+    drawn = list_drawn(parts)
+    measures = {figure.name: figure.title for figure in drawn}
     write_page(
         output,
         "report",
@@ -135,7 +136,7 @@ def write_pages(
             "measures": measures,
             "runs": [_select_data(part, [*measures]) for part in parts],
             "differences": [select_differences(two, parts) for two in between],
-            "scales": {name: find_scale(name, parts) for name in measures},
+            "scales": {figure.name: find_scale(figure, parts) for figure in drawn},
             "names": name_languages(parts),
         },
         parts=parts,
