@@ -251,6 +251,19 @@ def test_cells_have_the_colours_of_the_ramp_and_frames(tmp_path):
     assert {"x", "y"} <= set(read_texts(svg))
 
 
+@pytest.mark.parametrize(
+    "picture",
+    [
+        make_heat(["en", "ru"], squares={x: [(0, 1)] for x in ("a", "b", "c")}),
+        BARS._replace(series=[BARS.series[0]._replace(bounds=[[0.4, 0.6]])]),
+    ],
+    ids=["squares", "bounds"],
+)
+def test_nothing_of_a_picture_is_left_out(picture):
+    with pytest.raises(ValueError, match=r"zip\(\) argument 2 is"):
+        make_figure(picture)
+
+
 def test_a_scale_of_differences_has_zero_in_the_middle():
     heat = make_heat(["en", "ru"], diverging=True)
     figure = make_figure(heat._replace(values=heat.values - 0.7))
