@@ -13,7 +13,7 @@ from polyprobe.system.extras import require
 from polyprobe.system.files import write_whole
 from polyprobe.system.progress import report
 
-from .order import name_labels
+from .order import name_labels, shorten
 from .picture import Bars, Heat, Picture, Point, Points
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _draw_points(figure: "Figure", points: Points, labels: Sequence[str]) -> Non
         handles += [drawn] if len(groups) > 1 else []
     if points.log2:
         axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_formatter(lambda value, _: _shorten(value))
+        axes.xaxis.set_major_formatter(lambda value, _: shorten(value))
         axes.xaxis.set_minor_formatter("")
     if points.ends:
         axes.set(xlim=points.ends, ylim=points.ends)
@@ -288,14 +288,6 @@ def _draw_points(figure: "Figure", points: Points, labels: Sequence[str]) -> Non
     _add_legend(axes, handles)
     if len(labels) <= NAMED:
         _name_points(axes, points.points, labels)
-
-
-def _shorten(value: float) -> str:
-    """Return a number as `134M`, with three digits."""
-    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if value >= unit:
-            return f"{value / unit:.3g}{name}"
-    return f"{value:.3g}"
 
 
 def _name_points(axes: "Axes", points: Sequence[Point], labels: Sequence[str]) -> None:

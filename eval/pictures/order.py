@@ -1,4 +1,4 @@
-"""The order of languages in pictures and pages, and their labels."""
+"""The order of languages in pictures and pages, their labels, and short numbers."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
@@ -149,3 +149,16 @@ def name_labels(labels: Sequence[str]) -> list[str]:
 def _split_label(label: str) -> list[str]:
     parts = label.split("-")
     return parts if len(parts) == 2 and all(map(find_language, parts)) else [label]
+
+
+def shorten(value: float) -> str:
+    """Return a number of three digits with its unit; it is rounded before the unit is chosen.
+
+    >>> [shorten(x) for x in (559_214_592, 7.1e9, 999_700_000, 2e12, 5_000, 0.25)]
+    ['559M', '7.1B', '1B', '2T', '5k', '0.25']
+    """
+    rounded = float(f"{value:.3g}")
+    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if rounded >= unit:
+            return f"{rounded / unit:g}{name}"
+    return f"{rounded:g}"
