@@ -1,5 +1,6 @@
 """Write HTML files that open without a network: templates, styles and scripts of all pages."""
 
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
 
 HERE = Path(__file__).parent
+DIGITS = 5  # significant ones of the values that a page draws
 
 
 def check_output(output: Path) -> None:
@@ -47,6 +49,11 @@ def write_page(output: Path, name: str, **values: Any) -> None:
         )
     )
     write_text(output, text, "choose another --output")
+
+
+def round_drawn(value: float | None) -> float | None:
+    """Return a value with `DIGITS` digits, None for NaN, which JSON lacks."""
+    return None if value is None or isnan(value) else float(f"{value:.{DIGITS}g}")
 
 
 def make_environment() -> Environment:

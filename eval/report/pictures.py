@@ -160,7 +160,7 @@ def _draw_accuracy(parts: Sequence[RunPart]) -> Bars:
     for part in parts:
         values = part.results["accuracy"]
         bounds = part.results.get("intervals", {}).get("accuracy", {})
-        series.append(Series(part.name, _as_numbers(map(values.get, ordered)),
+        series.append(Series(part.name, [*map(values.get, ordered)],
                              [bounds.get(language) for language in ordered]))  # fmt: skip
     levels = [("chance", part.results.get("chance", {}).get("accuracy")) for part in parts]
     levels += [
@@ -171,16 +171,12 @@ def _draw_accuracy(parts: Sequence[RunPart]) -> Bars:
     return Bars(_title(parts), ordered, series, "accuracy", known)
 
 
-def _as_numbers(values: Iterable[float | None]) -> list[float]:
-    return [np.nan if value is None else value for value in values]
-
-
 def _draw_shares(parts: Sequence[RunPart]) -> Bars:
     """Return the facts right in exactly k languages, of those right somewhere."""
     found = [part.results.get("k_share") or [] for part in parts]
     count = max(map(len, found))
     series = [
-        Series(part.name, _as_numbers([*shares, *[None] * (count - len(shares))]))
+        Series(part.name, [*shares, *[None] * (count - len(shares))])
         for part, shares in zip(parts, found, strict=True)
     ]
     labels = [str(k) for k in range(1, count + 1)]
@@ -205,7 +201,7 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, Picture]]:
         )
     for language, curves in part.results.get("by_masks", {}).items():
         labels = [str(m + 1) for m in range(len(curves["all"]))]
-        series = [Series(name, _as_numbers(values)) for name, values in curves.items()]
+        series = [Series(name, values) for name, values in curves.items()]
         title = f"{_title([part])}, {language}"
         yield f"masks-{language}", Bars(title, labels, series, "accuracy by number of masks")
 

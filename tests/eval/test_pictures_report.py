@@ -140,7 +140,7 @@ def test_two_runs_have_their_numbers_one_scale_and_differences(tmp_path, facts, 
         "synthetic (run)",
         "synthetic (other)",
     ]
-    assert np.isnan(found["accuracy"].series[1].values[found["accuracy"].labels.index("zh_hans")])
+    assert found["accuracy"].series[1].values[found["accuracy"].labels.index("zh_hans")] is None
 
 
 def test_significant_differences_have_a_frame(tmp_path):

@@ -22,13 +22,12 @@ from polyprobe.eval.analysis.board.table import (
     write_latex,
     write_markdown,
 )
-from polyprobe.eval.report.page import write_page
+from polyprobe.eval.report.page import round_drawn, write_page
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
 
 CARD, TABLE, LATEX = "README.md", "board.csv", "board.tex"
 FILES = (PAGE, CARD, TABLE, LATEX, JSON)
-DIGITS = 5  # significant ones of the values that the page draws
 
 
 def write_board(board: Board, folder: Path) -> None:
@@ -89,9 +88,9 @@ def _select(board: Board, place: int) -> dict[str, Any]:
     for name in board.figures:
         value = entry.values[name]
         known = [value.mean, *(value.interval or (None, None)), value.plus_minus]
-        values[name] = [*map(_round, known)]
+        values[name] = [*map(round_drawn, known)]
         if value.languages:
-            by[name] = [_round(value.languages.get(x)) for x in board.languages]
+            by[name] = [round_drawn(value.languages.get(x)) for x in board.languages]
     return {
         "name": entry.name,
         "parameters": entry.parameters,
@@ -100,10 +99,6 @@ def _select(board: Board, place: int) -> dict[str, Any]:
         "values": values,
         "by": by,
     }
-
-
-def _round(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{DIGITS}g}")
 
 
 def _make_card(board: Board, title: str) -> str:
