@@ -8,7 +8,7 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import check_ending
 from polyprobe.system.extras import require
 from polyprobe.system.files import write_whole
 from polyprobe.system.progress import report
@@ -72,11 +72,7 @@ def check_figure(file: Path) -> None:
     Raises:
         PolyprobeError: another ending than .svg, .pdf or .png, or no matplotlib.
     """
-    if file.suffix.lower() not in ENDINGS:
-        raise PolyprobeError(
-            f"--figure {file}: expected a name that ends in {', '.join(ENDINGS[:-1])} or "
-            f"{ENDINGS[-1]}"
-        )
+    check_ending("--figure", file, ENDINGS)
     require("--figure", "matplotlib")
 
 

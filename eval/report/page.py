@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from polyprobe.eval.results.table import format_interval, format_p_value, number
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
 
 HERE = Path(__file__).parent
@@ -20,10 +20,7 @@ def check_output(output: Path) -> None:
     Raises:
         PolyprobeError: another ending than .html.
     """
-    if output.suffix.lower() != ".html":
-        raise PolyprobeError(
-            f"--output {output}: reports are HTML files; expected a name that ends in .html"
-        )
+    check_ending("--output", output, (".html",))
 
 
 def write_page(output: Path, name: str, **values: Any) -> None:

@@ -263,7 +263,7 @@ MISTAKES = {
     "--by script --unit facts": "unknown --unit 'facts'; did you mean 'fact'? known: auto, fact,",
     "--by NOTHING": "labels.tsv: none of its 1 ids, such as 'x', is one of the run's languages, "
     "facts, subjects, objects (such as 'en', 'P36:C0:0', 'C0', '0'); check the ids",
-    "--by script --output page.txt": "--output page.txt: reports are HTML files",
+    "--by script --output page.txt": "--output page.txt: expected a name that ends in .html",
     "--by script --figure x.gif": "--figure x.gif: expected a name that ends in .svg, .pdf or",
 }
 

@@ -15,19 +15,7 @@ def check_folder(folder: Path) -> None:
     Raises:
         PolyprobeError: the folder has files and no board.
     """
-    if folder.suffix == ".html" or folder.is_file():
+    if folder.suffix.lower() == ".html" or folder.is_file():
         raise PolyprobeError(f"--output {folder}: a board is a folder, which has {PAGE}")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / JSON).is_file():
         raise PolyprobeError(f"{folder} is not empty and holds no {JSON}; {REMEDY}")
-
-
-def check_table(file: Path) -> None:
-    """Refuse a file whose ending names no table.
-
-    Raises:
-        PolyprobeError: another ending than those of `TABLES`.
-    """
-    if file.suffix not in TABLES:
-        raise PolyprobeError(
-            f"--table {file}: expected a name that ends in {', '.join(TABLES[:-1])} or {TABLES[-1]}"
-        )
