@@ -15,6 +15,7 @@ from .options import (
     JsonFile,
     LanguageNames,
     Order,
+    PageFile,
     Relations,
     Resamples,
     Seed,
@@ -61,9 +62,7 @@ def groups(
     relations: Relations = None,
     exclude: Exclude = None,
     json_file: JsonFile = None,
-    page: Annotated[
-        Path | None, typer.Option("--output", help="Write an HTML page to this file.")
-    ] = None,
+    page: PageFile = None,
     figure: FigureFile = None,
     draw: DrawnName = None,
     order: Order = "given",
@@ -79,12 +78,9 @@ def groups(
     from polyprobe.eval.analysis.groups.measure import group_run
     from polyprobe.eval.analysis.groups.table import list_pictures, render
     from polyprobe.eval.report.analysis.groups import write_groups
-    from polyprobe.eval.report.page import check_output
     from polyprobe.eval.results.options import Bootstrap
     from polyprobe.eval.run.folder import Run
 
-    if page:
-        check_output(page)
     found = group_run(
         Run(run),
         by,
@@ -99,6 +95,6 @@ def groups(
         write_json(json_file, found.as_json())
     if page:
         write_groups(Run(run), found, page)
-        say(f"page: {page}")
+        say(f"report: {page}")
     if figure:
         save_chosen(list_pictures(found), figure, draw, order, names)

@@ -17,6 +17,7 @@ from .options import (
     FigureFile,
     LanguageNames,
     Order,
+    PageFile,
     Relations,
     Resamples,
     Seed,
@@ -182,9 +183,7 @@ def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) ->
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
-    output: Annotated[
-        Path | None, typer.Option(help="The HTML file to write; may be left out with --figure.")
-    ] = None,
+    output: PageFile = None,
     relations: Relations = None,
     exclude: Exclude = None,
     figure: FigureFile = None,

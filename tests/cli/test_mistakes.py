@@ -67,6 +67,10 @@ MISTAKES = {
     "groups r --by script --draw all": "--draw is for --figure FILE",
     "relate r --with script --order family": "--order is for --figure FILE",
     "board r --draw accuracy": "--draw is for --figure FILE",
+    **{
+        f"{line} --output r.pdf": "--output r.pdf: expected a name that ends in .html"
+        for line in ("report r", "compare a b", "groups r --by script", "relate r --with script")
+    },
     "report r --figure r.gif": "--figure r.gif: expected a name that ends in .svg, .pdf or .png",
     "report r --figure r.svg --order scripts": "unknown --order 'scripts'; did you mean 'script'?",
     "report r --figure r.svg --names iso": "unknown --names 'iso'; known: codes, names",

@@ -346,7 +346,8 @@ def test_pictures(many):
 def test_a_browser_draws_a_bar_for_each_group(many, tmp_path, browser):  # noqa: F811
     page = str(tmp_path / "g.html")
     options = ["--by", "relation", "--each-language", "--output", page, "--resamples", "200"]
-    assert CliRunner().invoke(app, ["groups", str(many.folder), *options]).exit_code == 0
+    done = CliRunner().invoke(app, ["groups", str(many.folder), *options])
+    assert f"report: {page}" in done.output.replace("\n", "")
     shown = open_page(browser, tmp_path / "g.html")
     assert shown.locator("rect.bar").count() == 9
     assert shown.locator("path.interval").count() == 9
