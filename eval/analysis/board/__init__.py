@@ -4,7 +4,8 @@ from pathlib import Path
 
 from polyprobe.system.errors import PolyprobeError
 
-PAGE, JSON = "index.html", "board.json"
+CARD, PAGE, JSON, TABLE, LATEX = "README.md", "index.html", "board.json", "board.csv", "board.tex"
+FILES = (CARD, PAGE, JSON, TABLE, LATEX)
 REMEDY = "choose another --output"
 TABLES = (".csv", ".tex", ".md")  # as in table.py, which imports rich
 
