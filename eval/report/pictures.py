@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polyprobe.eval.analysis.compare.outcome import LEVEL
 from polyprobe.eval.pictures.picture import Bars, Heat, Picture, Point, Points, Series
 from polyprobe.eval.results.declaration import PAIR, RunFigure
 from polyprobe.eval.results.further.pairs import find_high_pairs
@@ -15,7 +16,6 @@ from polyprobe.eval.results.table import find_chance, number
 from .parts import Between, RunPart, list_drawn
 from .templates import list_template_pictures
 
-LEVEL = 0.05  # of significance, as in report.js
 _PARTS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyprobe.eval.pictures.picture import Bars, Picture, Series
-from polyprobe.eval.results.further.templates import BETWEEN, EFFECTS, QUANTITIES, WITHIN
+from polyprobe.eval.results.further.templates import BETWEEN, QUANTITIES, SHARES, WITHIN
 from polyprobe.eval.results.table import of_languages
 
 
@@ -34,13 +34,12 @@ def _draw_ceiling(results: Mapping[str, Any]) -> Picture:
 
 
 def _draw_split(results: Mapping[str, Any]) -> Picture:
-    effects = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
     found = {x: results["templates"][x] for x in QUANTITIES if x in results["templates"]}
     series = [
-        Series(QUANTITIES[x], [of[y] for y in effects], [of[f"{y}_ci"] for y in effects])
+        Series(QUANTITIES[x], [of[y] for y in SHARES], [of[f"{y}_ci"] for y in SHARES])
         for x, of in found.items()
     ]
-    return Bars("Split of the inconsistency", [*effects.values()], series, "share")
+    return Bars("Split of the inconsistency", [*SHARES.values()], series, "share")
 
 
 def _draw_spread(results: Mapping[str, Any]) -> Picture:

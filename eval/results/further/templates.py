@@ -34,6 +34,7 @@ EFFECTS = {
     "share_template": "– template",
     "share_residual": "– template × fact",
 }
+SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
 UNITS = {
     "relation": "other relations, with their own facts and templates",
     "fact": "other facts of these relations, with these templates; for other relations, too few",
