@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.schema.languages import find_language, show_language
 from polyprobe.system.errors import PolyprobeError
 
@@ -50,7 +50,7 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
     order is not always the one with the least distances of neighbours (scipy issue 11227).
     """
     found = [
-        _mean([values.get(f"{one}-{two}"), values.get(f"{two}-{one}")])
+        mean_known([values.get(f"{one}-{two}"), values.get(f"{two}-{one}")])
         for one, two in combinations(languages, 2)
     ]
     known = [value for value in found if value is not None]
@@ -59,11 +59,6 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
     distances = np.array([max(known) - (min(known) if x is None else x) for x in found])
     order: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=True)).tolist()
     return order
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
 
 
 def arrange(picture: Picture, order: str) -> Picture:

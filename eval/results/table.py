@@ -13,6 +13,7 @@ from polyprobe.eval.errors.table import errors_table
 from polyprobe.eval.run.choice import describe, make_choice
 from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
+from polyprobe.metrics.shared.rows import mean_known
 
 from .declaration import ALL, LANGUAGE, RunFigure
 from .figures import BY_NAME, FIGURES, HEADLINE, HEADLINE_PAIRS, OF_MODULES, SEPARATE, expand_names
@@ -137,12 +138,7 @@ def of_languages(results: Mapping[str, Any], figure: RunFigure) -> dict[str, flo
         value = values[name] if name in values else values.get(f"{other}-{one}")
         for language in (one, other):
             found[language].append(value)
-    return {language: _mean(of_pairs) for language, of_pairs in found.items()}
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return {language: mean_known(of_pairs) for language, of_pairs in found.items()}
 
 
 def find_chance(results: Mapping[str, Any], name: str) -> float | None:
@@ -296,7 +292,7 @@ def _notes_of_modules(results: dict[str, Any]) -> Iterator[str]:
             cells = (f"{x} {_with_interval(values.get(x), bounds.get(x))}" for x in keys)
             yield f"{module} {language}: {', '.join(cells)}"
         if asked and len(found) > 1:
-            means = {key: _mean(values.get(key) for values in found.values()) for key in asked}
+            means = {key: mean_known(values.get(key) for values in found.values()) for key in asked}
             cells = (f"{key} {number(value)}" for key, value in means.items())
             yield f"{module} mean: {', '.join(cells)}"
 
