@@ -1,6 +1,6 @@
 """The results in the terminal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from textwrap import fill
 from typing import Any
@@ -80,13 +80,7 @@ def list_named(results: Mapping[str, Any]) -> set[str]:
 
 def relations_table(results: Mapping[str, Any]) -> Table:
     """Return the main figures of each relation: facts, accuracy, its floor, means over pairs."""
-    head, rows = list_relations(results)
-    table = Table(header_style="bold", highlight=False)
-    for name in head:
-        table.add_column(name, justify="left" if name == head[0] else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+    return make_ruled_table(*list_relations(results), words=("relation",))
 
 
 def list_relations(results: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -303,6 +297,19 @@ def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 
     for place, name in enumerate(head):
         side = "left" if place < words else "right"
         table.add_column(Text(name), justify=side, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def make_ruled_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], words: Collection[str]
+) -> Table:
+    """Return a table with rules for the terminal; `words` are the heads of columns of words."""
+    table = Table(header_style="bold", highlight=False)
+    for name in head:
+        side = "left" if name in words else "right"
+        table.add_column(Text(name), justify=side, no_wrap=name == "95%", overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     return table
