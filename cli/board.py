@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from polyprobe.eval.analysis.board import check_folder, check_table
+from polyprobe.eval.analysis.board import TABLES, check_folder
 from polyprobe.schema.names import split_list
+from polyprobe.system.errors import check_ending
 
 from .options import (
     DrawnName,
@@ -79,7 +80,7 @@ def board(
     if output:
         check_folder(output)
     if table:
-        check_table(table)
+        check_ending("--table", table, TABLES)
     check_drawn(figure, draw)
     import_evaluate()
     from polyprobe.eval.analysis.board.board import make_board
@@ -104,7 +105,7 @@ def board(
     for line in list_notes(found):
         say(line)
     if table:
-        write_text(table, FORMATS[table.suffix](found), "choose another --table")
+        write_text(table, FORMATS[table.suffix.lower()](found), "choose another --table")
     if json_file:
         write_json(json_file, as_json(found))
     if figure:

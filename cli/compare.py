@@ -17,6 +17,7 @@ from .options import (
     JsonFile,
     LanguageNames,
     Order,
+    PageFile,
     Relations,
     Seed,
     check_drawn,
@@ -86,9 +87,7 @@ def compare(
         bool, typer.Option("--by-relation", help="Also test the means of each relation.")
     ] = False,
     output: JsonFile = None,
-    page: Annotated[
-        Path | None, typer.Option("--output", help="Write an HTML report to this file.")
-    ] = None,
+    page: PageFile = None,
     figure: FigureFile = None,
     draw: DrawnName = None,
     order: Order = "given",
@@ -146,11 +145,9 @@ def compare(
     from polyprobe.eval.analysis.compare.sentences.compare import Wanted
     from polyprobe.eval.analysis.compare.sentences.gender import VERB_FORMS
     from polyprobe.eval.analysis.compare.sentences.quality import REFERENCE_FREE, Comet
-    from polyprobe.eval.report import check_output, write_comparison
+    from polyprobe.eval.report import write_comparison
     from polyprobe.eval.run.folder import Run
 
-    if page:
-        check_output(page)
     if wordings and (page or figure):
         raise PolyprobeError(
             f"{'--output' if page else '--figure'} shows two runs; compare the wordings two at a "

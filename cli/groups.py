@@ -13,6 +13,7 @@ from .options import (
     Exclude,
     FigureFile,
     JsonFile,
+    PageFile,
     Relations,
     Resamples,
     Seed,
@@ -60,9 +61,7 @@ def groups(
     relations: Relations = None,
     exclude: Exclude = None,
     json_file: JsonFile = None,
-    page: Annotated[
-        Path | None, typer.Option("--output", help="Write an HTML page to this file.")
-    ] = None,
+    page: PageFile = None,
     figure: FigureFile = None,
     draw: DrawnName = None,
 ) -> None:
@@ -77,12 +76,9 @@ def groups(
     from polyprobe.eval.analysis.groups.measure import group_run
     from polyprobe.eval.analysis.groups.table import list_pictures, render
     from polyprobe.eval.report.analysis.groups import write_groups
-    from polyprobe.eval.report.page import check_output
     from polyprobe.eval.results.options import Bootstrap
     from polyprobe.eval.run.folder import Run
 
-    if page:
-        check_output(page)
     found = group_run(
         Run(run),
         by,
@@ -97,6 +93,6 @@ def groups(
         write_json(json_file, found.as_json())
     if page:
         write_groups(Run(run), found, page)
-        say(f"page: {page}")
+        say(f"report: {page}")
     if figure:
         save_chosen(list_pictures(found), figure, draw)

@@ -17,6 +17,7 @@ from .options import (
     FigureFile,
     LanguageNames,
     Order,
+    PageFile,
     Relations,
     Resamples,
     Seed,
@@ -186,9 +187,7 @@ def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) ->
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
-    output: Annotated[
-        Path | None, typer.Option(help="HTML file to write (optional with --figure).")
-    ] = None,
+    output: PageFile = None,
     relations: Relations = None,
     exclude: Exclude = None,
     figure: FigureFile = None,

@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from polyprobe.eval.pictures import LABELS, ORDERS
 from polyprobe.eval.results import CLUSTERS
 from polyprobe.schema.names import parse_exclude, split_list
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.errors import PolyprobeError, check_ending, check_option
 
 if TYPE_CHECKING:
     from polyprobe.eval.pictures.picture import Picture
@@ -72,6 +72,11 @@ def import_evaluate() -> None:
             del sys.modules["transformers"]
 
 
+def check_page_file(file: Path) -> None:
+    """Refuse a file that is not named like a page."""
+    check_ending("--output", file, (".html",))
+
+
 def check_figure_file(file: Path) -> None:
     """Refuse a file name with another ending, and any file without matplotlib."""
     from polyprobe.eval.pictures.draw import check_figure
@@ -108,6 +113,15 @@ Exclude = Annotated[
 JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write all figures to this file as JSON."),
+]
+PageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        callback=checked(check_page_file),
+        help="Write an HTML report to this file.",
+    ),
 ]
 FigureFile = Annotated[
     Path | None,

@@ -17,6 +17,7 @@ from .options import (
     JsonFile,
     LanguageNames,
     Order,
+    PageFile,
     Relations,
     Seed,
     check_drawn,
@@ -104,9 +105,7 @@ def relate(
     relations: Relations = None,
     exclude: Exclude = None,
     json_file: JsonFile = None,
-    page: Annotated[
-        Path | None, typer.Option("--output", help="Write an HTML page to this file.")
-    ] = None,
+    page: PageFile = None,
     figure: FigureFile = None,
     draw: DrawnName = None,
     order: Order = "given",
@@ -122,12 +121,9 @@ def relate(
     import_evaluate()
     from polyprobe.eval.analysis.relate.outcome import list_pictures, relate_run
     from polyprobe.eval.report.analysis.relate import write_relations
-    from polyprobe.eval.report.page import check_output
     from polyprobe.eval.run.folder import Run
     from polyprobe.system.extras import explain_missing_extras
 
-    if page:
-        check_output(page)
     with explain_missing_extras("reading a tokenizer", others=True):
         found = relate_run(
             Run(run),

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from packaging.utils import canonicalize_name
 
 from polyprobe.builder.output.card import describe_feature
+from polyprobe.eval.analysis.board import JSON
 from polyprobe.schema.card import (
     CardSplit,
     dictionaries,
@@ -26,7 +27,7 @@ from polyprobe.schema.columns import SCHEMA, UNREADABLE
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_json
 
-from .source import BOARD, Source, read_imports
+from .source import Source, read_imports
 
 SHOWN = 5
 UNKNOWN = "the owners of the data have not permitted its publication"
@@ -262,13 +263,13 @@ def incomplete_board_card(board: Subject) -> Iterator[str]:
 def other_page(board: Subject) -> Iterator[str]:
     """Find a page that is not of the figures in board.json."""
     try:
-        found = json.loads((board.folder / BOARD).read_text(encoding="utf-8"))
+        found = json.loads((board.folder / JSON).read_text(encoding="utf-8"))
         page = (board.folder / board.card["app_file"]).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        yield f"{BOARD} or the page cannot be read ({one_line(error)}); {AGAIN}"
+        yield f"{JSON} or the page cannot be read ({one_line(error)}); {AGAIN}"
         return
     if f'"seal":"{hash_json(found)}"' not in page:
-        yield f"the page is not of the figures in {BOARD}; {AGAIN}"
+        yield f"the page is not of the figures in {JSON}; {AGAIN}"
 
 
 # A stage runs if the one before found nothing, and relies on that.

@@ -27,7 +27,13 @@ from .source import Source, is_published
 MAIN = "main"
 # The end of the message of a push's commit; see push.title.
 PUSHED = re.compile(r"polyprobe \S+ \(content [0-9a-f]{12}\)$")
-MADE_BY_THE_HUB = {".gitattributes", "README.md", "index.html", "style.css"}  # in one commit
+# The files of the first commit by the kind of the folder; a board is a static Space.
+_OF_ALL = {".gitattributes", "README.md"}
+MADE_BY_THE_HUB = {
+    "dataset": _OF_ALL,
+    "space": _OF_ALL,
+    "board": {*_OF_ALL, "index.html", "style.css"},
+}
 WAIT = 60  # seconds without a byte of an answer; by default the client waits without limit
 AGAIN = "run the same command again: uploaded files are not sent twice"
 _XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*)\)")
@@ -125,14 +131,14 @@ def read_remote(api: HfApi, repo_id: str, kind: str, revision: str = MAIN) -> Re
     return Remote(bool(info.private), head, branch, files)
 
 
-def check_ours(api: HfApi, repo_id: str, kind: str, remote: Remote) -> None:
+def check_ours(api: HfApi, repo_id: str, source: Source, remote: Remote) -> None:
     """Refuse a repository with files but no commit of a push: they would be overwritten."""
     if not remote.exists:
         return
-    commits = api.list_repo_commits(repo_id, repo_type=kind, revision=remote.head)
+    commits = api.list_repo_commits(repo_id, repo_type=source.repo_type, revision=remote.head)
     if any(PUSHED.search(commit.title) for commit in commits):
         return
-    others = sorted(set(remote.files) - MADE_BY_THE_HUB)
+    others = sorted(set(remote.files) - MADE_BY_THE_HUB[source.kind])
     if others or len(commits) > 1:
         shown = ", ".join(others[:3] or sorted(remote.files)) + (", …" if others[3:] else "")
         raise PolyprobeError(

@@ -162,7 +162,7 @@ def read_target(api: HfApi, source: Source, target: Target) -> Remote:
     with explain_hub(target.repo_id):
         remote = read_remote(api, target.repo_id, source.repo_type, target.revision)
         if not target.create_pr:
-            check_ours(api, target.repo_id, source.repo_type, remote)
+            check_ours(api, target.repo_id, source, remote)
     if target.private and remote.private is False:
         raise PolyprobeError(
             f"{target.repo_id} is public already; make it private in its settings, or leave out "

@@ -18,15 +18,15 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import polyprobe
+from polyprobe.eval.analysis.board import FILES, JSON
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
 
 ROOMS = ("metrics", "datasets")
 ROOT = "polyprobe.metrics"
-BOARD = "board.json"
 # Patterns of the uploaded files by the kind of the folder; `*` matches no slash.
 PUBLISHED = {
-    "board": ("README.md", "index.html", BOARD, "board.csv", "board.tex"),
+    "board": FILES,
     "dataset": ("README.md", "eval.yaml", "LICENSE*", "data/*/*.parquet", "sentences/*.parquet"),
     "space": ("README.md", "requirements.txt", "*.py"),
 }
@@ -148,7 +148,7 @@ def find_kind(folder: Path) -> str:
     """Return `space` for a metric, `board`, `dataset` for Parquet; refuse any other folder."""
     if is_metric(folder):
         return "space"
-    if (folder / BOARD).is_file():
+    if (folder / JSON).is_file():
         return "board"
     if (folder / "run.json").is_file():
         raise PolyprobeError(
@@ -159,7 +159,7 @@ def find_kind(folder: Path) -> str:
         return "dataset"
     raise PolyprobeError(
         f"{folder} is neither a dataset (no Parquet in it; see `polyprobe build`) nor a metric "
-        f"(no {folder.name}.py in it) nor a board (no {BOARD} in it; see `polyprobe board`)"
+        f"(no {folder.name}.py in it) nor a board (no {JSON} in it; see `polyprobe board`)"
     )
 
 

@@ -1,7 +1,8 @@
 """Errors that a user can correct, each in one line."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
 MAX_LENGTH = 200  # characters of a foreign message
 
@@ -37,6 +38,20 @@ known: float32, bfloat16, float16
         listed = ", ".join(known)
         near = guess(str(value), known)
         raise PolyprobeError(f"unknown {option} {value!r};{near} known: {listed}")
+
+
+def check_ending(option: str, file: Path, endings: Sequence[str]) -> None:
+    """Refuse a file whose name has none of the endings, in upper or lower case.
+
+    >>> check_ending("--table", Path("t.CSV"), (".csv", ".tex"))
+    >>> check_ending("--table", Path("t.xls"), (".csv", ".tex"))
+    Traceback (most recent call last):
+    polyprobe.system.errors.PolyprobeError: --table t.xls: expected a name that ends in .csv or .tex
+    """
+    if file.suffix.lower() not in endings:
+        *others, last = endings
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise PolyprobeError(f"{option} {file}: expected a name that ends in {listed}")
 
 
 def guess(name: str, known: Collection[str]) -> str:

@@ -8,17 +8,19 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import check_ending
 from polyprobe.system.extras import require
 from polyprobe.system.files import write_whole
 from polyprobe.system.progress import report
 
-from .order import name_labels
+from .order import name_labels, shorten
 from .picture import Bars, Heat, Picture, Point, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 
 ENDINGS = (".svg", ".pdf", ".png")
 # The colours of the pages: chart.js and report.css.
@@ -70,11 +72,7 @@ def check_figure(file: Path) -> None:
     Raises:
         PolyprobeError: another ending than .svg, .pdf or .png, or no matplotlib.
     """
-    if file.suffix.lower() not in ENDINGS:
-        raise PolyprobeError(
-            f"--figure {file}: expected a name that ends in {', '.join(ENDINGS[:-1])} or "
-            f"{ENDINGS[-1]}"
-        )
+    check_ending("--figure", file, ENDINGS)
     require("--figure", "matplotlib")
 
 
@@ -131,7 +129,6 @@ def make_figure(picture: Picture, names: bool = False) -> "Figure":
 def _draw_heat(figure: "Figure", heat: Heat, rows: Sequence[str], columns: Sequence[str]) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
-    from matplotlib.patches import Rectangle
 
     colours = LinearSegmentedColormap.from_list("ramp", DIVERGING if heat.diverging else RAMP)
     norm = Normalize(*_find_ends(heat))
@@ -162,24 +159,43 @@ def _draw_heat(figure: "Figure", heat: Heat, rows: Sequence[str], columns: Seque
                 ink = "#111111" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.49 else "white"
                 text = f"{value:z.2f}"
                 axes.text(j + 0.5, i + 0.5, text, color=ink, ha="center", va="center", fontsize=7)
-    frames = []
-    for colour, (name, cells) in zip(FRAMES, heat.squares.items(), strict=False):
-        edge = INK if heat.diverging else colour
-        style: dict[str, Any] = {"fill": False, "edgecolor": edge, "linewidth": 1.5 * thin}
-        frames.append(Rectangle((0, 0), 1, 1, label=name, **style))
-        for i, j in cells:
-            axes.add_patch(Rectangle((j + 0.06, i + 0.06), 0.88, 0.88, **style))
-    below = (-0.34 / height, 0.1 / height)
-    bar = axes.inset_axes((0, below[0], SCALE / width, below[1]))
-    figure.colorbar(scale, cax=bar, orientation="horizontal", label=heat.measure)
+    _draw_scale(axes, heat, scale, width, height)
+    if heat.squares:
+        beside = ((SCALE + 0.3) / width, -0.14 / height)
+        frames = _draw_frames(axes, heat, 1.5 * thin)
+        axes.legend(handles=frames, loc="upper left", bbox_to_anchor=beside, borderpad=0)
+
+
+def _draw_scale(
+    axes: "Axes", heat: Heat, scale: "ScalarMappable", width: float, height: float
+) -> None:
+    """Draw the colour scale below a heat map of a size in inches."""
+    bar = axes.inset_axes((0, -0.34 / height, SCALE / width, 0.1 / height))
+    axes.figure.colorbar(scale, cax=bar, orientation="horizontal", label=heat.measure)
     if heat.mark:
         name, value = heat.mark
         bar.plot([value] * 2, [-0.3, 1.3], color=INK, transform=bar.get_xaxis_transform(),
                  clip_on=False)  # fmt: skip
         bar.text(value, 1.5, name, transform=bar.get_xaxis_transform(), ha="center")
-    if frames:
-        beside = ((SCALE + 0.3) / width, below[0] + 2 * below[1])
-        axes.legend(handles=frames, loc="upper left", bbox_to_anchor=beside, borderpad=0)
+
+
+def _draw_frames(axes: "Axes", heat: Heat, width: float) -> "list[Rectangle]":
+    """Draw the frames of all squares, lines of a width in points; return one of each for a legend.
+
+    Raises:
+        ValueError: more squares than colours of `FRAMES`.
+    """
+    from matplotlib.patches import Rectangle
+
+    frames = []
+    colours = FRAMES[: len(heat.squares)]
+    for colour, (name, cells) in zip(colours, heat.squares.items(), strict=True):
+        edge = INK if heat.diverging else colour
+        style: dict[str, Any] = {"fill": False, "edgecolor": edge, "linewidth": width}
+        frames.append(Rectangle((0, 0), 1, 1, label=name, **style))
+        for i, j in cells:
+            axes.add_patch(Rectangle((j + 0.06, i + 0.06), 0.88, 0.88, **style))
+    return frames
 
 
 def _find_ends(heat: Heat) -> tuple[float, float]:
@@ -218,7 +234,7 @@ def _draw_bars(figure: "Figure", bars: Bars, labels: Sequence[str]) -> None:
             label=one.name,
         )
         handles += [drawn] if count > 1 else []
-        for height, bound in zip(heights, one.bounds, strict=False):
+        for height, bound in zip(heights, one.bounds or [None] * len(labels), strict=True):
             if bound is not None:
                 axes.plot(bound, [height] * 2, color=INK, lw=0.8, marker="|", ms=3)
     for index, (name, value) in enumerate(bars.levels):
@@ -252,7 +268,7 @@ def _draw_points(figure: "Figure", points: Points, labels: Sequence[str]) -> Non
         handles += [drawn] if len(groups) > 1 else []
     if points.log2:
         axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_formatter(lambda value, _: _shorten(value))
+        axes.xaxis.set_major_formatter(lambda value, _: shorten(value))
         axes.xaxis.set_minor_formatter("")
     if points.ends:
         axes.set(xlim=points.ends, ylim=points.ends)
@@ -268,14 +284,6 @@ def _draw_points(figure: "Figure", points: Points, labels: Sequence[str]) -> Non
     _add_legend(axes, handles)
     if len(labels) <= NAMED:
         _name_points(axes, points.points, labels)
-
-
-def _shorten(value: float) -> str:
-    """Return a number as `134M`, with three digits."""
-    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if value >= unit:
-            return f"{value / unit:.3g}{name}"
-    return f"{value:.3g}"
 
 
 def _name_points(axes: "Axes", points: Sequence[Point], labels: Sequence[str]) -> None:

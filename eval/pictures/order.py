@@ -1,13 +1,13 @@
-"""The order of languages in pictures and pages, and their labels."""
+"""The order of languages in pictures and pages, their labels, and short numbers."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.schema.languages import find_language, show_language
 from polyprobe.system.errors import PolyprobeError
 
@@ -50,7 +50,7 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
     together; their order does not always minimise the distances of neighbours (scipy issue 11227).
     """
     found = [
-        _mean([values.get(f"{one}-{two}"), values.get(f"{two}-{one}")])
+        mean_known([values.get(f"{one}-{two}"), values.get(f"{two}-{one}")])
         for one, two in combinations(languages, 2)
     ]
     known = [value for value in found if value is not None]
@@ -59,11 +59,6 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
     distances = np.array([max(known) - (min(known) if x is None else x) for x in found])
     order: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=True)).tolist()
     return order
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
 
 
 def arrange(picture: Picture, order: str) -> Picture:
@@ -151,3 +146,16 @@ def name_labels(labels: Sequence[str]) -> list[str]:
 def _split_label(label: str) -> list[str]:
     parts = label.split("-")
     return parts if len(parts) == 2 and all(map(find_language, parts)) else [label]
+
+
+def shorten(value: float) -> str:
+    """Return a number of three digits with its unit; it is rounded before the unit is chosen.
+
+    >>> [shorten(x) for x in (559_214_592, 7.1e9, 999_700_000, 2e12, 5_000, 0.25)]
+    ['559M', '7.1B', '1B', '2T', '5k', '0.25']
+    """
+    rounded = float(f"{value:.3g}")
+    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if rounded >= unit:
+            return f"{rounded / unit:g}{name}"
+    return f"{rounded:g}"

@@ -37,10 +37,10 @@ class Heat(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Values of a bar chart, one for each label; NaN: no bar; `bounds` are [low, high] or None."""
+    """Values of a bar chart, one for each label; None: no bar; `bounds` are [low, high] or None."""
 
     name: str
-    values: Sequence[float]
+    values: Sequence[float | None]
     bounds: Sequence[Sequence[float] | None] = ()
 
 

@@ -219,6 +219,9 @@ function drawScale({ title, low, high, ramp, mark }, left, y) {
 
 const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
+/* As `shorten` in order.py: 559M. */
+const shorten = (value) => SHORT.format(value).replace("K", "k");
+
 /* Points with their names, where few, and a line.
 
    points: [{ x, y, tip, name, group }], groups in colours; x, y: names of the axes;
@@ -243,8 +246,8 @@ function drawPoints(place, points, { x: across, y: up, line: fitted, log2 }) {
   const parts = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => {
     const [column, row] = [left + share * (right - left), low + share * (high - low)];
     return [line(64, y(row), width - 16, y(row), { stroke: "var(--line)" }),
-      label(56, y(row), SHORT.format(row), { "text-anchor": "end" }),
-      label(x(column), bottom + 16, SHORT.format(log2 ? 2 ** column : column),
+      label(56, y(row), shorten(row), { "text-anchor": "end" }),
+      label(x(column), bottom + 16, shorten(log2 ? 2 ** column : column),
         { "text-anchor": share < 1 ? "middle" : "end" })];
   });
   keys.forEach((name, i) => parts.push(

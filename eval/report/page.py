@@ -1,15 +1,17 @@
 """Write HTML files that open without a network: templates, styles and scripts of all pages."""
 
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from polyprobe.eval.results.table import format_interval, format_p_value, number
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
 
 HERE = Path(__file__).parent
+DIGITS = 5  # significant ones of the values that a page draws
 
 
 def check_output(output: Path) -> None:
@@ -18,10 +20,7 @@ def check_output(output: Path) -> None:
     Raises:
         PolyprobeError: another ending than .html.
     """
-    if output.suffix.lower() != ".html":
-        raise PolyprobeError(
-            f"--output {output}: reports are HTML files; expected a name that ends in .html"
-        )
+    check_ending("--output", output, (".html",))
 
 
 def write_page(output: Path, name: str, **values: Any) -> None:
@@ -47,6 +46,11 @@ def write_page(output: Path, name: str, **values: Any) -> None:
         )
     )
     write_text(output, text, "choose another --output")
+
+
+def round_drawn(value: float | None) -> float | None:
+    """Return a value with `DIGITS` digits, None for NaN, which JSON lacks."""
+    return None if value is None or isnan(value) else float(f"{value:.{DIGITS}g}")
 
 
 def make_environment() -> Environment:

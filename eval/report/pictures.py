@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from polyprobe.eval.analysis.compare.outcome import LEVEL
 from polyprobe.eval.pictures.picture import Bars, Heat, Picture, Point, Points, Series
 from polyprobe.eval.results.declaration import PAIR, RunFigure
 from polyprobe.eval.results.further.pairs import find_high_pairs
-from polyprobe.eval.results.table import number
+from polyprobe.eval.results.table import find_chance, number
 
 from .parts import Between, RunPart, list_drawn
 from .templates import list_template_pictures
 
-LEVEL = 0.05  # of significance, as in report.js
 _PARTS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
 
 
@@ -45,23 +45,17 @@ def _title(parts: Sequence[RunPart]) -> str:
     return f"{parts[0].name} on {data}" if len(parts) == 1 else data
 
 
-def find_scale(name: str, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
+def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
     """Return low, high and chance of the one scale of all runs, in twentieths.
 
     It goes from chance, or 0 without one, to the highest value; lower values extend it.
     """
-    values = [x for part in parts for x in part.results[name].values() if x is not None]
-    chance = _CHANCE[name](parts) if name in _CHANCE else None
+    values = [x for part in parts for x in part.results[figure.name].values() if x is not None]
+    levels = [find_chance(part.results, figure.name) for part in parts]
+    chance = min((level for level in levels if level is not None), default=None)
     low = floor(20 * min([chance or 0.0, *values]) + 1e-9) / 20
     high = ceil(20 * max([*values, low + 0.1]) - 1e-9) / 20
-    return low, max(low + 0.05, min(1.0, high)), chance
-
-
-_CHANCE = {
-    "rankc": lambda parts: min(part.results["chance"]["rankc"] for part in parts),
-    "rankc_subject": lambda parts: 0.0,
-    "rankc_adjusted": lambda parts: 0.0,
-}
+    return low, max(low + 0.05, min(figure.highest, high)), chance
 
 
 def find_scale_of_differences(values: Iterable[float | None]) -> float:
@@ -98,7 +92,7 @@ def _list_heats(part: RunPart, parts: Sequence[RunPart]) -> Iterator[tuple[str, 
 
 def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> Heat:
     languages = part.results["languages"]
-    low, high, chance = find_scale(figure.name, parts)
+    low, high, chance = find_scale(figure, parts)
     return Heat(
         _title([part]),
         languages,
@@ -166,7 +160,7 @@ def _draw_accuracy(parts: Sequence[RunPart]) -> Bars:
     for part in parts:
         values = part.results["accuracy"]
         bounds = part.results.get("intervals", {}).get("accuracy", {})
-        series.append(Series(part.name, _as_numbers(map(values.get, ordered)),
+        series.append(Series(part.name, [*map(values.get, ordered)],
                              [bounds.get(language) for language in ordered]))  # fmt: skip
     levels = [("chance", part.results.get("chance", {}).get("accuracy")) for part in parts]
     levels += [
@@ -177,16 +171,12 @@ def _draw_accuracy(parts: Sequence[RunPart]) -> Bars:
     return Bars(_title(parts), ordered, series, "accuracy", known)
 
 
-def _as_numbers(values: Iterable[float | None]) -> list[float]:
-    return [np.nan if value is None else value for value in values]
-
-
 def _draw_shares(parts: Sequence[RunPart]) -> Bars:
     """Return the facts right in exactly k languages, of those right somewhere."""
     found = [part.results.get("k_share") or [] for part in parts]
     count = max(map(len, found))
     series = [
-        Series(part.name, _as_numbers([*shares, *[None] * (count - len(shares))]))
+        Series(part.name, [*shares, *[None] * (count - len(shares))])
         for part, shares in zip(parts, found, strict=True)
     ]
     labels = [str(k) for k in range(1, count + 1)]
@@ -211,7 +201,7 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, Picture]]:
         )
     for language, curves in part.results.get("by_masks", {}).items():
         labels = [str(m + 1) for m in range(len(curves["all"]))]
-        series = [Series(name, _as_numbers(values)) for name, values in curves.items()]
+        series = [Series(name, values) for name, values in curves.items()]
         title = f"{_title([part])}, {language}"
         yield f"masks-{language}", Bars(title, labels, series, "accuracy by number of masks")
 

@@ -1,9 +1,10 @@
-// measures: the pair figures of results/figures.py, from name to title
-const { runs: RUNS, measures: MEASURES, differences: DIFFERENCES, scales: SCALES, names: NAMES } =
+// measures: the pair figures of results/figures.py, from name to title; level: of significance;
+// shares and quantities: bars and series of the split by template, from name to title
+const { runs: RUNS, measures: MEASURES, differences: DIFFERENCES, scales: SCALES, names: NAMES,
+  level: LEVEL, shares: SHARES, quantities: QUANTITIES } =
   JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["tied", "both_right", "both_wrong", "different"]; // as in examples.py
 const SHOWN = 6;
-const LEVEL = 0.05; // as in outcome.py
 
 const byId = (id) => document.getElementById(id);
 const tag = (code) => code.replace(/_/g, "-");
@@ -86,7 +87,7 @@ function scaleOf(name, run) {
 function scaleOfDifferences(name, { values, title }) {
   const sizes = Object.values(values[name] ?? {}).map(([value]) => Math.abs(value ?? 0));
   const end = Math.ceil(20 * Math.max(...sizes, 0.05) - 1e-9) / 20;
-  return { title: `${MEASURES[name]}, ${title}; dot: p < .05`, ramp: DIVERGING, low: -end,
+  return { title: `${MEASURES[name]}, ${title}; dot: p < ${LEVEL}`, ramp: DIVERGING, low: -end,
     high: end, mark: { name: "no difference", value: 0 } };
 }
 
@@ -250,10 +251,6 @@ function side(code, row, fact) {
 
 /* Templates */
 
-const SPLIT = { share_languages: "due to languages", share_language: "– language",
-  share_fact_language: "– language × fact", share_templates: "due to templates",
-  share_template: "– template", share_residual: "– template × fact" }; // as in templates.py
-
 function drawTemplates() {
   const run = RUNS[byId("template-run").value];
   const chosen = run.results.templates.rows.filter(({ language, relation }) =>
@@ -267,16 +264,16 @@ function drawTemplates() {
 }
 
 function drawSplit({ name, results }) {
-  const keys = Object.keys(SPLIT);
+  const keys = Object.keys(SHARES);
   const clip = (bounds) => bounds?.map((end) => Math.min(1, Math.max(0, end))) ?? null;
-  const series = ["answer", "right"].map((title) => {
-    const found = results.templates[title] ?? {};
+  const series = Object.entries(QUANTITIES).map(([quantity, title]) => {
+    const found = results.templates[quantity] ?? {};
     return { values: keys.map((key) => found[key] ?? null),
       bounds: keys.map((key) => clip(found[`${key}_ci`])),
-      tips: keys.map((key) => `${name}, ${title}\n${SPLIT[key]}: ${show(found[key])}` +
+      tips: keys.map((key) => `${name}, ${title}\n${SHARES[key]}: ${show(found[key])}` +
         within(found[`${key}_ci`])) };
   });
-  drawBars(byId("split"), Object.values(SPLIT), series, []);
+  drawBars(byId("split"), Object.values(SHARES), series, []);
 }
 
 /* The page */

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polyprobe.eval.analysis.compare.outcome import Outcome, list_notes
+from polyprobe.eval.analysis.compare.outcome import LEVEL, Outcome, list_notes
 from polyprobe.eval.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.eval.pictures.picture import Picture
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.figures import HEADLINE
 from polyprobe.eval.results.floors import FLOORS
+from polyprobe.eval.results.further.templates import QUANTITIES, SHARES
 from polyprobe.eval.results.options import DEFAULTS, Bootstrap, MetricOptions
 from polyprobe.eval.results.table import NO_WIDTH
 from polyprobe.eval.run.choice import ALL_ROWS, Choice, make_choice
@@ -126,7 +127,8 @@ def write_pages(
     if not output:
         return pictures
     figures = sort_pair_figures(parts)
-    measures = {figure.name: figure.title for figure in list_drawn(parts)}
+    drawn = list_drawn(parts)
+    measures = {figure.name: figure.title for figure in drawn}
     write_page(
         output,
         "report",
@@ -135,12 +137,16 @@ def write_pages(
             "measures": measures,
             "runs": [_select_data(part, [*measures]) for part in parts],
             "differences": [select_differences(two, parts) for two in between],
-            "scales": {name: find_scale(name, parts) for name in measures},
+            "scales": {figure.name: find_scale(figure, parts) for figure in drawn},
             "names": name_languages(parts),
+            "level": LEVEL,
+            "shares": SHARES,
+            "quantities": QUANTITIES,
         },
         parts=parts,
         terms=TERMS,
         measures=measures,
+        quantities=QUANTITIES,
         shorts={figure.name: figure.short or figure.title for figure in figures},
         between=between,
         differing=describe_differing([finished.run for finished in runs]),

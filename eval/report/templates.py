@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyprobe.eval.pictures.picture import Bars, Picture, Series
-from polyprobe.eval.results.further.templates import BETWEEN, EFFECTS, QUANTITIES, WITHIN
+from polyprobe.eval.results.further.templates import BETWEEN, QUANTITIES, SHARES, WITHIN
 from polyprobe.eval.results.table import of_languages
 
 
@@ -26,32 +26,23 @@ def _draw_ceiling(results: Mapping[str, Any]) -> Picture:
     languages: Sequence[str] = results["languages"]
     bounds = results.get("intervals", {}).get(WITHIN.name, {})
     own = [results[WITHIN.name][x] for x in languages]
-    series = [_make_series("within the language", own, [bounds.get(x) for x in languages])]
+    series = [Series("within the language", own, [bounds.get(x) for x in languages])]
     if results.get(BETWEEN.name):
         others = of_languages(results, BETWEEN)
-        series.append(_make_series("with the other languages", [others[x] for x in languages]))
+        series.append(Series("with the other languages", [others[x] for x in languages]))
     return Bars("RankC of different templates", languages, series, "RankC")
 
 
 def _draw_split(results: Mapping[str, Any]) -> Picture:
-    effects = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
     found = {x: results["templates"][x] for x in QUANTITIES if x in results["templates"]}
     series = [
-        _make_series(QUANTITIES[x], [of[y] for y in effects], [of[f"{y}_ci"] for y in effects])
+        Series(QUANTITIES[x], [of[y] for y in SHARES], [of[f"{y}_ci"] for y in SHARES])
         for x, of in found.items()
     ]
-    return Bars("Split of the inconsistency", [*effects.values()], series, "share")
+    return Bars("Split of the inconsistency", [*SHARES.values()], series, "share")
 
 
 def _draw_spread(results: Mapping[str, Any]) -> Picture:
     of = results["templates"]["by_language"]
-    series = [
-        _make_series(f"{kind} template", [of[x][kind] for x in of]) for kind in ("worst", "best")
-    ]
+    series = [Series(f"{kind} template", [of[x][kind] for x in of]) for kind in ("worst", "best")]
     return Bars("Accuracy by template, mean over relations", [*of], series, "accuracy")
-
-
-def _make_series(
-    name: str, values: Sequence[float | None], bounds: Sequence[list[float] | None] = ()
-) -> Series:
-    return Series(name, [float("nan") if value is None else value for value in values], bounds)

@@ -14,7 +14,7 @@ from polyprobe.metrics.factual_accuracy.factual_accuracy import (
     measure_factual_accuracy,
 )
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of
-from polyprobe.metrics.shared.rows import name_pairs, take
+from polyprobe.metrics.shared.rows import mean_known, name_pairs, take
 
 from .facts import count_correct
 from .further.calibration import calibrate_predictions
@@ -66,7 +66,10 @@ def summarize_predictions(
         **compare_with_gold(tables, length_norm, average),
         "coverlap": {pair: coverlap[pair] for pair in pairs},
         **count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
-        "mean": {"accuracy": _mean(accuracy), "coverlap": coverlap["mean"]},
+        "mean": {
+            "accuracy": mean_known(figures["all"] for figures in accuracy.values()),
+            "coverlap": coverlap["mean"],
+        },
         "by_relation": split_figures(
             figures,
             first["relation"].to_pylist(),
@@ -280,8 +283,3 @@ def mark_predictions(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
         right = find_matches(rows["prediction"], rows["answer_forms"], language, rows["prompt"])
         marks[language] = np.where(table["single_token"].is_valid().to_numpy(), right, np.nan)
     return marks
-
-
-def _mean(accuracy: Mapping[str, dict[str, Any]]) -> float | None:
-    known = [figures["all"] for figures in accuracy.values() if figures["all"] is not None]
-    return float(np.mean(known)) if known else None

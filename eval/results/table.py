@@ -1,6 +1,6 @@
 """The results in the terminal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from textwrap import fill
 from typing import Any
@@ -13,6 +13,7 @@ from polyprobe.eval.errors.table import errors_table
 from polyprobe.eval.run.choice import describe, make_choice
 from polyprobe.eval.run.naming import shorten_signature
 from polyprobe.metrics.joint.significance import Difference, Paired
+from polyprobe.metrics.shared.rows import mean_known
 
 from .declaration import ALL, LANGUAGE, RunFigure
 from .figures import BY_NAME, FIGURES, HEADLINE, HEADLINE_PAIRS, OF_MODULES, SEPARATE, expand_names
@@ -79,13 +80,7 @@ def list_named(results: Mapping[str, Any]) -> set[str]:
 
 def relations_table(results: Mapping[str, Any]) -> Table:
     """Return the main figures of each relation: facts, accuracy, its floor, means over pairs."""
-    head, rows = list_relations(results)
-    table = Table(header_style="bold", highlight=False)
-    for name in head:
-        table.add_column(name, justify="left" if name == head[0] else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+    return make_ruled_table(*list_relations(results), words=("relation",))
 
 
 def list_relations(results: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -137,12 +132,7 @@ def of_languages(results: Mapping[str, Any], figure: RunFigure) -> dict[str, flo
         value = values[name] if name in values else values.get(f"{other}-{one}")
         for language in (one, other):
             found[language].append(value)
-    return {language: _mean(of_pairs) for language, of_pairs in found.items()}
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return {language: mean_known(of_pairs) for language, of_pairs in found.items()}
 
 
 def find_chance(results: Mapping[str, Any], name: str) -> float | None:
@@ -300,7 +290,7 @@ def _notes_of_modules(results: dict[str, Any]) -> Iterator[str]:
             cells = (f"{x} {_with_interval(values.get(x), bounds.get(x))}" for x in keys)
             yield f"{module} {language}: {', '.join(cells)}"
         if asked and len(found) > 1:
-            means = {key: _mean(values.get(key) for values in found.values()) for key in asked}
+            means = {key: mean_known(values.get(key) for values in found.values()) for key in asked}
             cells = (f"{key} {number(value)}" for key, value in means.items())
             yield f"{module} mean: {', '.join(cells)}"
 
@@ -311,6 +301,19 @@ def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 
     for place, name in enumerate(head):
         side = "left" if place < words else "right"
         table.add_column(Text(name), justify=side, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def make_ruled_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], words: Collection[str]
+) -> Table:
+    """Return a table with rules for the terminal; `words` are the heads of columns of words."""
+    table = Table(header_style="bold", highlight=False)
+    for name in head:
+        side = "left" if name in words else "right"
+        table.add_column(Text(name), justify=side, no_wrap=name == "95%", overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     return table

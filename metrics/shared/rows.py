@@ -20,6 +20,7 @@ ValueError: query 1 of 'predictions' is 'Ulm'; expected a list of texts
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, combinations, permutations
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -337,3 +338,13 @@ def count_by_group(counted: Iterable[bool], groups: Sequence[Hashable]) -> dict[
 def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
     """Return the labels at some indices; None for None."""
     return None if labels is None else [labels[place] for place in places]
+
+
+def mean_known(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are known, None without any.
+
+    >>> mean_known([0.25, None, 0.75]), mean_known([None])
+    (0.5, None)
+    """
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None

@@ -17,6 +17,7 @@ from polyprobe.eval.results.figures import BY_NAME, JOINT, OF_MODULES
 from polyprobe.eval.results.table import find_chance, find_floor
 from polyprobe.eval.run.choice import ALL_ROWS, describe, make_choice
 from polyprobe.eval.run.folder import Run, Settings
+from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.locate import locate
@@ -244,9 +245,7 @@ def mean_with_others(rows: Sequence[Row], figure: str, language: str) -> float |
     For a figure by language, return that language's value.
     """
     of_figure = [row for row in rows if row.figure == figure]
-    values = (x.value for x in of_figure if language in (x.language, x.other_language))
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return mean_known(x.value for x in of_figure if language in (x.language, x.other_language))
 
 
 def find_mean(rows: Sequence[Row], figure: str) -> Row | None:

@@ -61,12 +61,16 @@ MISTAKES = {
     EVAL + "--batch-tokens 99999999999999999999": "Invalid value for '--batch-tokens': ",
     "groups r --by contient": "unknown --by 'contient'; did you mean 'continent'? known: script, ",
     "groups r --by script --unit row": "unknown --unit 'row'; known: auto, fact, subject, language",
-    "report r": "nothing to write; give --output FILE.html for the report, or --figure FILE for",
+    "report r": "give --output FILE.html for the report, or --figure",
     "report r --output r.html --draw rankc": "--draw requires --figure FILE",
     "compare a b --names names": "--names requires --figure FILE",
     "groups r --by script --draw all": "--draw requires --figure FILE",
     "relate r --with script --order family": "--order requires --figure FILE",
     "board r --draw accuracy": "--draw requires --figure FILE",
+    **{
+        f"{line} --output r.pdf": "--output r.pdf: expected a name that ends in .html"
+        for line in ("report r", "compare a b", "groups r --by script", "relate r --with script")
+    },
     "report r --figure r.gif": "--figure r.gif: expected a name that ends in .svg, .pdf or .png",
     "report r --figure r.svg --order scripts": "unknown --order 'scripts'; did you mean 'script'?",
     "report r --figure r.svg --names iso": "unknown --names 'iso'; known: codes, names",

@@ -397,7 +397,7 @@ def test_the_terminal_shows_intervals_if_it_is_wide(tmp_path):
 
 def test_the_command_writes_its_files(tmp_path):
     runs = [*map(str, write_table_5(tmp_path / "runs"))]
-    files = [tmp_path / name for name in ("table.md", "table.tex", "table.csv", "board.json")]
+    files = [tmp_path / name for name in ("table.md", "table.tex", "table.CSV", "board.json")]
     for file in files:
         option = "--json" if file.suffix == ".json" else "--table"
         done = CliRunner().invoke(app, ["board", *runs, option, str(file)])
@@ -412,7 +412,7 @@ def test_the_command_writes_its_files(tmp_path):
     (other / "thesis.txt").write_text("all")
     for output, said in (
         (other, "is not empty and holds no board.json"),
-        (tmp_path / "b.html", "expected a folder for index.html"),
+        (tmp_path / "b.HTML", "expected a folder for index.html"),
     ):
         done = CliRunner().invoke(app, ["board", *runs, "--output", str(output)])
         assert said in str(done.exception)

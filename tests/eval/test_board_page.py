@@ -14,9 +14,10 @@ import pytest
 from PIL import Image
 from scipy.stats import linregress
 
+from polyprobe.eval.analysis.board import FILES
 from polyprobe.eval.analysis.board.board import make_board
 from polyprobe.eval.analysis.board.table import write_csv, write_latex
-from polyprobe.eval.report.analysis.board import FILES, write_board
+from polyprobe.eval.report.analysis.board import write_board
 from polyprobe.schema.card import read_card
 from polyprobe.schema.languages import read_languages
 from polyprobe.system.errors import PolyprobeError

@@ -3,6 +3,7 @@
 import pytest
 from PIL import Image
 
+from polyprobe.eval.pictures.order import shorten
 from polyprobe.eval.report.page import HERE, make_environment
 from tests.eval.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
@@ -54,6 +55,20 @@ def test_points_are_in_proportion(page, log2, share):
     ]
     texts = page.locator("#points text").all_text_contents()
     assert {"Latn", "Cyrl", "en", "ru", "el", "parameters", "RankC"} <= set(texts)
+
+
+NUMBERS = [2**27, 7.1e9, 999_700_000, 2e12, 5_000, 0.25]
+
+
+def test_short_numbers_are_rounded_before_their_unit_is_chosen():
+    assert [*map(shorten, NUMBERS)] == ["134M", "7.1B", "1B", "2T", "5k", "0.25"]
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_a_page_shortens_numbers_like_files(page):
+    shown = page.evaluate("(numbers) => numbers.map((x) => shorten(x))", NUMBERS)
+    assert shown == [*map(shorten, NUMBERS)]
 
 
 @NEEDS_CHROMIUM

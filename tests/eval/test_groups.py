@@ -292,7 +292,7 @@ MISTAKES = {
     "--by script --unit facts": "unknown --unit 'facts'; did you mean 'fact'? known: auto, fact,",
     "--by NOTHING": "labels.tsv: none of its 1 ids, such as 'x', is one of the run's languages, "
     "facts, subjects, objects (such as 'en', 'P36:C0:0', 'C0', '0'); check the ids",
-    "--by script --output page.txt": "--output page.txt: reports are HTML files",
+    "--by script --output page.txt": "--output page.txt: expected a name that ends in .html",
     "--by script --figure x.gif": "--figure x.gif: expected a name that ends in .svg, .pdf or",
 }
 
@@ -377,7 +377,8 @@ def test_pictures(many):
 def test_a_browser_draws_a_bar_for_each_group(many, tmp_path, browser):  # noqa: F811
     page = str(tmp_path / "g.html")
     options = ["--by", "relation", "--each-language", "--output", page, "--resamples", "200"]
-    assert CliRunner().invoke(app, ["groups", str(many.folder), *options]).exit_code == 0
+    done = CliRunner().invoke(app, ["groups", str(many.folder), *options])
+    assert f"report: {page}" in done.output.replace("\n", "")
     shown = open_page(browser, tmp_path / "g.html")
     assert shown.locator("rect.bar").count() == 9
     assert shown.locator("path.interval").count() == 9

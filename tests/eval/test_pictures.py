@@ -34,7 +34,7 @@ BARS = Bars(
     "bars",
     ["ru", "en", "fr"],
     [
-        Series("a", [0.5, np.nan, 0.25], [[0.4, 0.6], None, [0.1, 0.2]]),
+        Series("a", [0.5, None, 0.25], [[0.4, 0.6], None, [0.1, 0.2]]),
         Series("b", [0.1, 0.2, 0.3]),
     ],
     "accuracy",
@@ -141,7 +141,7 @@ def test_both_directions_of_a_pair_count():
 def test_bars_and_rectangles_are_ordered_too():
     bars = arrange(BARS, "family")
     assert bars.labels == ["en", "fr", "ru"]
-    assert bars.series[0].values == pytest.approx([np.nan, 0.25, 0.5], nan_ok=True)
+    assert bars.series[0].values == [None, 0.25, 0.5]
     assert bars.series[0].bounds == [None, [0.1, 0.2], [0.4, 0.6]]
     assert bars.series[1].values == [0.2, 0.3, 0.1]
     wide = Heat("t", ["ru", "en"], ["fr", "ru", "de"], np.arange(6.0).reshape(2, 3), "m")
@@ -251,6 +251,19 @@ def test_cells_have_the_colours_of_the_ramp_and_frames(tmp_path):
     assert {"x", "y"} <= set(read_texts(svg))
 
 
+@pytest.mark.parametrize(
+    "picture",
+    [
+        make_heat(["en", "ru"], squares={x: [(0, 1)] for x in ("a", "b", "c")}),
+        BARS._replace(series=[BARS.series[0]._replace(bounds=[[0.4, 0.6]])]),
+    ],
+    ids=["squares", "bounds"],
+)
+def test_nothing_of_a_picture_is_left_out(picture):
+    with pytest.raises(ValueError, match=r"zip\(\) argument 2 is"):
+        make_figure(picture)
+
+
 def test_a_scale_of_differences_has_zero_in_the_middle():
     heat = make_heat(["en", "ru"], diverging=True)
     figure = make_figure(heat._replace(values=heat.values - 0.7))
@@ -264,7 +277,7 @@ def test_bars_are_drawn_from_zero_to_their_values():
     assert [t.get_text() for t in axes.get_yticklabels()] == ["ru", "en", "fr"]
     widths = [[bar.get_width() for bar in container] for container in axes.containers]
     expected = [one.values for one in BARS.series]
-    assert np.array(widths) == pytest.approx(np.array(expected), nan_ok=True)
+    assert np.array(widths) == pytest.approx(np.array(expected, float), nan_ok=True)
     drawn = [[*map(float, x.get_xdata())] for x in axes.lines]
     assert drawn == [[0.4, 0.6], [0.1, 0.2], [0.15, 0.15]]  # intervals, then chance
     legend = [text.get_text() for text in axes.get_legend().get_texts()]

@@ -16,6 +16,8 @@ from polyprobe.eval.pictures.draw import make_figure, save_picture
 from polyprobe.eval.pictures.order import arrange, name_labels
 from polyprobe.eval.pictures.picture import Heat
 from polyprobe.eval.report import write_report
+from polyprobe.eval.report.parts import RunPart
+from polyprobe.eval.report.pictures import find_scale
 from polyprobe.eval.results.compute import compute_results
 from polyprobe.eval.results.figures import BY_NAME, HEADLINE_PAIRS
 from polyprobe.eval.results.further.pairs import find_high_pairs
@@ -60,6 +62,16 @@ def test_heat_maps_have_the_values_of_the_results(run):
     given = found["right_given_right"].values
     assert (given != given.T).any()
     assert found["rankc"].mark == ("chance", results["chance"]["rankc"])
+
+
+def test_a_scale_ends_at_the_highest_value_of_its_figure():
+    values = {"rankc_disattenuated": {"en-ru": 1.4, "en-el": 1.1}, "rankc": {"en-ru": 1.0}}
+    parts = [
+        RunPart("run", None, {**values, "chance": chance}, {}) for chance in ({"rankc": 0.3}, {})
+    ]
+    assert find_scale(BY_NAME["rankc_disattenuated"], parts) == (0, 1.4, 0)
+    assert find_scale(BY_NAME["rankc"], parts) == (0.3, 1, 0.3)
+    assert find_scale(BY_NAME["rankc"], parts[1:]) == (0, 1, None)
 
 
 def test_squares_are_the_pairs_at_or_above_the_mean(run):
@@ -128,7 +140,7 @@ def test_two_runs_have_their_numbers_one_scale_and_differences(tmp_path, facts, 
         "synthetic (run)",
         "synthetic (other)",
     ]
-    assert np.isnan(found["accuracy"].series[1].values[found["accuracy"].labels.index("zh_hans")])
+    assert found["accuracy"].series[1].values[found["accuracy"].labels.index("zh_hans")] is None
 
 
 def test_significant_differences_have_a_frame(tmp_path):

@@ -1,8 +1,6 @@
 """`polyprobe relate` on small runs, against plain loops, sets and scipy."""
 
 import json
-import shutil
-import subprocess
 from itertools import combinations
 
 import numpy as np
@@ -23,8 +21,8 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.eval.runs import write_run
 from polyprobe.tests.eval.test_decodings import write_predictions
 from tests.eval.reader import Reader
+from tests.eval.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LANGUAGES = ["en", "es", "ru", "uk", "el", "hi"]
 
 
@@ -287,22 +285,13 @@ def test_every_name_of_accuracy_is_one_of_them(run):
 
 
 @pytest.mark.acceptance
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-def test_a_browser_draws_all_pictures(run, tmp_path):
+@NEEDS_CHROMIUM
+def test_a_browser_draws_all_pictures(run, tmp_path, browser):  # noqa: F811
     page = tmp_path / "page.html"
     call(run.folder, "--with", "script,accuracy_min", "--resamples", 10, "--output", page)
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-    command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
-    done = subprocess.run(
-        [*command, "--dump-dom", page.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert done.stdout.count('class="point"') == 15
-    assert done.stdout.count('class="cell"') == 2 * 36
-    assert done.stdout.count('class="fitted"') == 1
+    shown = open_page(browser, page)
+    counts = {".point": 15, ".cell": 2 * 36, ".fitted": 1}
+    assert {selector: shown.locator(selector).count() for selector in counts} == counts
 
 
 def test_free_predictions_have_coverlap_alone(tmp_path):

@@ -14,7 +14,7 @@ from polyprobe.eval.report import write_report
 from polyprobe.eval.report.templates import list_template_pictures
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.facts import ScoredFacts, follow_templates
-from polyprobe.eval.results.further.templates import list_split
+from polyprobe.eval.results.further.templates import QUANTITIES, SHARES, list_split
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import SCORES, fill_columns
@@ -277,6 +277,12 @@ def test_a_browser_draws_the_templates_of_a_relation(run, results, tmp_path, bro
     assert [tip.split("\n")[1] for tip in shown] == [x["text"] for x in expected]
     assert f"accuracy {expected[0]['accuracy']:.3f}" in shown[0]
     assert page.locator("#split .bar").count() == 12
+    labels = page.locator("#split text").all_text_contents()
+    assert [text for text in labels if text in SHARES.values()] == [*SHARES.values()]
+    tips = page.locator("#split [data-tip]").evaluate_all("all => all.map(x => x.dataset.tip)")
+    assert {tip.split("\n")[0].rpartition(", ")[2] for tip in tips} == {*QUANTITIES.values()}
+    legend = page.locator("#templates .key span").all_inner_texts()
+    assert [text.strip() for text in legend] == [*QUANTITIES.values()]
     page.locator("input[value=rankc]").check()
     tip = page.locator("#heat [data-pair='en/ru']").get_attribute("data-tip")
     own = results["rankc_templates"]

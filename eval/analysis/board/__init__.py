@@ -4,7 +4,8 @@ from pathlib import Path
 
 from polyprobe.system.errors import PolyprobeError
 
-PAGE, JSON = "index.html", "board.json"
+CARD, PAGE, JSON, TABLE, LATEX = "README.md", "index.html", "board.json", "board.csv", "board.tex"
+FILES = (CARD, PAGE, JSON, TABLE, LATEX)
 REMEDY = "choose another --output"
 TABLES = (".csv", ".tex", ".md")  # as in table.py, which imports rich
 
@@ -15,19 +16,7 @@ def check_folder(folder: Path) -> None:
     Raises:
         PolyprobeError: the folder has files and no board.
     """
-    if folder.suffix == ".html" or folder.is_file():
+    if folder.suffix.lower() == ".html" or folder.is_file():
         raise PolyprobeError(f"--output {folder}: expected a folder for {PAGE}")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / JSON).is_file():
         raise PolyprobeError(f"{folder} is not empty and holds no {JSON}; {REMEDY}")
-
-
-def check_table(file: Path) -> None:
-    """Refuse a file name with another ending than those of `TABLES`.
-
-    Raises:
-        PolyprobeError: another ending.
-    """
-    if file.suffix not in TABLES:
-        raise PolyprobeError(
-            f"--table {file}: expected a name that ends in {', '.join(TABLES[:-1])} or {TABLES[-1]}"
-        )

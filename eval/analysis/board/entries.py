@@ -19,6 +19,7 @@ from polyprobe.eval.results.figures import (
 from polyprobe.eval.results.table import of_languages
 from polyprobe.eval.run.folder import Run, Settings
 from polyprobe.eval.run.naming import name_runs, split_signature
+from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.system.errors import PolyprobeError
 
 Bounds = list[float] | None
@@ -174,16 +175,11 @@ def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
             values = {x: of_x.get(key) for x, of_x in found.items() if key in of_x}
             if values:
                 ends = {x: of_x.get(f"{key}_ci") for x, of_x in found.items()}
-                yield figure.name, Value(_mean(values), None, values, _halve(ends))
+                yield figure.name, Value(mean_known(values.values()), None, values, _halve(ends))
 
 
 def _halve(bounds: Mapping[str, Bounds]) -> dict[str, float]:
     return {name: (ends[1] - ends[0]) / 2 for name, ends in bounds.items() if ends}
-
-
-def _mean(values: Mapping[str, float | None]) -> float | None:
-    known = [value for value in values.values() if value is not None]
-    return fmean(known) if known else None
 
 
 def _join(found: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
@@ -194,5 +190,5 @@ def _join(found: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
         if len(parts) == len(found):
             languages = {x: value for part in parts for x, value in part.languages.items()}
             halves = {x: half for part in parts for x, half in part.halves.items()}
-            joined[name] = Value(_mean(languages), None, languages, halves)
+            joined[name] = Value(mean_known(languages.values()), None, languages, halves)
     return joined

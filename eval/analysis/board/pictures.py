@@ -1,7 +1,5 @@
 """The pictures of a board."""
 
-from math import nan
-
 from polyprobe.eval.pictures.picture import Bars, Picture, Point, Points, Series
 
 from .board import PARAMETERS, Board
@@ -54,7 +52,6 @@ def _points(board: Board, x: str, y: str) -> list[Point]:
 def _bars(board: Board, name: str) -> Bars:
     figure = board.figures[name]
     found = [entry.values[name] for entry in board.entries]
-    values = [nan if value.mean is None else value.mean for value in found]
-    series = Series(figure.title, values, [value.interval for value in found])
+    series = Series(figure.title, board.column(name), [value.interval for value in found])
     labels = [entry.name for entry in board.entries]
     return Bars(f"{figure.title} on {board.data}", labels, [series], figure.title)

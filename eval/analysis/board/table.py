@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from polyprobe.eval.analysis.latex import escape, join_cells, percent
+from polyprobe.eval.pictures.order import shorten
 from polyprobe.eval.results.declaration import RunFigure
 from polyprobe.eval.results.table import format_interval, format_p_value, make_table, number
 
@@ -46,7 +47,8 @@ def list_cells(
     head = ["model", "size", "languages", *board.differing]
     rows = []
     for place, entry in enumerate(board.entries):
-        row = [entry.name, show_parameters(entry.parameters), f"{len(entry.settings.languages)}"]
+        size = "–" if entry.parameters is None else shorten(entry.parameters)
+        row = [entry.name, size, f"{len(entry.settings.languages)}"]
         row += [values[place] for values in board.differing.values()]
         for name in board.shown:
             value, figure = entry.values[name], board.figures[name]
@@ -58,18 +60,6 @@ def list_cells(
             row.append(text)
         rows.append(row)
     return [*head, *(board.figures[x].short or board.figures[x].title for x in board.shown)], rows
-
-
-def show_parameters(value: float | None) -> str:
-    """Return a number of parameters in millions or billions.
-
-    >>> show_parameters(559214592), show_parameters(7.1e9), show_parameters(None)
-    ('559M', '7.1B', '–')
-    """
-    if value is None:
-        return "–"
-    scale, unit = (1e9, "B") if value >= 1e9 else (1e6, "M")
-    return f"{value / scale:.3g}{unit}"
 
 
 def is_share(figure: RunFigure) -> bool:

@@ -10,12 +10,6 @@ const meanOf = (model, name) => (name === "parameters" ? model.parameters : mode
 const titleOf = (name) => FIGURES[name].title;
 const known = (value) => value !== null && value !== undefined;
 
-function size(value) {
-  if (!known(value)) return "–";
-  const [scale, unit] = value >= 1e9 ? [1e9, "B"] : [1e6, "M"];
-  return Number((value / scale).toPrecision(3)) + unit;
-}
-
 /* The models whose name contains all words of the filter. */
 function chosen() {
   const words = byId("filter").value.toLowerCase().split(/\s+/);
@@ -67,7 +61,7 @@ function drawTable() {
   const shown = [...document.querySelectorAll("#figures input:checked")].map(({ value }) => value);
   const columns = [NAME,
     { key: "parameters", name: "size", rising: true, value: (model) => model.parameters,
-      text: (model) => size(model.parameters) },
+      text: ({ parameters }) => (known(parameters) ? shorten(parameters) : "–") },
     { key: "languages", name: "languages", rising: false, value: (model) => model.languages,
       text: (model) => `${model.languages}` },
     ...DIFFERING.map((key, i) => ({ key: `differing-${key}`, name: key, rising: true,
@@ -119,7 +113,7 @@ function pointsOf(x, y) {
   const models = chosen().filter((model) => known(meanOf(model, x)) && known(meanOf(model, y)));
   return models.map((model) => {
     const [across, up] = [meanOf(model, x), meanOf(model, y)];
-    const first = x === "parameters" ? `${size(across)} parameters` : `${titleOf(x)} ${show(across)}`;
+    const first = x === "parameters" ? `${shorten(across)} parameters` : `${titleOf(x)} ${show(across)}`;
     return { x: across, y: up, name: models.length > NAMED ? "" : model.name, group: "",
       tip: `${model.name}\n${first}\n${titleOf(y)} ${show(up)}` };
   });

@@ -7,7 +7,15 @@ from typing import Any
 from huggingface_hub.utils import yaml_dump
 from scipy.stats import t
 
-from polyprobe.eval.analysis.board import JSON, PAGE, REMEDY, check_folder
+from polyprobe.eval.analysis.board import (
+    CARD,
+    JSON,
+    LATEX,
+    PAGE,
+    REMEDY,
+    TABLE,
+    check_folder,
+)
 from polyprobe.eval.analysis.board.board import Board
 from polyprobe.eval.analysis.board.entries import Entry
 from polyprobe.eval.analysis.board.table import (
@@ -22,13 +30,9 @@ from polyprobe.eval.analysis.board.table import (
     write_latex,
     write_markdown,
 )
-from polyprobe.eval.report.page import write_page
+from polyprobe.eval.report.page import round_drawn, write_page
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
-
-CARD, TABLE, LATEX = "README.md", "board.csv", "board.tex"
-FILES = (PAGE, CARD, TABLE, LATEX, JSON)
-DIGITS = 5  # significant ones of the values that the page draws
 
 
 def write_board(board: Board, folder: Path) -> None:
@@ -52,24 +56,7 @@ def write_board(board: Board, folder: Path) -> None:
         folder / PAGE,
         "analysis/board",
         title=f"polyprobe: {title}",
-        data={
-            "figures": {
-                name: {
-                    "title": figure.title,
-                    "says": figure.says,
-                    "share": is_share(figure),
-                    "lower": figure.lower_is_better,
-                }
-                for name, figure in board.figures.items()
-            },
-            "models": [_select(board, place) for place in range(len(board.entries))],
-            "languages": board.languages,
-            "differing": [*board.differing],
-            "quantiles": [float(t.ppf(0.975, n)) for n in range(1, len(board.entries) - 1)],
-            "sort": board.sort,
-            "files": files,
-            "seal": hash_json(found),
-        },
+        data={**_select_data(board), "files": files, "seal": hash_json(found)},
         board=board,
         cells=list_cells(board, "\n"),
         trends=list_trends(board),
@@ -82,6 +69,26 @@ def write_board(board: Board, folder: Path) -> None:
     )
 
 
+def _select_data(board: Board) -> dict[str, Any]:
+    """Return what the page's script draws."""
+    return {
+        "figures": {
+            name: {
+                "title": figure.title,
+                "says": figure.says,
+                "share": is_share(figure),
+                "lower": figure.lower_is_better,
+            }
+            for name, figure in board.figures.items()
+        },
+        "models": [_select(board, place) for place in range(len(board.entries))],
+        "languages": board.languages,
+        "differing": [*board.differing],
+        "quantiles": [float(t.ppf(0.975, n)) for n in range(1, len(board.entries) - 1)],
+        "sort": board.sort,
+    }
+
+
 def _select(board: Board, place: int) -> dict[str, Any]:
     """Return the values of a model that the page draws."""
     entry: Entry = board.entries[place]
@@ -89,9 +96,9 @@ def _select(board: Board, place: int) -> dict[str, Any]:
     for name in board.figures:
         value = entry.values[name]
         known = [value.mean, *(value.interval or (None, None)), value.plus_minus]
-        values[name] = [*map(_round, known)]
+        values[name] = [*map(round_drawn, known)]
         if value.languages:
-            by[name] = [_round(value.languages.get(x)) for x in board.languages]
+            by[name] = [round_drawn(value.languages.get(x)) for x in board.languages]
     return {
         "name": entry.name,
         "parameters": entry.parameters,
@@ -100,10 +107,6 @@ def _select(board: Board, place: int) -> dict[str, Any]:
         "values": values,
         "by": by,
     }
-
-
-def _round(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{DIGITS}g}")
 
 
 def _make_card(board: Board, title: str) -> str:

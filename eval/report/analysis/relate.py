@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from polyprobe.eval.analysis.relate.outcome import (
     HEADS,
     Outcome,
@@ -17,11 +15,9 @@ from polyprobe.eval.analysis.relate.outcome import (
 from polyprobe.eval.analysis.relate.pairs import flatten
 from polyprobe.eval.pictures import ORDERS
 from polyprobe.eval.pictures.order import order_languages
-from polyprobe.eval.report.page import write_page
+from polyprobe.eval.report.page import round_drawn, write_page
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.schema.languages import show_language
-
-DIGITS = 5  # of values in the page
 
 
 def write_relations(found: Outcome, output: Path) -> None:
@@ -32,7 +28,7 @@ def write_relations(found: Outcome, output: Path) -> None:
     """
     pairs = found.pairs
     languages, values = pairs.languages, flatten(pairs.values, range(len(pairs.languages)))
-    known = dict(zip(name_pairs(languages), map(_round, values), strict=True))
+    known = dict(zip(name_pairs(languages), map(round_drawn, values), strict=True))
     write_page(
         output,
         "analysis/relate",
@@ -43,7 +39,7 @@ def write_relations(found: Outcome, output: Path) -> None:
             "names": [show_language(x) for x in languages],
             "orders": {order: order_languages(languages, order, known) for order in ORDERS},
             "of": pairs.of.title,
-            "values": [*map(_round, values)],
+            "values": [*map(round_drawn, values)],
             "similarities": [_select(row) for row in found.rows],
         },
         head=[*HEADS],
@@ -65,9 +61,5 @@ def _select(row: Related) -> dict[str, Any]:
         "title": title_of(row),
         "line": line_of(row),
         "places": row.places,
-        "values": [*map(_round, flatten(values, range(len(values))))],
+        "values": [*map(round_drawn, flatten(values, range(len(values))))],
     }
-
-
-def _round(value: float) -> float | None:
-    return None if np.isnan(value) else float(f"{value:.{DIGITS}g}")

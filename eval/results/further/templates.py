@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 from scipy.sparse import csr_array
 
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.figures import BY_NAME
 from polyprobe.eval.results.further.relations import list_rows
-from polyprobe.eval.results.table import format_interval, number, of_languages
+from polyprobe.eval.results.table import format_interval, make_ruled_table, number, of_languages
 from polyprobe.eval.run.dataset import load_again
 from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
@@ -34,6 +33,8 @@ EFFECTS = {
     "share_template": "– template",
     "share_residual": "– template × fact",
 }
+SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
+WORDS = ("relation", "language", "template", "answers")  # heads of columns of words
 Rows = tuple[list[str], list[list[str]]]  # head and rows
 
 
@@ -250,7 +251,10 @@ def _cells(value: float | None, bounds: list[float] | None) -> list[str]:
 
 def templates_tables(results: Mapping[str, Any]) -> Group:
     """Return the tables of the view by template for the terminal."""
-    tables = [_make_table(*f(results)) for f in (list_templates, list_ceiling, list_split)]
+    tables = [
+        make_ruled_table(*of(results), words=WORDS)
+        for of in (list_templates, list_ceiling, list_split)
+    ]
     return Group(*tables, Text(describe_split(results["templates"])))
 
 
@@ -263,14 +267,3 @@ def describe_split(found: Mapping[str, Any]) -> str:
     return (
         f"split of {n} relations{without}; 95%: other relations, with their own facts and templates"
     )
-
-
-def _make_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(header_style="bold", highlight=False)
-    words = ("relation", "language", "template", "answers")
-    for name in head:
-        side = "left" if name in words else "right"
-        table.add_column(name, justify=side, no_wrap=name == "95%", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table

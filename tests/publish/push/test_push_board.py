@@ -5,8 +5,9 @@ import json
 import pytest
 
 from polyprobe.cli.publish import find_kind
+from polyprobe.eval.analysis.board import FILES
 from polyprobe.eval.analysis.board.board import make_board
-from polyprobe.eval.report.analysis.board import FILES, write_board
+from polyprobe.eval.report.analysis.board import write_board
 from polyprobe.publish.checks import STAGES, check_source
 from polyprobe.publish.install import install_folder
 from polyprobe.publish.source import read_source

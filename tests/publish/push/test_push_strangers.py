@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +13,8 @@ import pytest
 
 from polyprobe.publish import push as publish
 from polyprobe.publish.checks import check_source
-from polyprobe.publish.source import read_source
+from polyprobe.publish.hub import Remote, check_ours
+from polyprobe.publish.source import Source, read_source
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
 from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
@@ -43,6 +45,21 @@ def test_a_repository_of_others_is_not_written(api, hub, folder):
     assert held(api, "me/thesis") == {"data/train/a.parquet": b"theirs"}
     run(folder, "me/thesis", create_pr=True)
     assert held(api, "me/thesis") == {"data/train/a.parquet": b"theirs"}
+
+
+@pytest.mark.parametrize(("kind", "made"), [("dataset", False), ("space", False), ("board", True)])
+def test_a_first_commit_with_a_page_is_the_hub_s_for_a_static_space_alone(tmp_path, kind, made):
+    class Hub:
+        def list_repo_commits(self, repo_id, **of):
+            return [SimpleNamespace(title="initial commit")]
+
+    remote = Remote(False, "0" * 40, True, dict.fromkeys(["README.md", "index.html"], ""))
+    source = Source(tmp_path, kind, {}, [])
+    if made:
+        check_ours(Hub(), "me/x", source, remote)
+    else:
+        with pytest.raises(PolyprobeError, match=r"not from a push \(index.html\)"):
+            check_ours(Hub(), "me/x", source, remote)
 
 
 def test_a_repository_that_is_empty_is_filled(api, folder):
