@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from polyprobe.eval.analysis.relate import FILLED, NAMES, check_with
+from polyprobe.schema.languages import TRAITS
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError
 
@@ -23,6 +24,7 @@ from .options import (
     check_drawn,
     checked,
     import_evaluate,
+    one_of,
     parse_choice,
     parse_splits,
     save_chosen,
@@ -100,6 +102,14 @@ def relate(
             "resamples.",
         ),
     ] = 10_000,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            callback=one_of(TRAITS),
+            help=f"Permute languages only within the same {', '.join(TRAITS[:-1])} or "
+            f"{TRAITS[-1]}.",
+        ),
+    ] = None,
     seed: Seed = 0,
     cluster: Cluster = "auto",
     relations: Relations = None,
@@ -136,6 +146,7 @@ def relate(
             tokenizer=tokenizer,
             by_query=by_query,
             n_permutations=resamples,
+            within=within,
             seed=seed,
             clusters=cluster,
         )

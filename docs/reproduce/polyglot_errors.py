@@ -304,10 +304,11 @@ def find_groups(
     if by in OF_LANGUAGES:
         traits = list_traits([*ids], by)
         return "language", group_languages(marks, [traits.get(language) for language in ids], DRAWS)
+    ids_of = english["dataset_id"]
     if by in OF_ROWS:
-        return "fact", group_facts(marks, english[by], english["dataset_id"], {}, DRAWS)
+        return "fact", group_facts(marks, english[by], ids_of, ids_of, {}, DRAWS)
     groups = [tags.get(subject) for subject in english["subject"]]
-    return "subject", group_facts(marks, groups, english["subject"], {}, DRAWS)
+    return "subject", group_facts(marks, groups, ids_of, english["subject"], {}, DRAWS)
 
 
 def print_groups(model: str, by: str, unit: str, found: Grouped) -> None:

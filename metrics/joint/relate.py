@@ -6,12 +6,14 @@ points. The pairs are not independent: en-fr and en-ru share English. If each la
 effect, that test rejects a true null hypothesis in far more than 5% of samples (bench/relate.md).
 
 Mantel's test (1967) permutes the languages of one table, rows and columns together, which keeps
-that dependence. With a third table it permutes the residuals of the null model (Freedman and Lane
-1983; method 2 of Legendre 2000): the values less their regression on the third table.
+that dependence. It takes the languages as exchangeable. Related languages, with similar effects in
+both tables, are not (Guillot and Rousset 2013): permute them within blocks, such as families
+(bench/kinship.md). With a third table the test permutes the residuals of the null model (Freedman
+and Lane 1983; method 2 of Legendre 2000): the values less their regression on the third table.
 
 A multiple-membership regression, with a random effect for each language, would also give effect
-sizes with standard errors, but assumes normal effects. The permutation test is exact without a
-third table.
+sizes with standard errors, but assumes normal effects. For exchangeable languages the permutation
+test is exact without a third table.
 
 >>> x, y = np.array([[0.1, 0.2, 0.4, 0.3, 0.8, 0.9]]), np.array([1.0, 2, 4, 3, 9, 8])
 >>> found = correlate(y, x)[0]
@@ -20,15 +22,15 @@ third table.
 """
 
 from collections.abc import Sequence
-from itertools import permutations
-from math import factorial
+from itertools import chain, permutations, product
+from math import factorial, prod
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtr
 from scipy.stats import rankdata
 
-from polyprobe.metrics.shared.intervals import Figure, estimate_figure
+from polyprobe.metrics.shared.intervals import Figure, estimate_figure, sum_by
 
 FEWEST = 3  # languages
 _AT_ONCE = 2**19  # permuted values, which fit into a cache
@@ -66,6 +68,7 @@ def correlate(
     given: np.ndarray | None = None,
     n_permutations: int = 10_000,
     seed: int = 0,
+    blocks: np.ndarray | None = None,
 ) -> list[Correlation]:
     """Return the correlation of one table with each of several others.
 
@@ -73,10 +76,12 @@ def correlate(
         values: one for each unordered pair of L languages, in the order of `combinations` [pairs].
         others: tables over the same pairs [tables, pairs].
         given: a third table [pairs], whose linear effect is removed from both.
-        n_permutations: maximum number m of permutations of the languages. If L! is at most m, all
-            orders are enumerated, and p is the share with an |r| at least as large. Otherwise
+        n_permutations: maximum number m of permutations of the languages. If there are at most m
+            orders, all are enumerated, and p is the share with an |r| at least as large. Otherwise
             p = (b + 1) / (m + 1), where b is the number of such permutations.
         seed: seed of the permutations.
+        blocks: number of each language's block [L]; languages change places within their block
+            only. None: all are one block.
 
     Returns:
         One correlation for each table; values are None if a table is constant or there are fewer
@@ -92,7 +97,8 @@ def correlate(
     n, free = len(values), len(values) - (2 if given is None else 3)
     if size < FEWEST or free < 1:
         return [Correlation(n) for _ in others]
-    orders = _list_orders(size, n_permutations, seed)
+    blocks = np.zeros(size, dtype=np.intp) if blocks is None else blocks
+    orders, exact = _list_orders(blocks, n_permutations, seed)
     ranks = np.vstack([rankdata(row) for row in every])
     columns = []
     for table in (every, ranks):
@@ -100,7 +106,7 @@ def correlate(
         rest = np.array(rest).reshape(-1, n)
         r = _divide(rest @ one, np.sqrt((rest**2).sum(axis=1) * (one @ one)))
         third = table[-1] - table[-1].mean() if given is not None else None
-        columns += [r, _student(r, free), _permute(one, rest, third, r, orders)]
+        columns += [r, _student(r, free), _permute(one, rest, third, r, orders, exact)]
     one, *rest = _reduce(every, given is not None)
     slopes = _divide(np.array([row @ one for row in rest]), np.array([row @ row for row in rest]))
     intercepts = values.mean() - slopes * others.mean(axis=1)
@@ -123,7 +129,7 @@ def count_languages(pairs: int) -> int:
 
 def bound_correlations(
     figure: Figure,
-    others: Sequence[tuple[Sequence[int], np.ndarray]],
+    others: Sequence[tuple[Sequence[int], np.ndarray | Figure]],
     *,
     n_resamples: int,
     seed: int = 0,
@@ -139,7 +145,8 @@ def bound_correlations(
 
     Args:
         figure: figure of pairs, `mean` last.
-        others: for each table, the pairs' places among the figure's names, and the values [pairs].
+        others: for each table, the pairs' places among the names, and their values [pairs];
+            or a figure of all pairs from the same facts, which is computed again with them.
         n_resamples: number of bootstrap resamples.
         seed: seed of the bootstrap.
         clusters: label of each fact; facts with the same label are drawn together.
@@ -147,12 +154,24 @@ def bound_correlations(
     if not others:
         return []
     names = [str(place) for place in range(len(others))]
+    parts = [figure, *(x for _, x in others if isinstance(x, Figure))]
+    ends = np.cumsum([part.table.shape[1] for part in parts])[:-1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        found = figure.statistic(sums)
-        return np.stack([_follow(found[..., [*places]], x) for places, x in others], axis=-1)
+        own, *further = np.split(sums, ends, axis=-1)
+        found, rest = figure.statistic(own), iter(further)
+        return np.stack(
+            [
+                _follow(
+                    found[..., [*places]],
+                    x.statistic(next(rest))[..., [*places]] if isinstance(x, Figure) else x,
+                )
+                for places, x in others
+            ],
+            axis=-1,
+        )
 
-    drawn = Figure(names, figure.table, statistic)
+    drawn = Figure(names, np.hstack([part.table for part in parts]), statistic)
     found = estimate_figure(drawn, n_resamples=n_resamples, seed=seed, clusters=clusters)
     bounds = [(found[name], found.get(f"{name}_ci")) for name in names]
     return [
@@ -161,12 +180,15 @@ def bound_correlations(
     ]
 
 
-def relate_within(one: np.ndarray, other: np.ndarray) -> Figure:
-    """Return the figure `r`: Pearson's r of two tables [facts, pairs] without the pairs' means.
+def relate_within(one: np.ndarray, other: np.ndarray, groups: np.ndarray) -> Figure:
+    """Return the figure `r`: Pearson's r of two tables [facts, pairs] within pairs and groups.
 
-    The correlation is within pairs: a fixed effect of each pair is removed from both tables.
+    A fixed effect of each pair in each group is removed from both tables. The groups of the facts
+    (number of each, from 0) are relations: these differ in the number of candidates and so in
+    chance RankC, and in the words of their templates.
     """
-    x, y = (table - table.mean(axis=0) for table in (one, other))
+    sizes = np.bincount(groups)[:, None]
+    x, y = (table - (sum_by(groups, table) / sizes)[groups] for table in (one, other))
     sums = np.column_stack([(x * y).sum(axis=1), (x**2).sum(axis=1), (y**2).sum(axis=1)])
 
     def statistic(drawn: np.ndarray) -> np.ndarray:
@@ -176,17 +198,28 @@ def relate_within(one: np.ndarray, other: np.ndarray) -> Figure:
 
 
 def _follow(found: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of figures [..., pairs] with a table [pairs]; NaN where undefined."""
-    found, x = found - found.mean(axis=-1, keepdims=True), x - x.mean()
-    return _divide(found @ x, np.sqrt((found**2).sum(axis=-1) * (x @ x)))
+    """Return Pearson's r of figures [..., pairs] with values [..., pairs]; NaN where undefined."""
+    found, x = (values - values.mean(axis=-1, keepdims=True) for values in (found, x))
+    products = [np.einsum("...p,...p->...", *both) for both in ((found, x), (found, found), (x, x))]
+    return _divide(products[0], np.sqrt(products[1] * products[2]))
 
 
-def _list_orders(size: int, n: int, seed: int) -> np.ndarray:
-    """Return all orders of the languages if there are at most n, else n random ones."""
-    if factorial(size) <= n:
-        return np.array([*permutations(range(size))], dtype=np.int16)
-    base = np.tile(np.arange(size, dtype=np.int16), (n, 1))
-    return np.random.default_rng(seed).permuted(base, axis=1)
+def _list_orders(blocks: np.ndarray, n: int, seed: int) -> tuple[np.ndarray, bool]:
+    """Return orders of the languages, permuted within blocks, and whether these are all.
+
+    All orders if there are at most n, else n random ones.
+    """
+    places = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
+    size, exact = len(blocks), prod(factorial(len(own)) for own in places) <= n
+    if exact:
+        every = product(*(permutations(own.tolist()) for own in places))
+        orders = np.array([[*chain(*order)] for order in every], dtype=np.int16)
+        orders[:, np.concatenate(places)] = orders.copy()
+        return orders, exact
+    orders, random = np.tile(np.arange(size, dtype=np.int16), (n, 1)), np.random.default_rng(seed)
+    for own in places:
+        orders[:, own] = random.permuted(orders[:, own], axis=1)
+    return orders, exact
 
 
 def _reduce(table: np.ndarray, given: bool) -> np.ndarray:
@@ -208,6 +241,7 @@ def _permute(
     third: np.ndarray | None,
     observed: np.ndarray,
     orders: np.ndarray,
+    exact: bool,
 ) -> np.ndarray:
     """Return Mantel's p-value of each table, from permuted residuals of the first [tables].
 
@@ -228,10 +262,7 @@ def _permute(
             left -= _divide((third @ moved) ** 2, third @ third, 0.0)
         drawn = _divide(rest @ moved, lengths[:, None] * np.sqrt(np.maximum(left, 0)))
         reached += (np.abs(drawn) >= np.abs(observed)[:, None] * (1 - _EQUAL)).sum(axis=1)
-    if len(orders) == factorial(size):
-        p = reached / len(orders)
-    else:
-        p = (reached + 1) / (len(orders) + 1)
+    p = reached / len(orders) if exact else (reached + 1) / (len(orders) + 1)
     return np.where(np.isnan(observed), np.nan, p)
 
 

@@ -14,7 +14,7 @@ from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.analysis.groups import labels
 from polyprobe.eval.analysis.groups.measure import Draws, group_facts, group_run
-from polyprobe.eval.analysis.groups.table import list_notes, list_pictures, render
+from polyprobe.eval.analysis.groups.table import list_cautions, list_notes, list_pictures, render
 from polyprobe.eval.pictures.picture import Bars
 from polyprobe.eval.results.compute import find_results
 from polyprobe.eval.results.options import Bootstrap
@@ -109,10 +109,25 @@ def test_the_unit_is_the_largest_with_one_group(many, tmp_path):
     assert alone.permutation.p == 1
 
 
+def test_a_few_subjects_in_several_groups_are_named(many, tmp_path):
+    facts = [*dict.fromkeys(many.read("en")["fact_id"].to_pylist())]
+    groups = {fact: "a" if ":C0:" in fact or ":C1:" in fact else "b" for fact in facts}
+    first = next(fact for fact in facts if ":C0:" in fact)
+    own = write(tmp_path, *(f"{x}\t{'b' if x == first else y}" for x, y in groups.items()))
+    outcome = group_run(many, own, bootstrap=NONE)
+    assert outcome.unit == "fact"
+    caution = "1 of 4 subjects, such as C0, are in several groups: facts are permuted, as if those "
+    assert f"{caution}of a subject were independent" in [*list_cautions(outcome)]
+    plain = write(tmp_path, *(f"{x}\t{y}" for x, y in groups.items()))
+    assert group_run(many, plain, bootstrap=NONE).caution == ""
+    assert group_run(many, "relation", bootstrap=NONE).caution == ""  # by design
+
+
 def test_rows_of_one_fact_are_one_unit():
     """Two templates of a fact: its label is permuted for both."""
     marks = np.array([[1.0, 0], [1, 1], [0, 0], [1, 0]])
-    found = group_facts(marks, ["a", "a", "b", "b"], ["f", "f", "g", "h"], {}, Draws(0, 0, None))
+    found = group_facts(marks, ["a", "a", "b", "b"], [*"ffgh"], [*"ffgh"], {}, Draws(0, 0, None))
+    assert [group.size for group in found.groups] == [1, 2]
     assert (found.n_units, found.permutation.n) == (3, 3)
 
 

@@ -184,6 +184,51 @@ def test_the_interval_is_2_r_less_the_quantiles():
     assert bound_correlations(figure, [(places, np.ones(10))], **options) == [None]
 
 
+def test_a_table_of_the_same_facts_is_computed_again_with_them():
+    random = np.random.default_rng(4)
+    x = random.normal(size=15)
+    values, others = 0.1 * x + random.normal(size=(2, 60, 15))
+    figure, other = figure_of(values), figure_of(others)
+    again = Figure(other.names[:-1], other.table, lambda sums: other.statistic(sums)[..., :-1])
+    places = [*range(3, 12)]
+
+    def follow(sums):
+        one = figure.statistic(sums[..., : figure.table.shape[1]])[..., places]
+        two = other.statistic(sums[..., figure.table.shape[1] :])[..., places]
+        rows = zip(one.reshape(-1, 9), two.reshape(-1, 9), strict=True)
+        found = np.array([np.corrcoef(*row)[0, 1] for row in rows])
+        return found.reshape(*one.shape[:-1], 1)
+
+    both = np.hstack([figure.table, other.table])
+    plain = estimate_figure(Figure(["r"], both, follow), n_resamples=100, seed=5)
+    low, high = plain["r_ci"]
+    fixed = (places, others.mean(axis=0)[places])
+    [alone, bounds] = bound_correlations(figure, [fixed, (places, again)], n_resamples=100, seed=5)
+    expected = np.clip([2 * plain["r"] - high, 2 * plain["r"] - low], -1, 1)
+    assert bounds == pytest.approx(expected)
+    assert alone != pytest.approx(bounds, abs=0.01)
+
+
+def test_languages_are_permuted_within_blocks():
+    """Blocks of 3, 2 and 1 languages have 3! 2! = 12 orders."""
+    random, blocks = np.random.default_rng(6), np.array([0, 1, 0, 2, 1, 0])
+    one, other = random.normal(size=(2, 15))
+    first, second = np.triu_indices(6, 1)
+    square = np.zeros((6, 6))
+    square[first, second] = square[second, first] = one
+    orders = [order for order in permutations(range(6)) if (blocks[[*order]] == blocks).all()]
+    assert len(orders) == 12
+    drawn = [
+        abs(pearsonr(square[np.ix_(order, order)][first, second], other).statistic)
+        for order in orders
+    ]
+    share = np.mean([value >= drawn[0] - 1e-9 for value in drawn])
+    assert correlate(one, other[None], None, 12, 0, blocks)[0].p_mantel == pytest.approx(share)
+    found = [correlate(one, other[None], None, 11, seed, blocks)[0] for seed in range(300)]
+    expected = (11 * share + 1) / 12  # of (b + 1) / (11 + 1)
+    assert np.mean([row.p_mantel for row in found]) == pytest.approx(expected, abs=0.03)
+
+
 def test_a_high_r_has_no_bound_above_1():
     random = np.random.default_rng(1)
     x = random.normal(size=10)
@@ -192,12 +237,14 @@ def test_a_high_r_has_no_bound_above_1():
     assert 0.5 < low < high == 1
 
 
-def test_r_within_pairs_is_that_of_a_regression_with_a_constant_of_each_pair():
+def test_r_within_pairs_and_relations_is_that_of_a_regression_with_a_constant_of_each():
     one, other = np.random.default_rng(2).normal(size=(2, 20, 6))
-    other = other + 0.5 * one + np.arange(6)
-    found = estimate_figure(relate_within(one, other), n_resamples=100)
-    dummies = np.tile(np.eye(6), (20, 1))
+    relations = np.arange(20) % 3
+    other = other + 0.5 * one + np.arange(6) + 5 * relations[:, None]
+    one = one - 3 * relations[:, None] * np.arange(6)
+    found = estimate_figure(relate_within(one, other, relations), n_resamples=100)
+    dummies = np.eye(18)[(relations[:, None] * 6 + np.arange(6)).ravel()]
     fit = sm.OLS(other.ravel(), np.column_stack([one.ravel(), dummies])).fit()
     assert found["r"] == pytest.approx(fit.tvalues[0] / (fit.tvalues[0] ** 2 + fit.df_resid) ** 0.5)
     assert found["r_ci"][0] < found["r"] < found["r_ci"][1]
-    assert estimate_figure(relate_within(one * 0, other), n_resamples=0)["r"] is None
+    assert estimate_figure(relate_within(one * 0, other, relations), n_resamples=0)["r"] is None

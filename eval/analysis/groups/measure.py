@@ -97,6 +97,7 @@ class Outcome(NamedTuple):
         signature: signature of the run.
         choice: choice of the run's rows.
         left_out: number of rows of the dataset that were left out, by reason.
+        caution: why the unit is not the subject; empty without a reason to say so.
     """
 
     by: str
@@ -107,6 +108,7 @@ class Outcome(NamedTuple):
     signature: str
     choice: Choice
     left_out: dict[str, int]
+    caution: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures and tests; groups of pairs are given by name."""
@@ -187,7 +189,8 @@ def group_run(
         raise PolyprobeError(
             f"--each-language requires groups of facts; --by {by} groups languages"
         )
-    unit, units = _choose_unit(unit, labels, first)
+    unit, units, caution = _choose_unit(unit, labels, first)
+    facts_of = first["fact_id"].to_pylist()
     figures: dict[str, Figure] = {}
     if settings.kind == "predictions":
         right = mark_predictions(tables)
@@ -210,7 +213,7 @@ def group_run(
         columns = zip(right, marks.T, strict=True)
         inside = np.array([group is not None for group in labels.groups])
         found = {
-            language: group_facts(column[:, None], labels.groups, units, {}, draws)
+            language: group_facts(column[:, None], labels.groups, facts_of, units, {}, draws)
             for language, column in columns
             if (inside & ~np.isnan(column)).any()
         }
@@ -219,49 +222,53 @@ def group_run(
         rest = {x: len(marks) - unasked[x] for x in right if x not in found}
         left_out |= {f"in no group in {x}": n for x, n in rest.items() if n}
     else:
-        found = {ALL: group_facts(marks, labels.groups, units, figures, draws)}
+        found = {ALL: group_facts(marks, labels.groups, facts_of, units, figures, draws)}
     return Outcome(
-        Path(by).name, labels, unit, found, bootstrap, settings.signature, choice, left_out
+        Path(by).name, labels, unit, found, bootstrap, settings.signature, choice, left_out, caution
     )
 
 
-def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[str]]:
-    """Return the unit and its label in each row; no labels for languages."""
+def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[str], str]:
+    """Return the unit, its label in each row (none for languages), and a caution or nothing."""
     if labels.of_languages or unit == "language":
         if unit not in ("auto", "language") or not labels.of_languages:
             kind = "languages" if labels.of_languages else "facts"
             raise PolyprobeError(
                 f"--unit {unit}: groups of {kind} cannot be permuted over {unit}s; omit --unit"
             )
-        return "language", []
+        return "language", [], ""
     facts = table["fact_id"].to_pylist()
     if unit == "fact":
-        return unit, facts
+        return unit, facts, ""
     parts = [split_fact(fact) for fact in facts]
     subjects = [found[1] for found in parts if found]
     if len(subjects) < len(facts):
-        reason = "a fact id names no subject"
-    elif divided := _find_divided(subjects, labels.groups):
-        reason = f"{divided!r} has several groups"
-    else:
-        known = {x for x, own in zip(subjects, labels.groups, strict=True) if own is not None}
-        several = len(known) > len({*labels.groups} - {None})  # else each would be a group
-        return ("subject", subjects) if several or unit == "subject" else ("fact", facts)
-    if unit == "subject":
-        raise PolyprobeError(f"--unit subject: {reason}; use --unit fact")
-    return "fact", facts
-
-
-def _find_divided(units: Sequence[str], groups: Sequence[str | None]) -> str | None:
-    """Return a unit that spans several groups; None without such a unit."""
-    known: dict[str, str] = {}
-    rows = ((unit, group) for unit, group in zip(units, groups, strict=True) if group is not None)
-    return next((unit for unit, group in rows if known.setdefault(unit, group) != group), None)
+        if unit == "subject":
+            raise PolyprobeError("--unit subject: a fact id names no subject; use --unit fact")
+        return "fact", facts, ""
+    known: dict[str, set[str]] = {}
+    for subject, group in zip(subjects, labels.groups, strict=True):
+        if group is not None:
+            known.setdefault(subject, set()).add(group)
+    divided = [subject for subject, groups in known.items() if len(groups) > 1]
+    if unit == "subject" and divided:
+        raise PolyprobeError(f"--unit subject: {divided[0]!r} has several groups; use --unit fact")
+    several = len(known) > len({*labels.groups} - {None})  # else each would be a group
+    if unit == "subject" or (several and not divided):
+        return "subject", subjects, ""
+    caution = ""
+    if len(divided) < len(known) / 2 and divided:
+        caution = (
+            f"{len(divided):,} of {len(known):,} subjects, such as {divided[0]}, are in several "
+            "groups: facts are permuted, as if those of a subject were independent"
+        )
+    return "fact", facts, caution
 
 
 def group_facts(
     marks: np.ndarray,
     groups: Sequence[str | None],
+    facts: Sequence[str],
     units: Sequence[str],
     figures: Mapping[str, Figure],
     draws: Draws,
@@ -269,9 +276,10 @@ def group_facts(
     """Return the groups of facts.
 
     Args:
-        marks: probability that each fact is right [facts, languages]; NaN: not asked.
-        groups: group of each fact. Facts without a group and facts that are not asked are left out.
-        units: unit of each fact; facts of a unit keep one label in the permutation.
+        marks: probability that each row is right [rows, languages]; NaN: not asked.
+        groups: group of each row. Rows without a group and rows that are not asked are left out.
+        facts: fact of each row; its templates are rows.
+        units: unit of each row; rows of a unit keep one label in the permutation.
         figures: RankC of all facts; empty without rankings.
         draws: options of intervals and permutations.
     """
@@ -293,7 +301,8 @@ def group_facts(
     table = np.column_stack([right, n - right])
     starts = np.unique(own_units, return_index=True)[1]
     counts = sum_by(codes, table)
-    sizes = np.bincount(codes).tolist()
+    ids = index_labels([facts[row] for row in rows], len(rows), "facts")[1]
+    sizes = np.bincount(codes[np.unique(ids, return_index=True)[1]]).tolist()
     made = []
     for label, size, own in zip(labels, sizes, counts, strict=True):
         means, bounds = found[str(label)]["mean"], found[str(label)]["intervals"]

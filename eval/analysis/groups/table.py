@@ -112,6 +112,8 @@ def list_notes(outcome: Outcome) -> Iterator[str]:
 
 def list_cautions(outcome: Outcome) -> Iterator[str]:
     """Yield the reasons why tests are inexact or omitted."""
+    if outcome.caution:
+        yield outcome.caution
     found = outcome.found.values()
     least = [grouped.test.least_expected for grouped in found]
     if any(value is not None and value < ENOUGH for value in least):

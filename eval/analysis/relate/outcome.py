@@ -25,6 +25,7 @@ from polyprobe.metrics.joint.relate import (
 )
 from polyprobe.metrics.shared.intervals import choose_resamples
 from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.schema.languages import list_traits
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from . import ACCURACIES, ACCURACY, FILLED, PROMPTS, SUBWORDS
@@ -77,6 +78,7 @@ class Outcome(NamedTuple):
         given: third table, which partial correlations control for; None without one.
         bootstrap: resolved options of the intervals.
         n_permutations: maximum number of permutations of the languages.
+        within: trait whose values limit the permutations; None without one.
         queries: correlation over single queries; None without `by_query`.
         choice: choice of rows.
     """
@@ -86,6 +88,7 @@ class Outcome(NamedTuple):
     given: Similarity | None
     bootstrap: Bootstrap
     n_permutations: int
+    within: str | None
     queries: Queries | None
     choice: Choice
 
@@ -109,6 +112,7 @@ class Outcome(NamedTuple):
             "subset": None if self.choice == ALL_ROWS else self.choice.as_json(),
             "given": self.given.name if self.given else None,
             "permutations": self.n_permutations,
+            "permuted_within": self.within,
             "resampling": self.bootstrap._asdict(),
             "accuracy": dict(zip(pairs.languages, map(_defined, pairs.accuracy), strict=True)),
             "values": self._name_values(pairs.values),
@@ -157,6 +161,7 @@ def relate_run(
     tokenizer: str | None = None,
     by_query: bool = False,
     n_permutations: int = 10_000,
+    within: str | None = None,
     seed: int = 0,
     clusters: str = "auto",
 ) -> Outcome:
@@ -173,6 +178,7 @@ def relate_run(
         tokenizer: tokenizer for `subwords`: a model; None: that of the run.
         by_query: also correlate subword overlap with RankC over single queries.
         n_permutations: maximum number of permutations of the languages and of bootstrap resamples.
+        within: permute languages with the same value of this trait only (`TRAITS`); None: all.
         seed: seed of permutations and bootstrap.
         clusters: resampling unit of the bootstrap.
 
@@ -208,8 +214,10 @@ def relate_run(
     queries = None
     if by_query and subwords:
         queries = relate_queries(pairs, subwords.result().corpus, options)
-    rows = _relate(pairs, similarities, third, n_permutations, options)
-    return Outcome(pairs, rows, third, bootstrap, n_permutations, queries, choice)
+    traits = list_traits(pairs.languages, within) if within else dict.fromkeys(pairs.languages, "")
+    blocks = [traits.get(language, language) for language in pairs.languages]
+    rows = _relate(pairs, similarities, third, n_permutations, blocks, options)
+    return Outcome(pairs, rows, third, bootstrap, n_permutations, within, queries, choice)
 
 
 def _relate(
@@ -217,6 +225,7 @@ def _relate(
     similarities: Sequence[Similarity],
     third: Similarity | None,
     n_permutations: int,
+    blocks: Sequence[str],
     options: dict[str, Any],
 ) -> list[Related]:
     """Return the rows of the table; similarities with the same languages are tested together."""
@@ -230,7 +239,8 @@ def _relate(
             found |= {i: (Correlation(len(places) * (len(places) - 1) // 2), None) for i in chosen}
             continue
         tables = np.array([flatten(similarities[i].values, places) for i in chosen])
-        how = {"n_permutations": n_permutations, "seed": options["seed"]}
+        own = np.unique([blocks[place] for place in places], return_inverse=True)[1]
+        how = {"n_permutations": n_permutations, "seed": options["seed"], "blocks": own}
         of_pairs = flatten(values, places)
         plain = correlate(of_pairs, tables, **how)
         partial: Sequence[Correlation | None] = [None] * len(chosen)
@@ -244,7 +254,7 @@ def _relate(
         [
             (
                 flatten(numbers, known[i]).astype(int).tolist(),
-                flatten(similarities[i].values, known[i]),
+                similarities[i].figure or flatten(similarities[i].values, known[i]),
             )
             for i in tested
         ],
@@ -319,7 +329,10 @@ def list_notes(found: Outcome) -> Iterator[str]:
         f"{shorten_signature(pairs.run.settings().signature)}"
     )
     yield "p: assumes independent pairs, as in the papers; too small, because pairs share languages"
-    yield f"Mantel p: {found.n_permutations:,} permutations of the languages, or all if fewer"
+    within = f" within the same {found.within}" if found.within else ""
+    yield (
+        f"Mantel p: {found.n_permutations:,} permutations of the languages{within}, or all if fewer"
+    )
     units = "facts" if drawn.clusters == "none" else f"{drawn.clusters}s"
     yield f"95%: bootstrap of r, {drawn.n_resamples:,} resamples of {units}; languages are fixed"
     if found.given:

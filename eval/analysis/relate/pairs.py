@@ -34,7 +34,7 @@ class Pairs(NamedTuple):
         languages: in the run's order.
         table: rows of the first language.
         figure: sums of each fact, `mean` last.
-        accuracy: accuracy of each language [L]; NaN if no fact was asked.
+        accuracies: sums of each fact for the accuracy of each language, `mean` last.
         facts: scores; None for free predictions.
         left_out: number of rows that are not measured, by reason.
     """
@@ -44,15 +44,19 @@ class Pairs(NamedTuple):
     languages: list[str]
     table: pa.Table
     figure: Figure
-    accuracy: np.ndarray
+    accuracies: Figure
     facts: ScoredFacts | None
     left_out: dict[str, int]
 
     @property
     def values(self) -> np.ndarray:
         """Return the figure as a symmetric table [L, L]; NaN if undefined and on the diagonal."""
-        found = self.figure.statistic(self.figure.table.sum(axis=0))[:-1]
-        return spread(found, len(self.languages))
+        return spread(measure(self.figure)[:-1], len(self.languages))
+
+    @property
+    def accuracy(self) -> np.ndarray:
+        """Return the accuracy of each language [L]; NaN if no fact was asked."""
+        return measure(self.accuracies)[:-1]
 
 
 class Similarity(NamedTuple):
@@ -66,6 +70,8 @@ class Similarity(NamedTuple):
         details: further entries of the JSON.
         numbers: numbers of the languages [L] that the values come from, NaN: unknown; None for
             other tables.
+        figure: figure of all pairs, where the values come from the facts that the explained figure
+            comes from; None for other tables.
     """
 
     name: str
@@ -74,6 +80,7 @@ class Similarity(NamedTuple):
     missing: Mapping[str, str] = MappingProxyType({})
     details: Mapping[str, Any] = MappingProxyType({})
     numbers: np.ndarray | None = None
+    figure: Figure | None = None
 
 
 def read_rows(
@@ -123,9 +130,13 @@ def measure_pairs(
                 f"--of {of} needs {need}, which {run.folder} does not have; choose another figure"
             )
         sums, accuracy = figure.measure(facts), find_accuracy(facts.right)
-    means = accuracy.statistic(accuracy.table.sum(axis=0))[:-1]
     table = next(iter(tables.values()))
-    return Pairs(run, figure, list(tables), table, sums, means, facts, left_out)
+    return Pairs(run, figure, list(tables), table, sums, accuracy, facts, left_out)
+
+
+def measure(figure: Figure) -> np.ndarray:
+    """Return the values of a figure of all facts [names]."""
+    return figure.statistic(figure.table.sum(axis=0))
 
 
 def spread(values: np.ndarray, size: int) -> np.ndarray:

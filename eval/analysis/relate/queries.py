@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyprobe.metrics.joint.relate import relate_within
-from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.metrics.shared.intervals import estimate_figure, index_labels
 from polyprobe.system.errors import PolyprobeError
 
 from .pairs import Pairs
@@ -21,8 +21,8 @@ class Queries(NamedTuple):
         n_facts: queries in each language.
         n: number of queries times pairs of languages.
         overlap: mean overlap.
-        r: correlation of overlap and RankC within pairs of languages: the mean of each pair is
-            removed from both. None if one of them is constant.
+        r: correlation of overlap and RankC within pairs of languages and relations: the mean of
+            each pair in each relation is removed from both. None if one of them is constant.
         ci: 95% interval of r over facts or clusters.
     """
 
@@ -42,7 +42,9 @@ def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Que
     if pairs.facts is None or not pairs.facts.matched:
         raise PolyprobeError(f"--by-query requires RankC, which {pairs.run.folder} does not have")
     found = overlap_queries(corpus)
-    figure = relate_within(found, pairs.facts.rankc.astype(np.float64))
+    relations = pairs.table["relation"].to_pylist()
+    codes = index_labels(relations, len(relations), "relations")[1]
+    figure = relate_within(found, pairs.facts.rankc.astype(np.float64), codes)
     result = estimate_figure(figure, **options)
     return Queries(len(found), found.size, float(found.mean()), result["r"], result.get("r_ci"))
 

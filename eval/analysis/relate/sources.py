@@ -10,11 +10,12 @@ from polyprobe.eval.run.choice import Choice
 from polyprobe.eval.run.folder import Run
 from polyprobe.eval.run.naming import name_runs
 from polyprobe.metrics.joint.relate import FEWEST
+from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.schema.languages import TRAITS, find_language
 from polyprobe.system.errors import PolyprobeError
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
-from .pairs import Pairs, Similarity, measure_pairs, read_rows
+from .pairs import Pairs, Similarity, flatten, measure, measure_pairs, read_rows, spread
 from .tables import read_table
 from .uriel import NO_CODE, read_uriel
 from .vocabularies import Subwords
@@ -50,7 +51,7 @@ def find_similarities(
         return [compare_traits(item, pairs.languages)]
     if item == ACCURACY or item in ACCURACIES:
         names = ACCURACIES if item == ACCURACY else (item,)
-        return [compare_accuracies(name, pairs.accuracy) for name in names]
+        return [compare_accuracies(name, pairs) for name in names]
     if item == SUBWORDS and subwords:
         return [subwords.result().similarity]
     if Path(item).is_dir():
@@ -71,10 +72,19 @@ def compare_traits(trait: str, languages: Sequence[str]) -> Similarity:
     return Similarity(trait, f"1 for the same {trait}, else 0", values, missing)
 
 
-def compare_accuracies(name: str, accuracy: np.ndarray) -> Similarity:
+def compare_accuracies(name: str, pairs: Pairs) -> Similarity:
     """Return a combination of the accuracies of each pair."""
     says, combine = OF_ACCURACIES[name]
-    return Similarity(name, says, combine(accuracy[:, None], accuracy[None, :]))
+    one, other = np.triu_indices(len(pairs.languages), 1)
+    accuracies = pairs.accuracies
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        found = accuracies.statistic(sums)
+        return np.asarray(combine(found[..., one], found[..., other]))
+
+    figure = Figure(pairs.figure.names[:-1], accuracies.table, statistic)
+    values = spread(measure(figure), len(pairs.languages))
+    return Similarity(name, says, values, figure=figure)
 
 
 def read_other(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
@@ -87,9 +97,25 @@ def read_other(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
             f"{', '.join(own)} / {', '.join(pairs.languages)}"
         )
     other = measure_pairs(run, pairs.of.name, *read_rows(run, choice, common))
-    places = [pairs.languages.index(x) for x in other.languages]
-    values = np.full((len(pairs.languages),) * 2, np.nan)
-    values[np.ix_(places, places)] = other.values
+    size = len(pairs.languages)
+    n_pairs = size * (size - 1) // 2
+    numbers = spread(np.arange(n_pairs), size)
+    places: np.ndarray = flatten(
+        numbers, [pairs.languages.index(x) for x in other.languages]
+    ).astype(int)
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        found = np.full((*sums.shape[:-1], n_pairs), np.nan)
+        found[..., places] = other.figure.statistic(sums)[..., :-1]
+        return found
+
+    figure = Figure(pairs.figure.names[:-1], other.figure.table, statistic)
     name = name_runs([pairs.run, run])[1]
     missing = {x: f"not in {name}" for x in pairs.languages if x not in common}
-    return Similarity(name, f"{pairs.of.title} of {run.settings().signature}", values, missing)
+    return Similarity(
+        name,
+        f"{pairs.of.title} of {run.settings().signature}",
+        spread(measure(figure), size),
+        missing,
+        figure=figure if other.table["fact_id"].equals(pairs.table["fact_id"]) else None,
+    )
