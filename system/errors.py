@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 MAX_LENGTH = 200  # characters of a foreign message
+_LISTED = 60  # known names in a message
 
 
 class PolyprobeError(Exception):
@@ -35,7 +36,8 @@ def check_option(option: str, value: str, known: Collection[str]) -> None:
 known: float32, bfloat16, float16
     """
     if value not in known:
-        listed = ", ".join(known)
+        more = len(known) - _LISTED
+        listed = ", ".join([*known][:_LISTED]) + (f" and {more} more" if more > 0 else "")
         near = guess(str(value), known)
         raise PolyprobeError(f"unknown {option} {value!r};{near} known: {listed}")
 
@@ -52,6 +54,18 @@ def check_ending(option: str, file: Path, endings: Sequence[str]) -> None:
         *others, last = endings
         listed = f"{', '.join(others)} or {last}" if others else last
         raise PolyprobeError(f"{option} {file}: expected a name that ends in {listed}")
+
+
+def check_path(option: str, value: str) -> None:
+    """Refuse a value that does not exist and can only be a path: with a folder or an ending.
+
+    >>> check_path("--by", "groups.tsv")
+    Traceback (most recent call last):
+    polyprobe.system.errors.PolyprobeError: --by groups.tsv: no such file or folder
+    """
+    path = Path(value)
+    if (path.suffix or len(path.parts) > 1) and not path.exists():
+        raise PolyprobeError(f"{option} {value}: no such file or folder")
 
 
 def guess(name: str, known: Collection[str]) -> str:

@@ -15,6 +15,7 @@ Results = Mapping[str, Any]
 RELEASED = "contrastive-released"
 USUAL = {"bos": "auto", "chat": "none", "part": "all", "options": "default", "rows": "limit=none"}
 NAMED = 3  # rows with one value that a message names
+SHORT = 40  # characters of a list of languages, else those that not all rows have
 KNOWN = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshake", "chat", "bos"}
 
 
@@ -30,7 +31,9 @@ def find_differing(
     others = OF_MODELS | {"scoring"}
     found = {x: y for x, y in compare_settings(settings).items() if x not in others}
     if "other languages" in found:
-        found["languages"] = found.pop("other languages")
+        rare = found.pop("other languages")
+        named = [", ".join(one.languages) for one in settings]
+        found["languages"] = named if max(map(len, named)) <= SHORT else rare
     read = _read_settings(settings, results)
     return found | {name: values for name, values in read.items() if len({*values}) > 1}
 

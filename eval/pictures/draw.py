@@ -1,6 +1,7 @@
 """Draw pictures as SVG, PDF and PNG files; the same picture gives the same bytes."""
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ SMALL = 6  # points, of many labels
 INK, LINE, EMPTY = "#1b1f24", "#d0d7de", "#f5f6f8"
 WRITTEN = 16  # at most, languages of a heat map with values in its cells
 NAMED, CROWD = 60, 200  # at most, points with labels, and points of full size
+_DISTANCES, _APART = (4, 14, 28), 9  # points of a label from its point, pixels from others
 SCALE, ROW = 2.2, 0.135  # inches, of the colour scale, and of one of many rows
 _MARKERS, _HATCHES = "osD^vPX", ("", "////", "....", "xxxx", "----", "oooo")
 _STYLE = {
@@ -287,27 +289,38 @@ def _draw_points(figure: "Figure", points: Points, labels: Sequence[str]) -> Non
 
 
 def _name_points(axes: "Axes", points: Sequence[Point], labels: Sequence[str]) -> None:
-    """Write the labels beside their points, where there is room for them inside the axes."""
+    """Write the labels inside the axes: beside their points, or farther away with a line.
+
+    A label without a line is near no other point. A label without room is left out.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
     canvas = FigureCanvasAgg(axes.figure)
     places = axes.transData.transform([(point.x, point.y) for point in points])
     taken = [Bbox.from_bounds(x - 3, y - 3, 6, 6) for x, y in places]
-    for text, point, own in zip(labels, points, list(taken), strict=True):
-        others = [box for box in taken if box is not own]
-        for x, y in ((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)):
+    near = [Bbox.from_bounds(x - _APART, y - _APART, 2 * _APART, 2 * _APART) for x, y in places]
+    for place, (text, point) in enumerate(zip(labels, points, strict=True)):
+        for distance, x, y in product(_DISTANCES, (1, -1, 0), (1, -1, 0)):
+            if not (x or y):
+                continue
+            beside = distance == _DISTANCES[0]
             named = axes.annotate(
                 text,
                 (point.x, point.y),
-                (4 * x, 4 * y),
+                (distance * x, distance * y),
                 textcoords="offset points",
                 ha={1: "left", 0: "center", -1: "right"}[x],
                 va={1: "bottom", 0: "center", -1: "top"}[y],
                 fontsize=7,
+                arrowprops=None if beside else {"arrowstyle": "-", "lw": 0.5, "color": INK},
             )
-            box = named.get_window_extent(canvas.get_renderer())
+            named.update_positions(canvas.get_renderer())
+            box = Text.get_window_extent(named, canvas.get_renderer())  # without the line
             inside = np.all(axes.bbox.min <= box.min) and np.all(box.max <= axes.bbox.max)
+            others = [*(near if beside else taken)[: len(places)], *taken[len(places) :]]
+            del others[place]
             if inside and not box.count_overlaps(others):
                 taken.append(box)
                 break

@@ -38,6 +38,8 @@ const show = (value, digits = 3) => (value === null || value === undefined ? "â€
 
 const PEN = document.createElement("canvas").getContext("2d");
 PEN.font = FONT;
+/* A long name, shortened for a chart; tips and tables have it whole. */
+const cut = (name) => (name.length > 32 ? `${name.slice(0, 31)}â€¦` : name);
 const widest = (texts) => Math.ceil(Math.max(0, ...texts.map((text) => PEN.measureText(text).width)));
 
 /* Draw into an element of the macro `drawing`; parts are SVG elements. */
@@ -100,7 +102,8 @@ function redraw(drawAll) {
 
    series: [{ values, bounds ([low, high] or null), tips }], one bar of each in a group;
    levels: [{ name, value, dash }], lines with their names above the plot, one row for each. */
-function drawBars(place, labels, series, levels) {
+function drawBars(place, names, series, levels) {
+  const labels = names.map(cut);
   const thick = series.length > 1 ? 11 : 15;
   const step = thick * series.length + 8;
   const left = widest(labels) + 12;
@@ -156,7 +159,8 @@ function colourOf(ramp, share) {
    cells: [{ row, column, value, tip, text, marked, chosen, square, pair }]; value null: no colour;
    square: colour of a frame inside the cell;
    scale: { title, low, high, ramp, mark ({ name, value } or null) }. */
-function drawHeat(place, labels, cells, scale) {
+function drawHeat(place, given, cells, scale) {
+  const labels = given.map(cut);
   const names = widest(labels) + 10;
   const room = place.parentElement.clientWidth - names - 8;
   const most = cells.some(({ text }) => text) ? 38 : 15;
@@ -263,12 +267,18 @@ function drawPoints(place, points, { x: across, y: up, line: fitted, log2 }) {
       "stroke-dasharray": "6 4", "stroke-width": 2 }));
   }
   const size = points.length > 200 ? { r: 2.5, opacity: 0.5 } : { r: 4 };
-  for (const { x: column, y: row, tip, name, group } of points) {
-    const [cx, cy] = [x(at(column)), y(row)];
-    const end = cx + 6 + widest([name ?? ""]) > width;
+  const taken = [];
+  const isFree = (box) => taken.every((other) => box[0] > other[2] || box[2] < other[0] ||
+    box[1] > other[3] || box[3] < other[1]);
+  for (const { x: column, y: row, tip, name: whole, group } of points) {
+    const [cx, cy, name] = [x(at(column)), y(row), whole && cut(whole)];
+    const long = widest([name ?? ""]);
+    const end = cx + 6 + long > width;
+    const box = [cx + (end ? -6 - long : 6), cy - 15, cx + (end ? -6 : 6 + long), cy - 1];
     parts.push(svg("circle", { class: "point", cx, cy, ...size, fill: colour(group),
       "data-tip": tip }));
-    if (name && points.length <= 40) {
+    if (name && points.length <= 40 && isFree(box)) {
+      taken.push(box);
       parts.push(label(cx + (end ? -6 : 6), cy - 8, name, { "text-anchor": end ? "end" : "start" }));
     }
   }

@@ -181,7 +181,10 @@ def _draw_shares(parts: Sequence[RunPart]) -> Bars:
     ]
     labels = [str(k) for k in range(1, count + 1)]
     return Bars(
-        _title(parts), labels, series, "share of facts right in exactly that many languages"
+        _title(parts),
+        labels,
+        series,
+        "number of languages; share of the facts right in at least one",
     )
 
 

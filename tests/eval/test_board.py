@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from functools import partial
 
 import numpy as np
@@ -175,6 +176,32 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path, changes, said):
     assert next(iter(board.differing)) in head
     assert rows[0] != rows[1]
     assert any(line.startswith("not comparable: the runs differ in") for line in list_notes(board))
+
+
+def test_a_copy_of_a_run_is_refused(tmp_path):
+    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    copy = shutil.copytree(run.folder, tmp_path / "copy")
+    with pytest.raises(PolyprobeError) as error:
+        make_board([run.folder, copy])
+    assert str(error.value) == f"{copy} is a copy of {run.folder}; give one of them"
+
+
+def test_texts_of_a_board_hold_no_path_and_no_html(tmp_path):
+    facts = write_facts(tmp_path / "facts")
+    model = str(tmp_path / "models" / "a<b")
+    board = make_board([write_run(tmp_path / "run", facts, SCORES, model=model).folder])
+    assert as_json(board)["models"][0]["model"] == "a<b"
+    assert str(tmp_path) not in write_csv(board)
+    assert "| a&lt;b |" in write_markdown(board)
+
+
+def test_languages_of_short_lists_are_named_whole(tmp_path):
+    runs = [
+        write_typed(tmp_path / "a", "a", {"accuracy": {"en": 0.5}}),
+        write_typed(tmp_path / "b", "b", {"accuracy": {"en": 0.5, "el": 0.4}}),
+    ]
+    with pytest.raises(PolyprobeError, match=r"differ in languages en \(a\) / en, el \(b\)"):
+        make_board(runs)
 
 
 def test_rows_of_one_and_of_several_runs_have_the_same_facts(tmp_path):

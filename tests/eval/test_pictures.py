@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from PIL import Image
 
 from polyprobe.eval import pictures
@@ -303,8 +304,15 @@ def test_labels_cover_no_label_and_no_point():
     points = [Point(f"{code}-en", *random.uniform(0, 1, 2)) for code in LANGUAGES[:55]]
     figure = make_figure(Points("t", points, "x", "y"), names=True)
     axes, renderer = figure.axes[0], figure.canvas.get_renderer()
-    boxes = [text.get_window_extent(renderer) for text in axes.texts]
+    boxes = [Text.get_window_extent(text, renderer) for text in axes.texts]  # without lines
     assert 20 < len(boxes) < 55
+    near = [text for text in axes.texts if text.arrow_patch is None]
+    assert 5 < len(near) < len(boxes)
+    for text in near:  # the nearest point is its own
+        places = axes.transData.transform([(point.x, point.y) for point in points])
+        box = Text.get_window_extent(text, renderer)
+        gaps = np.maximum(np.maximum(box.min - places, places - box.max), 0).max(axis=1)
+        assert points[int(gaps.argmin())][1:3] == text.xy
     assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
     places = axes.transData.transform([(point.x, point.y) for point in points])
     assert not any(box.contains(*place) for box in boxes for place in places)

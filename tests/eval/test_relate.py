@@ -118,11 +118,10 @@ def test_a_language_that_is_not_known_is_left_out(run):
     assert (found.values[0, 0], found.values[0, 2]) == (1, 0)
 
 
-def test_two_languages_with_values_give_no_correlation(run, tmp_path):
+def test_two_languages_with_values_are_refused(run, tmp_path):
     (tmp_path / "two.tsv").write_text("en\t1\nes\t2\n")
-    [row] = relate_run(run, [str(tmp_path / "two.tsv")], n_permutations=10).rows
-    assert (row.found.n, row.found.r, row.ci) == (1, None, None)
-    assert len(row.left_out) == 4
+    with pytest.raises(PolyprobeError, match="--with two: .* requires 3 languages .* ru: not in"):
+        relate_run(run, [str(tmp_path / "two.tsv")], n_permutations=10)
 
 
 def write(file, *lines):
@@ -174,6 +173,7 @@ def test_numbers_of_pairs(run, tmp_path):
         ([("en", 1), ("es", "ru", 2)], ": lines of both kinds, or no lines; expected a language"),
         ([("en", "1,234"), ("es", 1)], ", line 1: 'en 1,234'; expected a language and a number"),
         ([('"en', "x"), ("es", "1"), ('"ru', "y")], ", line 3: '\"ru y'; expected a language"),
+        ([("en", 1), ("es", "1e308")], ", line 2: 'es 1e308'; expected a language and a number"),
         ([("language", "n")], ": lines of both kinds, or no lines; expected a language"),
         ([("en", 1), ("en", 2)], ": two values of en; keep one"),
         ([("en", "es", 1), ("es", "en", 2)], ": two values of es and en; keep one"),
@@ -223,6 +223,7 @@ def call(*arguments):
         (["--with", "subwords", "--by-query", "--corpus", "x"], "requires --corpus filled or"),
         (["--with", "script", "--given", "accuracy"], "takes one similarity: accuracy_min, "),
         (["--with", "RUN"], "unknown --with 'RUN'; "),
+        (["--with", "runs/b"], "--with runs/b: no such file or folder"),
         (["--with", "subwords"], "; give the run's tokenizer with --tokenizer"),
         (["--with", "subwords", "--tokenizer", "geoml"], "unknown model 'geoml'; did you mean"),
         (["--with", "script", "--output", "page.txt"], "expected a name that ends in .html"),

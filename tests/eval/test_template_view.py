@@ -298,11 +298,15 @@ def test_one_language_has_no_split_between_languages(run, results):
 
 def test_pictures(results):
     pictures = list_template_pictures(results)
-    assert [*pictures] == ["ceiling", "split", "templates"]
+    assert [*pictures][:4] == ["ceiling", "split", "templates", "templates-en-P36"]
     own, others = pictures["ceiling"].series
     assert [*own.values] == [results["rankc_templates"][x] for x in CITIES]
     pairs = results["rankc_other_template"]
     assert others.values[0] == pytest.approx(fmean([pairs["en-ru"], pairs["en-zh_hans"]]))
+    rows = [
+        x for x in results["templates"]["rows"] if (x["language"], x["relation"]) == ("en", "P36")
+    ]
+    assert pictures["templates-en-P36"].series[0].values == [row["accuracy"] for row in rows]
     answer = results["templates"]["answer"]
     assert pictures["split"].series[0].values[0] == answer["share_languages"]
     plain = {name: x for name, x in results.items() if name != "templates"}

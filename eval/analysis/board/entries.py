@@ -65,6 +65,12 @@ class Entry(NamedTuple):
     values: Mapping[str, Value]
     parameters: float | None
 
+    @property
+    def full_name(self) -> str:
+        """Return the model: a name on the Hub, or the last part of a path on this machine."""
+        model = Path(self.settings.model)
+        return model.name if model.is_absolute() else self.settings.model
+
 
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """Return a row for each model.
@@ -83,7 +89,12 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
         folder for place, folder in zip(places, folders, strict=True) if places.count(place) > 1
     ]:
         raise PolyprobeError(f"{twice[-1]} was given twice; give each run once")
-    groups = group_runs([Run(folder) for folder in folders])
+    runs = [Run(folder) for folder in folders]
+    groups = group_runs(runs)
+    known: dict[str, Run] = {}
+    for run in runs:
+        if (other := known.setdefault(run.seal or "", run)) is not run:
+            raise PolyprobeError(f"{run.folder} is a copy of {other.folder}; give one of them")
     names = name_runs([group[0] for group in groups])
     with _without_collector():
         return [_make_entry(name, group) for name, group in zip(names, groups, strict=True)]

@@ -1,6 +1,7 @@
 """A board as text: in the terminal, Markdown, LaTeX, CSV and JSON."""
 
 import csv
+import html
 import io
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -102,9 +103,12 @@ def list_notes(board: Board) -> list[str]:
 
 
 def make_markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown, with its first column aligned left."""
+    """Return a table in Markdown, with its first column aligned left; HTML is shown as text."""
     rule = ["---", *["---:"] * (len(head) - 1)]
-    lines = [[cell.replace("|", "\\|") for cell in row] for row in (head, rule, *rows)]
+    lines = [
+        [html.escape(cell, quote=False).replace("|", "\\|") for cell in row]
+        for row in (head, rule, *rows)
+    ]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -156,7 +160,7 @@ def write_csv(board: Board) -> str:
     head = ["model", "full_name", "parameters", "languages", *board.differing]
     table.writerow([*head, *(f"{name}{end}" for name in board.figures for end in ends)])
     for place, entry in enumerate(board.entries):
-        row: list[Any] = [entry.name, entry.settings.model, entry.parameters]
+        row: list[Any] = [entry.name, entry.full_name, entry.parameters]
         row += [len(entry.settings.languages)]
         row += [values[place] for values in board.differing.values()]
         for name in board.figures:
@@ -177,7 +181,7 @@ def as_json(board: Board) -> dict[str, Any]:
         "models": [
             {
                 "name": entry.name,
-                "model": entry.settings.model,
+                "model": entry.full_name,
                 "parameters": entry.parameters,
                 "languages": entry.settings.languages,
                 "signatures": [results["signature"] for results in entry.results],

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from polyprobe.schema.languages import TRAITS
-from polyprobe.system.errors import check_option
+from polyprobe.system.errors import check_option, check_path
 
 SUBWORDS, ACCURACY = "subwords", "accuracy"
 ACCURACIES = ("accuracy_min", "accuracy_product", "accuracy_difference")
@@ -15,4 +15,5 @@ FILLED, PROMPTS = "filled", "prompts"  # corpora from the run's own rows
 def check_with(item: str, option: str = "--with") -> None:
     """Refuse an item that is neither a name nor a file or folder."""
     if item not in NAMES and not Path(item).exists():
+        check_path(option, item)
         check_option(option, item, [*NAMES, "a TSV file", "a run folder"])

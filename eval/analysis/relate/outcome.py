@@ -236,8 +236,12 @@ def _relate(
     for places in dict.fromkeys(known):
         chosen = [i for i, own in enumerate(known) if own == places]
         if len(places) < FEWEST:
-            found |= {i: (Correlation(len(places) * (len(places) - 1) // 2), None) for i in chosen}
-            continue
+            one = similarities[chosen[0]]
+            reasons = (f"{x}: {why}" for x, why in _explain(pairs, one, places, third).items())
+            raise PolyprobeError(
+                f"--with {one.name}: a correlation over pairs requires {FEWEST} languages or more; "
+                f"left out are {'; '.join(reasons)}"
+            )
         tables = np.array([flatten(similarities[i].values, places) for i in chosen])
         own = np.unique([blocks[place] for place in places], return_inverse=True)[1]
         how = {"n_permutations": n_permutations, "seed": options["seed"], "blocks": own}
@@ -399,7 +403,8 @@ def line_of(row: Related) -> tuple[float, float] | None:
 def _draw_map(
     measure: str, languages: Sequence[str], values: np.ndarray, similar: np.ndarray
 ) -> Heat:
-    return Heat(measure, languages, languages, values, measure, similar=similar)
+    drawn = np.where(np.eye(len(values), dtype=bool), np.nan, values)
+    return Heat(measure, languages, languages, drawn, measure, similar=similar)
 
 
 def _defined(value: float) -> float | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from polyprobe.system.files import read_tsv
 from .pairs import Similarity, name_keys
 
 EXPECTED = "expected a language and a number, or two languages and a number, between tabs"
+_MOST = 1e100  # whose squares are finite
 Row = tuple[tuple[str, ...], float]
 
 
@@ -83,4 +83,4 @@ def _read_number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return number if isfinite(number) else None
+    return number if abs(number) < _MOST else None

@@ -83,7 +83,8 @@ def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[st
 def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], str]:
     """Return the sentence of each relation's template, from its first row.
 
-    Two relations may have templates of one name; a written subject becomes SUBJECT.
+    The subject becomes SUBJECT. A template without a subject in its sentence is known by its name.
+    Two relations may have templates of one name.
     """
     prompts = table["prompt"].to_pylist()
     known = "subject" in table.column_names
@@ -92,7 +93,8 @@ def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], 
     texts: dict[tuple[str, str], str] = {}
     for key, prompt, subject in zip(keys, prompts, subjects, strict=True):
         if key not in texts:
-            texts[key] = prompt.replace(subject, SUBJECT, 1) if subject else prompt
+            found = subject and subject in prompt
+            texts[key] = prompt.replace(subject, SUBJECT, 1) if found else key[1]
     return texts
 
 
