@@ -16,7 +16,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-LOCK = ".lock"
+LOCK, TAB = ".lock", "\t"
 FOREVER = -1.0
 
 
@@ -30,9 +30,11 @@ def read_tsv(file: Path, option: str) -> Iterator[tuple[int, list[str]]]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise PolyprobeError(f"cannot read {option} {file}: {reason}") from error
+    if not text.strip():
+        raise PolyprobeError(f"{option} {file} is empty")
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield number, [cell.strip() for cell in line.split("\t")]
+            yield number, [cell.strip() for cell in line.split(TAB)]
 
 
 def part_of(file: Path) -> Path:

@@ -326,9 +326,8 @@ def test_mistakes_are_one_line(many, tmp_path, options):
     ("lines", "expected"),
     [
         (["C0"], ", line 1: 'C0'; expected an id, a tab and its group"),
-        (["C0\t"], ", line 1: 'C0 '; expected an id, a tab and its group"),
+        (["C0\t"], ", line 1: 'C0\\t'; expected an id, a tab and its group"),
         (["C0\ta", "C0\tb"], ", line 2: C0 is in 'a' before and in 'b' here; keep one"),
-        ([], " is empty; expected lines of an id, a tab and its group"),
     ],
 )
 def test_bad_files_are_refused(small, tmp_path, lines, expected):
@@ -336,6 +335,12 @@ def test_bad_files_are_refused(small, tmp_path, lines, expected):
     with pytest.raises(PolyprobeError) as error:
         group_run(small, file)
     assert str(error.value) == f"{file}{expected}"
+
+
+def test_an_empty_file_is_refused(small, tmp_path):
+    with pytest.raises(PolyprobeError) as error:
+        group_run(small, file := write(tmp_path))
+    assert str(error.value) == f"--by {file} is empty"
 
 
 def test_fact_ids_without_subjects(many, tmp_path):

@@ -12,7 +12,7 @@ from polyprobe.eval.run.folder import Settings
 from polyprobe.schema.identity import split_fact
 from polyprobe.schema.languages import list_traits
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import read_tsv
+from polyprobe.system.files import TAB, read_tsv
 
 from . import OF_FACTS, OF_LANGUAGES, check_by
 
@@ -169,7 +169,7 @@ def _read_groups(file: Path) -> dict[str, str]:
     for number, cells in read_tsv(file, "--by"):
         if len(cells) != 2 or not all(cells):
             raise PolyprobeError(
-                f"{file}, line {number}: {' '.join(cells)[:80]!r}; expected an id, a tab "
+                f"{file}, line {number}: {TAB.join(cells)[:80]!r}; expected an id, a tab "
                 "and its group"
             )
         if known.setdefault(cells[0], cells[1]) != cells[1]:
@@ -177,6 +177,4 @@ def _read_groups(file: Path) -> dict[str, str]:
                 f"{file}, line {number}: {cells[0]} is in {known[cells[0]]!r} before and in "
                 f"{cells[1]!r} here; keep one"
             )
-    if not known:
-        raise PolyprobeError(f"{file} is empty; expected lines of an id, a tab and its group")
     return known

@@ -13,7 +13,7 @@ from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import missing
-from polyprobe.system.files import read_tsv
+from polyprobe.system.files import TAB, read_tsv
 from polyprobe.system.progress import track
 
 from .deltas import Ranks
@@ -82,7 +82,7 @@ def read_genders(file: Path) -> dict[str, str]:
     for number, cells in read_tsv(file, "--gender"):
         if len(cells) != 2 or cells[1] not in GENDERS:
             raise PolyprobeError(
-                f"{file}, line {number}: {' '.join(cells)[:80]!r}; expected an id, a tab and "
+                f"{file}, line {number}: {TAB.join(cells)[:80]!r}; expected an id, a tab and "
                 f"one of {', '.join(GENDERS)}, as in X-FACTR's data/TREx_gender.txt"
             )
         genders[cells[0]] = cells[1]
@@ -99,7 +99,7 @@ def read_verb_forms(file: Path = VERB_FORMS) -> Verbs:
     for number, cells in read_tsv(file, "--verb-forms"):
         if len(cells) != 4 or not all(cells):
             raise PolyprobeError(
-                f"{file}, line {number}: {' '.join(cells)[:80]!r}; expected relation, language, "
+                f"{file}, line {number}: {TAB.join(cells)[:80]!r}; expected relation, language, "
                 "masculine and feminine form, separated by tabs: P19, ru, родился, родилась"
             )
         relation, language, masculine, feminine = cells
