@@ -9,7 +9,7 @@ Defects, which are kept:
 - Persian and Hebrew have one template of P407 and P740 instead of five, a statement of BMLAMA.
 - Persian and Hebrew have 213 further facts (P1001, P30, P1376).
 - Rows of P364 and P495 in BMLAMA are asked as P407 and P740.
-- 33 templates repeat an earlier one of their relation; a Turkish one names the subject twice.
+- 32 templates repeat an earlier one of their relation; a Turkish one names the subject twice.
 - A French label is broken ("Genè--ve").
 """
 
