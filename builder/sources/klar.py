@@ -27,7 +27,7 @@ REPOSITORY = Repository(
     commit="3ca0eea4944b405eb06b0d786c28efa766d7aeeb",
     sha256=parse_sums(files(__package__).joinpath("klar.sha256").read_text(encoding="utf-8")),
 )
-SUBJECT, MASK = "<subject>", "<mask>"
+SUBJECT = "<subject>"
 
 
 class Sample(NamedTuple):

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.bmlama import build as bmlama
-from polyprobe.builder.sources.klar import MASK, SUBJECT, Relation, Sample, read_relations
+from polyprobe.builder.sources.bmlama.files import MASK, Record
+from polyprobe.builder.sources.bmlama.files import make_row as bmlama_row
+from polyprobe.builder.sources.klar import SUBJECT, Relation, Sample, read_relations
 from polyprobe.schema.columns import SLOT, Row
 
 CONFIGS = RECIPES["klar"].configs
@@ -64,19 +66,8 @@ def name_row(sample: Sample) -> str:
 
 def make_fact(sample: Sample) -> Row:
     """Return a row without relation and question."""
-    return Row(
-        fact_id=name_row(sample),
-        relation="",
-        subject_id="",
-        object_id="",
-        subject=sample.subject,
-        prompt="",
-        candidates=sample.candidates,
-        candidate_ids=[],
-        answers=[sample.candidates.index(sample.object)],
-        answer_forms=[sample.object],
-        template_id="",
-    )
+    record = Record("", sample.object, sample.candidates, sample.subject)
+    return bmlama_row(record, name_row(sample), relation="")
 
 
 def choose_facts(
